@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { systemClock, systemEntropy, toInstant } from '../src/clock.ts'
+import { systemClock, systemEntropy, toInstant } from '../src/runtime/clock.ts'
 import { Store } from '../src/store/store.ts'
 import type { Figures, Say } from './measure.ts'
 import { createId } from './workload.ts'

@@ -1,7 +1,7 @@
-import { systemClock, systemEntropy } from '../src/clock.ts'
-import { Engine } from '../src/engine.ts'
-import { subjectMachine } from '../src/machines/subject.ts'
+import { Engine } from '../src/engine/engine.ts'
+import { subjectMachine } from '../src/machines/subject/subject.ts'
 import { validationMachine } from '../src/machines/validation.ts'
+import { systemClock, systemEntropy } from '../src/runtime/clock.ts'
 import type { Store } from '../src/store/store.ts'
 import { createId } from './workload.ts'
 

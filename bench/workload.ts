@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import { createIds, systemClock, systemEntropy } from '../src/clock.ts'
-import type { Append, Expectation } from '../src/store/append.ts'
+import { createIds, systemClock, systemEntropy } from '../src/runtime/clock.ts'
 import { Store } from '../src/store/store.ts'
-import type { View } from '../src/view.ts'
+import type { Append, Expectation } from '../src/store/writing/append.ts'
 import { views } from '../src/views/views.ts'
+import type { View } from '../src/vocabulary/view.ts'
 
 const at = '2026-11-20T12:00:00.000Z'
 

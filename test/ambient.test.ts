@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { walkThroughManyCalls } from './simulation/many-calls.ts'
+import { walkThroughManyCalls } from './simulation/world/many-calls.ts'
 
 /**
  * Time, randomness and the network come through `Clock`, `Entropy` and `Fetch`, which are passed in. Everything in
@@ -13,7 +13,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
     pattern:
       /\bDate\.now\b|\bnew Date\(\s*\)|(?<!new |\.)\bDate\(|\bperformance\.|\bhrtime\b|\buptime\(|\bTemporal\b/,
     allowed: {
-      'clock.ts': 'it is where the time comes from',
+      'runtime/clock.ts': 'it is where the time comes from',
       'cli/program.ts': 'says how long the demonstration took',
     },
   },
@@ -21,54 +21,55 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
     pattern:
       /\bset(Timeout|Interval|Immediate)\b|\bAbortSignal\.timeout\b|node:timers|\bscheduler\.|\bAtomics\.wait/,
     allowed: {
-      'clock.ts': 'it is where timers and turns of the event loop come from',
-      'adapters/transport.ts': 'the budget of a real socket counts real time, whatever the clock says',
-      'cli/dev.ts': 'another process on loopback has real time to say that it is there',
+      'runtime/clock.ts': 'it is where timers and turns of the event loop come from',
+      'adapters/http/transport.ts': 'the budget of a real socket counts real time, whatever the clock says',
+      'cli/commands/dev.ts': 'another process on loopback has real time to say that it is there',
     },
   },
   'the clock of the machine, taken and not passed in': {
     pattern: /\bsystem(Clock|Entropy)\b/,
     allowed: {
-      'clock.ts': 'makes them',
-      'adapters/serve-receivers.ts': 'a real server ends in real time',
-      'averba.ts': 'what an engine goes by when its host names nothing else',
-      'cli/run.ts': 'a process of an operator, on the machine it runs on',
-      'examine.ts': 'the findings of an operator’s tool, when no clock is given',
+      'runtime/clock.ts': 'makes them',
+      'adapters/receiver/serve-receivers.ts': 'a real server ends in real time',
+      'averba/averba.ts': 'what an engine goes by when its host names nothing else',
+      'cli/commands/run.ts': 'a process of an operator, on the machine it runs on',
+      'api/health/examine.ts': 'the findings of an operator’s tool, when no clock is given',
       'index.ts': 'hands it to hosts who wrap it',
       'vault/keys.ts': 'what a root key of the environment goes by when its host names nothing else',
-      'operating.ts': 'the tools of operators work on a log whose engine may not run',
-      'restore-store.ts': 'so do these',
-      'with-store.ts': 'and these',
-      'adapters/open-connections.ts': 'real sockets part in real time',
-      'adapters/source.ts': 'a vault that hangs does so in real time',
-      'adapters/transport.ts': 'so does one that gives the certificate of a real socket',
-      'store/own-files.ts': 'the file system has the time of the machine',
-      'store/sqlite.ts': 'the lock of another process is held in real time',
-      'simulation/shifted-clock.ts': 'is the clock of the machine, and ahead of it',
-      'simulation/start-services.ts': 'real servers: what they go by when nothing else is named',
-      'simulation/deliver-over-sockets.ts': 'a delivery over a real socket takes real time',
+      'operations/diagnose.ts': 'the tools of operators work on a log whose engine may not run',
+      'operations/restore-store.ts': 'so do these',
+      'operations/with-store.ts': 'and these',
+      'simulation/served/open-connections.ts': 'real sockets part in real time',
+      'adapters/credentials/source.ts': 'a vault that hangs does so in real time',
+      'adapters/http/transport.ts': 'so does one that gives the certificate of a real socket',
+      'store/database/own-files.ts': 'the file system has the time of the machine',
+      'store/database/sqlite.ts': 'the lock of another process is held in real time',
+      'simulation/served/shifted-clock.ts': 'is the clock of the machine, and ahead of it',
+      'simulation/served/start-services.ts': 'real servers: what they go by when nothing else is named',
+      'simulation/served/deliver-over-sockets.ts': 'a delivery over a real socket takes real time',
     },
   },
   'randomness of the machine': {
     pattern:
       /\bMath\.random\b|\brandom(UUID|Bytes|Int|Fill|FillSync)\b|\bgetRandomValues\b|\bgenerateKey(Pair|Sync|PairSync)?\b|\bnanoid\b/,
     allowed: {
-      'clock.ts': 'it is where randomness comes from',
-      'adapters/authority.ts': 'keys of the certificates of simulated servers: real TLS, no part of any log',
+      'runtime/clock.ts': 'it is where randomness comes from',
+      'simulation/served/authority.ts':
+        'keys of the certificates of simulated servers: real TLS, no part of any log',
     },
   },
   'the network': {
     pattern:
       /(?<!\.|\w|async )fetch\((?!request: )|globalThis|node:(https?|http2|net|tls|dgram|dns)'|'undici'|\bWebSocket\b/,
     allowed: {
-      'adapters/transport.ts': 'the only sockets of the clients',
-      'adapters/serve.ts': 'the simulated services as real servers',
-      'adapters/serve-receivers.ts': 'the receiver as a real server',
-      'adapters/server-certificates.ts': 'the certificates of real servers',
-      'adapters/source-ranges.ts': 'compares addresses, and opens nothing',
-      'simulation/start-services.ts': 'compares addresses, and opens nothing',
-      'cli/demo.ts': 'a real server for the demonstration',
-      'cli/dev.ts': 'a real server, and the control server on loopback',
+      'adapters/http/transport.ts': 'the only sockets of the clients',
+      'simulation/served/serve.ts': 'the simulated services as real servers',
+      'adapters/receiver/serve-receivers.ts': 'the receiver as a real server',
+      'adapters/credentials/server-certificates.ts': 'the certificates of real servers',
+      'adapters/receiver/source-ranges.ts': 'compares addresses, and opens nothing',
+      'simulation/served/start-services.ts': 'compares addresses, and opens nothing',
+      'cli/commands/demo.ts': 'a real server for the demonstration',
+      'cli/commands/dev.ts': 'a real server, and the control server on loopback',
       'cli/status-server.ts': 'a real server for probes and metrics',
       'pages/page-script.ts': 'asks the browser that shows a page for its crypto',
       'proof/sha256.ts': 'asks which runtime it is in, for its fastest hash',
@@ -77,7 +78,8 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
   'the process that it runs in': {
     pattern: /\bprocess\.(pid|ppid|memoryUsage|cpuUsage)\b|\bhostname\(|\bnetworkInterfaces\(/,
     allowed: {
-      'store/high-water-mark.ts': 'two processes of a log write files of two names, which are gone at once',
+      'store/checkpoints/high-water-mark.ts':
+        'two processes of a log write files of two names, which are gone at once',
     },
   },
 }

@@ -5,9 +5,9 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { faultSchema } from '../src/adapters/fault.ts'
-import { policiesSchema } from '../src/adapters/policies.ts'
-import { createTables } from '../src/store/schema.ts'
+import { faultSchema } from '../src/simulation/faults/fault.ts'
+import { policiesSchema } from '../src/simulation/services/policies.ts'
+import { createTables } from '../src/store/database/schema.ts'
 import { inParallel } from './in-parallel.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -168,20 +168,20 @@ test('the page about running has every metric, field of a line, check, exit code
   ])
   expect(labels.length).toBeGreaterThan(8)
   for (const [, label] of labels) expect(page).toContain(`\`${label}\``)
-  const fields = [...read('src/log-line.ts').matchAll(/^ {2}(\w+): '(?:string|number)',$/gm)]
+  const fields = [...read('src/vocabulary/log-line.ts').matchAll(/^ {2}(\w+): '(?:string|number)',$/gm)]
   expect(fields.length).toBeGreaterThan(10)
   for (const [, field] of fields) expect(page).toContain(`\`${field}\``)
-  const health = read('src/health.ts')
+  const health = read('src/api/health/health.ts')
   const checks = [...health.slice(0, health.indexOf('export interface Found')).matchAll(/'(\w+)'/g)]
   expect(checks.length).toBeGreaterThan(14)
   for (const [, check] of checks) expect(page).toContain(`\`${check}\``)
   for (const code of [0, 1, 70]) expect(page).toContain(`\n| ${code} | `)
   expect(page).toContain('\n| 130, 143 | ')
   const spans = [
-    'src/attempts.ts',
-    'src/commands.ts',
-    'src/adapters/receiver.ts',
-    'src/adapters/load-tracing.ts',
+    'src/engine/performing/attempts.ts',
+    'src/api/commands.ts',
+    'src/adapters/receiver/receiver.ts',
+    'src/adapters/opentelemetry.ts',
   ]
   const attributes = spans.flatMap(path => [...read(path).matchAll(/'((?:averba|error|http)\.[\w.]+)'/g)])
   expect(attributes.length).toBeGreaterThan(7)
@@ -205,7 +205,7 @@ test('the layers of the page about the architecture are those that the test enfo
 test('the page about simulating has a row for every kind of fault and every control', () => {
   const page = read('docs/simulating.md')
   for (const kind of faultSchema.shape.kind.options) expect(page).toContain(`| \`${kind}\` |`)
-  const routes = [...read('src/adapters/control.ts').matchAll(/\b(post|get|delete)\('(\/[\w/-]+)'/g)]
+  const routes = [...read('src/simulation/served/control.ts').matchAll(/\b(post|get|delete)\('(\/[\w/-]+)'/g)]
   expect(routes.length).toBeGreaterThan(8)
   for (const [, method = '', route = ''] of routes) {
     expect(page).toMatch(new RegExp(`${method.toUpperCase()} ${route}[ \`]`))

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { isOfFiles } from '../file-errors.ts'
 import { type Averba, AverbaError, type AverbaOptions, openAverba } from '../index.ts'
-import { printable } from '../printable.ts'
+import { isOfFiles } from '../vocabulary/file-errors.ts'
+import { printable } from '../vocabulary/printable.ts'
 import { requiredVariables } from './config-template.ts'
 
 /** Where a configuration is looked for by default. */

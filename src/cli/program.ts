@@ -1,27 +1,27 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
-import { asFileError, isOfFiles } from '../file-errors.ts'
 import { AverbaError } from '../index.ts'
-import { printable } from '../printable.ts'
 import type { Fault, Policies } from '../simulation/index.ts'
-import { applyCommand } from './apply.ts'
-import { backupCommand } from './backup.ts'
-import type { DevOptions } from './dev.ts'
-import { doctorCommand } from './doctor.ts'
-import { eraseCommand } from './erase.ts'
-import { exportCommand } from './export.ts'
-import { failuresCommand } from './failures.ts'
-import { migrationsCommand } from './migrations.ts'
-import { planCommand } from './plan.ts'
+import { asFileError, isOfFiles } from '../vocabulary/file-errors.ts'
+import { printable } from '../vocabulary/printable.ts'
+import { applyCommand } from './commands/apply.ts'
+import { backupCommand } from './commands/backup.ts'
+import type { DevOptions } from './commands/dev.ts'
+import { doctorCommand } from './commands/doctor.ts'
+import { eraseCommand } from './commands/erase.ts'
+import { exportCommand } from './commands/export.ts'
+import { failuresCommand } from './commands/failures.ts'
+import { migrationsCommand } from './commands/migrations.ts'
+import { planCommand } from './commands/plan.ts'
+import { proveCommand } from './commands/prove.ts'
+import { rebuildCommand } from './commands/rebuild.ts'
+import { replayCommand } from './commands/replay.ts'
+import { reportCommand } from './commands/report.ts'
+import { restoreCommand } from './commands/restore.ts'
+import { runCommand } from './commands/run.ts'
+import type { SimulateOptions } from './commands/simulate.ts'
+import { verifyCommand } from './commands/verify.ts'
 import { print } from './print.ts'
-import { proveCommand } from './prove.ts'
-import { rebuildCommand } from './rebuild.ts'
-import { replayCommand } from './replay.ts'
-import { reportCommand } from './report.ts'
-import { restoreCommand } from './restore.ts'
-import { runCommand } from './run.ts'
-import type { SimulateOptions } from './simulate.ts'
-import { verifyCommand } from './verify.ts'
 
 /** Exit codes: 0 done, 1 an error that the message explains, 70 a bug. */
 const exitCodes = { error: 1, bug: 70 } as const
@@ -81,7 +81,7 @@ function createProgram(): Command {
     .option('--path <path>', "the path of your receiver's address", '/averba')
     .option('--secret <text>', 'a made-up chaveSecreta for your receiver, which stands in its subscription')
     .action(async (options: DevOptions) => {
-      const { runDev } = await import('./dev.ts')
+      const { runDev } = await import('./commands/dev.ts')
       await runDev(options, print)
       process.exit()
     })
@@ -116,7 +116,7 @@ function readVersion(): string {
 }
 
 async function init({ json = false, ...options }: { json?: boolean; dir: string; force?: boolean }) {
-  const { writeConfig } = await import('./init.ts')
+  const { writeConfig } = await import('./commands/init.ts')
   const result = writeConfig(options)
   if (json) return console.log(JSON.stringify(result))
   console.log(`Wrote ${result.file}. What to do next:`)
@@ -129,7 +129,7 @@ async function init({ json = false, ...options }: { json?: boolean; dir: string;
 }
 
 async function triggerOne(evento: string, { body }: { body: string }): Promise<void> {
-  const { adviceOn, trigger } = await import('./dev.ts')
+  const { adviceOn, trigger } = await import('./commands/dev.ts')
   const deliveries = await trigger(evento, body)
   for (const delivery of deliveries) {
     print(delivery.isDelivered ? 'delivered' : `not delivered: ${delivery.description}`)
@@ -178,7 +178,7 @@ async function simulate({
   fault: faults = [],
   ...options
 }: Omit<SimulateOptions, 'faults'> & { json?: boolean; fault?: readonly Fault[] }): Promise<void> {
-  const { runSimulation } = await import('./simulate.ts')
+  const { runSimulation } = await import('./commands/simulate.ts')
   await runSimulation(
     addresses => {
       if (json) return console.log(JSON.stringify(addresses))
@@ -203,7 +203,7 @@ async function simulate({
 }
 
 async function demo({ json = false, dir }: { json?: boolean; dir?: string }): Promise<void> {
-  const { runDemo } = await import('./demo.ts')
+  const { runDemo } = await import('./commands/demo.ts')
   const started = performance.now()
   const result = await runDemo(line => console.log(line), dir)
   if (result.views !== 'equal') process.exitCode = exitCodes.bug

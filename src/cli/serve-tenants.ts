@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { nameOf } from '../handler-time.ts'
+import { nameOf } from '../engine/following/handler-call.ts'
 import {
   type Averba,
   AverbaError,

@@ -1,7 +1,7 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import type { Event, Instant, Message } from '../message.ts'
-import { defineMachine } from './define-machine.ts'
-import { type Decision, type Machine, record, refuse } from './machine.ts'
+import type { Event, Instant, Message } from '../vocabulary/message.ts'
+import { defineMachine } from './definition/define-machine.ts'
+import { type Decision, type Machine, record, refuse } from './definition/machine.ts'
 
 // Events
 

@@ -1,7 +1,7 @@
 import { setup } from 'xstate'
-import type { Event, Message } from '../message.ts'
-import { defineMachine } from './define-machine.ts'
-import { type Decision, type Machine, record } from './machine.ts'
+import type { Event, Message } from '../vocabulary/message.ts'
+import { defineMachine } from './definition/define-machine.ts'
+import { type Decision, type Machine, record } from './definition/machine.ts'
 
 // Events
 

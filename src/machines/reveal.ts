@@ -1,7 +1,7 @@
 import { type SnapshotFrom, setup } from 'xstate'
-import type { Event, Message, PartAddress } from '../message.ts'
-import { defineMachine } from './define-machine.ts'
-import { type Decision, type Machine, record, refuse } from './machine.ts'
+import type { Event, Message, PartAddress } from '../vocabulary/message.ts'
+import { defineMachine } from './definition/define-machine.ts'
+import { type Decision, type Machine, record, refuse } from './definition/machine.ts'
 
 // Events
 

@@ -1,8 +1,8 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import { clocksDifferMaxMs, fromInstant, toInstant } from '../clock.ts'
-import type { Event, Instant, Message } from '../message.ts'
-import { defineMachine } from './define-machine.ts'
-import { type Decision, type Machine, record, refuse } from './machine.ts'
+import { clocksDifferMaxMs, fromInstant, toInstant } from '../runtime/clock.ts'
+import type { Event, Instant, Message } from '../vocabulary/message.ts'
+import { defineMachine } from './definition/define-machine.ts'
+import { type Decision, type Machine, record, refuse } from './definition/machine.ts'
 
 // Events
 

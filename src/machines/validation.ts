@@ -1,9 +1,9 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import type { Event, Instant, Message, PartAddress } from '../message.ts'
-import type { Reason } from './consent-standing.ts'
-import { defineMachine } from './define-machine.ts'
-import { refuseErased } from './erased.ts'
-import { type Decision, type Machine, record, refuse } from './machine.ts'
+import type { Event, Instant, Message, PartAddress } from '../vocabulary/message.ts'
+import type { Reason } from './consent/standing.ts'
+import { defineMachine } from './definition/define-machine.ts'
+import { refuseErased } from './definition/erased.ts'
+import { type Decision, type Machine, record, refuse } from './definition/machine.ts'
 
 // Events
 

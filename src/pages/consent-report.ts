@@ -1,6 +1,6 @@
-import type { Reason } from '../machines/consent-standing.ts'
-import type { Instant } from '../message.ts'
+import type { Reason } from '../machines/consent/standing.ts'
 import type { PageProof } from '../proof/check-page.ts'
+import type { Instant } from '../vocabulary/message.ts'
 import type { Language } from './language.ts'
 import type { ReportedLog, TimelineEntry } from './subject-report.ts'
 

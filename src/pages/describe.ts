@@ -1,4 +1,4 @@
-import type { Owed, Recorded } from '../message.ts'
+import type { Owed, Recorded } from '../vocabulary/message.ts'
 import { english } from './english.ts'
 import type { Language } from './language.ts'
 import { portuguese } from './portuguese.ts'

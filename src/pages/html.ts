@@ -1,4 +1,4 @@
-import { codeOf, printableText } from '../printable.ts'
+import { codeOf, printableText } from '../vocabulary/printable.ts'
 
 /** Text that is HTML already. Only `html` and `trusted` make it. */
 export interface Html {

@@ -1,5 +1,5 @@
-import { writeBrasilia } from '../brasilia.ts'
-import type { Instant } from '../message.ts'
+import { writeBrasilia } from '../vocabulary/brasilia.ts'
+import type { Instant } from '../vocabulary/message.ts'
 import { type Html, html } from './html.ts'
 import type { Labels } from './labels.ts'
 

@@ -1,4 +1,4 @@
-import type { Actor, Basis, Instant } from '../message.ts'
+import type { Actor, Basis, Instant } from '../vocabulary/message.ts'
 import type { Language } from './language.ts'
 import type { ReportedLog } from './subject-report.ts'
 

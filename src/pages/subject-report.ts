@@ -1,4 +1,4 @@
-import type { Actor, Basis, EffectState, Instant } from '../message.ts'
+import type { Actor, Basis, EffectState, Instant } from '../vocabulary/message.ts'
 import type { Language } from './language.ts'
 
 /** When something was seen, from the first to the last event of something. */

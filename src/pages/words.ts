@@ -1,12 +1,12 @@
-import type { ConsentEvent } from '../machines/consent-events.ts'
-import type { Reason } from '../machines/consent-standing.ts'
+import type { ConsentEvent } from '../machines/consent/events.ts'
+import type { Reason } from '../machines/consent/standing.ts'
 import type { EffectEvent } from '../machines/effect.ts'
 import type { NotificationEvent } from '../machines/notification.ts'
 import type { RetentionEvent } from '../machines/retention.ts'
 import type { RevealEvent } from '../machines/reveal.ts'
-import type { SubjectEvent } from '../machines/subject-messages.ts'
+import type { SubjectEvent } from '../machines/subject/messages.ts'
 import type { ValidationEvent } from '../machines/validation.ts'
-import type { EffectState } from '../message.ts'
+import type { EffectState } from '../vocabulary/message.ts'
 
 type ReportedEvent =
   | ConsentEvent

@@ -1,4 +1,4 @@
-import type { Json } from '../message.ts'
+import type { Json } from '../vocabulary/message.ts'
 
 /**
  * Writes the one JSON text of a value: keys sorted, no white space (a strict subset of RFC 8785). What could be read in

@@ -1,4 +1,4 @@
-import type { Json, PartMark } from '../message.ts'
+import type { Json, PartMark } from '../vocabulary/message.ts'
 import { fromBase64, toBase64, toBytes } from './encoding.ts'
 import type { VerifierKey } from './note.ts'
 import { parseObject, parseRecorded, type RecordedHeader } from './recorded-header.ts'

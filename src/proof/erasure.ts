@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import type { Json } from '../message.ts'
+import type { Json } from '../vocabulary/message.ts'
 import { leafHash } from './merkle.ts'
 
 /** A destroyed part as a receipt names it: where it was, what its sealed bytes hashed to, and its event's leaf. */

@@ -1,4 +1,4 @@
-import type { PartMark } from '../message.ts'
+import type { PartMark } from '../vocabulary/message.ts'
 import { Absence } from './absence.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import { CompactTree, emptyRoot } from './compact-tree.ts'

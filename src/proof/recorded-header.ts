@@ -1,4 +1,4 @@
-import type { PartMark } from '../message.ts'
+import type { PartMark } from '../vocabulary/message.ts'
 import { isObject } from './is-object.ts'
 
 /** The members of a header that a verifier looks at, as the text has them: only what was checked is certain. */

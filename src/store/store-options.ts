@@ -1,11 +1,11 @@
-import type { Clock, Entropy } from '../clock.ts'
-import type { Json } from '../message.ts'
+import type { Clock, Entropy } from '../runtime/clock.ts'
+import type { Medium } from '../simulation/world/crashable-medium.ts'
 import type { Keys } from '../vault/keys.ts'
-import type { View } from '../view.ts'
-import type { Anchor } from './checkpointer.ts'
-import type { HighWaterMark } from './high-water-mark.ts'
-import type { Medium } from './medium.ts'
-import type { Schemas } from './schemas.ts'
+import type { Json } from '../vocabulary/message.ts'
+import type { View } from '../vocabulary/view.ts'
+import type { Anchor } from './checkpoints/checkpointer.ts'
+import type { HighWaterMark } from './checkpoints/high-water-mark.ts'
+import type { Schemas } from './log/upcasters.ts'
 
 /** How to open a store. */
 export interface StoreOptions {

@@ -1,8 +1,8 @@
 import { existsSync, linkSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import type { Entropy } from '../clock.ts'
-import { AverbaError } from '../errors.ts'
-import { asFileError } from '../file-errors.ts'
+import type { Entropy } from '../runtime/clock.ts'
+import { AverbaError } from '../vocabulary/errors.ts'
+import { asFileError } from '../vocabulary/file-errors.ts'
 import { replaceDurably, syncFolder, writeDurably } from './durable-file.ts'
 import { areErasures, type RememberedErasures } from './remembered-erasures.ts'
 

@@ -1,6 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
-import type { Entropy } from '../clock.ts'
-import { AverbaError } from '../errors.ts'
+import type { Entropy } from '../runtime/clock.ts'
+import { AverbaError } from '../vocabulary/errors.ts'
 import { decrypt, encrypt } from './encrypt.ts'
 import { hmac } from './hmac.ts'
 import { createKeyringFileAt, type KeyringFile, readKeyringFile, replaceKeyringFile } from './keyring-file.ts'

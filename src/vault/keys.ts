@@ -1,6 +1,6 @@
 import { createSecretKey, hash, type KeyObject } from 'node:crypto'
-import { type Entropy, systemEntropy } from '../clock.ts'
-import { AverbaError } from '../errors.ts'
+import { type Entropy, systemEntropy } from '../runtime/clock.ts'
+import { AverbaError } from '../vocabulary/errors.ts'
 import { decrypt, encrypt } from './encrypt.ts'
 
 /**

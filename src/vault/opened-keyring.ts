@@ -1,6 +1,6 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
-import type { Entropy } from '../clock.ts'
-import { AverbaError } from '../errors.ts'
+import type { Entropy } from '../runtime/clock.ts'
+import { AverbaError } from '../vocabulary/errors.ts'
 import { decrypt, encrypt } from './encrypt.ts'
 import { type HmacKey, hmacKey } from './hmac.ts'
 import { damaged, type KeyringFile } from './keyring-file.ts'

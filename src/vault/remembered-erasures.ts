@@ -1,4 +1,4 @@
-import type { Instant } from '../message.ts'
+import type { Instant } from '../vocabulary/message.ts'
 import type { KeyringFile } from './keyring-file.ts'
 
 /** An erasure as the keyring remembers it: a backup that predates it may be put back, and does not know of it. */

@@ -1,6 +1,6 @@
-import type { SubjectEvent } from '../machines/subject-messages.ts'
-import type { Instant, PartAddress } from '../message.ts'
-import { defineView, type RecordedOf } from '../view.ts'
+import type { SubjectEvent } from '../machines/subject/messages.ts'
+import type { Instant, PartAddress } from '../vocabulary/message.ts'
+import { defineView, type RecordedOf } from '../vocabulary/view.ts'
 import { isOlderAnswer } from './older-answer.ts'
 
 /** An awareness record of data processing. */

@@ -1,7 +1,7 @@
-import type { ConsentEvent } from '../machines/consent-events.ts'
-import { type ConsentStatus, isOpen, type RequestableStatus } from '../machines/consent-status.ts'
-import type { Instant, PartAddress } from '../message.ts'
-import { defineView, type RecordedOf } from '../view.ts'
+import type { ConsentEvent } from '../machines/consent/events.ts'
+import { type ConsentStatus, isOpen, type RequestableStatus } from '../machines/consent/status.ts'
+import type { Instant, PartAddress } from '../vocabulary/message.ts'
+import { defineView, type RecordedOf } from '../vocabulary/view.ts'
 import { isOlderAnswer } from './older-answer.ts'
 
 /** A consent request as last known. */

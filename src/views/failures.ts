@@ -1,7 +1,7 @@
 import type { PortalEvent } from '../machines/portal.ts'
-import type { SubscriptionEvent } from '../machines/subscription.ts'
-import type { Instant, PartAddress } from '../message.ts'
-import { defineView, type RecordedOf } from '../view.ts'
+import type { SubscriptionEvent } from '../machines/subscription/subscription.ts'
+import type { Instant, PartAddress } from '../vocabulary/message.ts'
+import { defineView, type RecordedOf } from '../vocabulary/view.ts'
 
 /** A delivery that failed, as the portal recorded it. */
 export interface FailureRow {

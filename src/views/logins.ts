@@ -1,6 +1,6 @@
-import type { SubjectEvent } from '../machines/subject-messages.ts'
-import type { Instant } from '../message.ts'
-import { defineView, type RecordedOf } from '../view.ts'
+import type { SubjectEvent } from '../machines/subject/messages.ts'
+import type { Instant } from '../vocabulary/message.ts'
+import { defineView, type RecordedOf } from '../vocabulary/view.ts'
 import { isOlderAnswer } from './older-answer.ts'
 
 /** The login state of a data subject as last read. */

@@ -6,8 +6,8 @@ import {
   stateOf,
   troubleOf,
 } from '../machines/notification.ts'
-import type { Instant, PartAddress } from '../message.ts'
-import { defineView, type RecordedOf } from '../view.ts'
+import type { Instant, PartAddress } from '../vocabulary/message.ts'
+import { defineView, type RecordedOf } from '../vocabulary/view.ts'
 
 /** A notification in the inbox. */
 export interface NotificationRow {

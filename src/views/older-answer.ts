@@ -1,4 +1,4 @@
-import type { Instant } from '../message.ts'
+import type { Instant } from '../vocabulary/message.ts'
 
 /**
  * Reports whether what a row shows was asked for later than what an event tells: an answer that took longer than a

@@ -1,7 +1,7 @@
-import { fromInstant, toInstant } from '../clock.ts'
-import type { SubjectEvent } from '../machines/subject-messages.ts'
-import type { Instant, PartAddress } from '../message.ts'
-import { defineView, type RecordedOf } from '../view.ts'
+import type { SubjectEvent } from '../machines/subject/messages.ts'
+import { fromInstant, toInstant } from '../runtime/clock.ts'
+import type { Instant, PartAddress } from '../vocabulary/message.ts'
+import { defineView, type RecordedOf } from '../vocabulary/view.ts'
 
 /** A data subject: who it is, is sealed at `cpf`. */
 export interface SubjectRow {

@@ -1,7 +1,7 @@
-import type { SubscriptionEvent } from '../machines/subscription.ts'
-import { failed, isNews, succeeded } from '../machines/subscription-health.ts'
-import type { Instant, PartAddress } from '../message.ts'
-import { defineView, type RecordedOf } from '../view.ts'
+import { failed, isNews, succeeded } from '../machines/subscription/health.ts'
+import type { SubscriptionEvent } from '../machines/subscription/subscription.ts'
+import type { Instant, PartAddress } from '../vocabulary/message.ts'
+import { defineView, type RecordedOf } from '../vocabulary/view.ts'
 
 /** A subscription at the portal. */
 export interface SubscriptionRow {

@@ -1,6 +1,6 @@
 import type { TokenEvent } from '../machines/token.ts'
-import type { Instant } from '../message.ts'
-import { defineView, type RecordedOf } from '../view.ts'
+import type { Instant } from '../vocabulary/message.ts'
+import { defineView, type RecordedOf } from '../vocabulary/view.ts'
 
 /** The token of one credential: how it stands, never what it is. */
 export interface TokenRow {

@@ -1,6 +1,6 @@
 import type { ValidationEvent } from '../machines/validation.ts'
-import type { Instant, PartAddress } from '../message.ts'
-import { defineView, type RecordedOf } from '../view.ts'
+import type { Instant, PartAddress } from '../vocabulary/message.ts'
+import { defineView, type RecordedOf } from '../vocabulary/view.ts'
 
 /** Every state of a validation. */
 export const validationStates = ['requested', 'answered', 'declined', 'inconclusive', 'erased'] as const

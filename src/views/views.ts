@@ -1,4 +1,4 @@
-import type { View } from '../view.ts'
+import type { View } from '../vocabulary/view.ts'
 import { type AwarenessRow, awareness } from './awareness.ts'
 import { type ConsentRow, consents } from './consents.ts'
 import { type FailureRow, failures } from './failures.ts'

@@ -3,12 +3,12 @@ import { createConsentClient } from '../../src/adapters/consent/client.ts'
 import { createPortalClient } from '../../src/adapters/portal/client.ts'
 import { createTokenClient } from '../../src/adapters/token/client.ts'
 import { createValidationClient } from '../../src/adapters/validation/client.ts'
-import { rulesOf } from '../../src/machines/rules.ts'
-import type { Owed } from '../../src/message.ts'
+import { givenToken } from '../../src/api/validations/tokens.ts'
+import { machines } from '../../src/averba/performers.ts'
+import { rulesOf } from '../../src/machines/definition/rules.ts'
 import { VirtualClock } from '../../src/simulation/index.ts'
-import { givenToken } from '../../src/tokens.ts'
-import { machines } from '../../src/wiring.ts'
-import { noKeeper } from './no-keeper.ts'
+import type { Owed } from '../../src/vocabulary/message.ts'
+import { noKeeper } from './token/no-keeper.ts'
 
 const common = { clock: new VirtualClock(), fetch: async () => new Response('', { status: 500 }) }
 const keeper = noKeeper

@@ -1,10 +1,10 @@
 import { createConsentClient } from '../../src/adapters/consent/client.ts'
+import { openSocket, type SocketOptions } from '../../src/adapters/http/transport.ts'
 import type { TokenSource } from '../../src/adapters/token/with-token.ts'
-import { openSocket, type SocketOptions } from '../../src/adapters/transport.ts'
 import { createValidationClient } from '../../src/adapters/validation/client.ts'
-import { systemClock } from '../../src/clock.ts'
-import type { Outcome, Owed } from '../../src/message.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { samples } from '../../src/simulation/index.ts'
+import type { Outcome, Owed } from '../../src/vocabulary/message.ts'
 
 /** A reading, a change that can be read back, and a call that may cost money. */
 export const kinds = ['read', 'change', 'paid'] as const

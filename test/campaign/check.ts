@@ -1,5 +1,5 @@
-import type { Recorded } from '../../src/message.ts'
-import type { ServiceName } from '../../src/service-name.ts'
+import type { Recorded } from '../../src/vocabulary/message.ts'
+import type { ServiceName } from '../../src/vocabulary/service-name.ts'
 import type { Box } from './box.ts'
 
 /** A command that was answered: from then on the answer stands. */

@@ -1,4 +1,4 @@
-import type { SubjectRef } from '../../src/subjects.ts'
+import type { SubjectRef } from '../../src/api/subject-directory.ts'
 
 /** Somebody who was erased. */
 export interface Erased {

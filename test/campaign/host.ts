@@ -1,5 +1,5 @@
-import type { Averba } from '../../src/averba.ts'
-import { AverbaError, type ErrorCode } from '../../src/errors.ts'
+import type { Averba } from '../../src/averba/averba.ts'
+import { AverbaError, type ErrorCode } from '../../src/vocabulary/errors.ts'
 import type { Box } from './box.ts'
 import type { Life } from './life.ts'
 import { eventos } from './people.ts'

@@ -1,4 +1,4 @@
-import type { ConsentSimulator, NewConsent } from '../../src/adapters/consent/simulator.ts'
+import type { ConsentSimulator, NewConsent } from '../../src/simulation/services/consent-service.ts'
 import { peopleCount, personOf } from './people.ts'
 
 /** A consent, as the contract addresses it. */

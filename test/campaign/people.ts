@@ -1,4 +1,4 @@
-import type { DesiredSubscription } from '../../src/options.ts'
+import type { DesiredSubscription } from '../../src/api/options.ts'
 import { cpfOf } from '../crash/cpf-of.ts'
 
 /** How many data subjects a run knows. */

@@ -1,5 +1,5 @@
-import type { Fault, FaultKind } from '../../src/adapters/fault.ts'
-import { serviceNames } from '../../src/service-name.ts'
+import type { Fault, FaultKind } from '../../src/simulation/faults/fault.ts'
+import { serviceNames } from '../../src/vocabulary/service-name.ts'
 import { callsThatWait } from './calls-that-wait.ts'
 import { Chance } from './chance.ts'
 import { crashPoints } from './crash-points.ts'

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto'
 import Sqlite, { type Database } from 'better-sqlite3'
-import { readHeader } from '../../src/store/header.ts'
+import { readHeader } from '../../src/store/log/header.ts'
 import type { Box } from './box.ts'
 
 /** Reads the log from the file, past the engine, and tells the checks of each event once. */

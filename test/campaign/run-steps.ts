@@ -1,4 +1,4 @@
-import { AverbaError } from '../../src/errors.ts'
+import { AverbaError } from '../../src/vocabulary/errors.ts'
 import { Book, type Wrong } from './book.ts'
 import { Box } from './box.ts'
 import { checks } from './checks.ts'

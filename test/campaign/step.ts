@@ -1,4 +1,4 @@
-import type { Fault } from '../../src/adapters/fault.ts'
+import type { Fault } from '../../src/simulation/faults/fault.ts'
 import type { Crash } from './crash-points.ts'
 
 /** What is done in a run, as data: it can be left out, printed, and done again. Numbers choose among what is there. */

@@ -1,4 +1,4 @@
-import type { Fault } from '../../src/adapters/fault.ts'
+import type { Fault } from '../../src/simulation/faults/fault.ts'
 import { Chance } from './chance.ts'
 import { crashPoints } from './crash-points.ts'
 import type { Deed } from './step.ts'

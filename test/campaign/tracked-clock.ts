@@ -1,5 +1,5 @@
-import type { Clock } from '../../src/clock.ts'
-import { VirtualClock } from '../../src/simulation/virtual-clock.ts'
+import type { Clock } from '../../src/runtime/clock.ts'
+import { VirtualClock } from '../../src/simulation/world/virtual-clock.ts'
 
 /** Far more than arrive at one time for a reason. */
 const arrivalsMax = 3_000

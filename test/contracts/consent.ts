@@ -27,9 +27,9 @@ import {
   titularAutenticadoStatusSchema,
   titularLoginUrlSchema,
 } from '../../src/adapters/consent/wire.ts'
-import type { ConsentPolicies } from '../../src/adapters/policies.ts'
-import { readProblem } from '../../src/adapters/problem.ts'
-import type { Owed } from '../../src/message.ts'
+import { readProblem } from '../../src/adapters/http/problem.ts'
+import type { ConsentPolicies } from '../../src/simulation/services/policies.ts'
+import type { Owed } from '../../src/vocabulary/message.ts'
 import { cnpj, cpf, dayMs, exact, type Ground, type Open, otherCnpj, secondMs } from './ground.ts'
 
 /** Whose records a test makes itself: the samples of the services are another's. */

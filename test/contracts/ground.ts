@@ -1,10 +1,8 @@
 import { expect, onTestFinished } from 'vitest'
 import type { ZodType } from 'zod'
-import { UnsentError } from '../../src/adapters/connection-errors.ts'
-import { type Peer, serve } from '../../src/adapters/serve.ts'
-import { type Fetch, openSocket } from '../../src/adapters/transport.ts'
-import { systemClock } from '../../src/clock.ts'
-import type { ServiceName } from '../../src/service-name.ts'
+import { UnsentError } from '../../src/adapters/http/connection-errors.ts'
+import { type Fetch, openSocket } from '../../src/adapters/http/transport.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import {
   type Policies,
   type Simulators,
@@ -13,7 +11,9 @@ import {
   startServices,
   VirtualClock,
 } from '../../src/simulation/index.ts'
-import { createSimulators, credentials } from '../../src/simulation/services.ts'
+import { type Peer, serve } from '../../src/simulation/served/serve.ts'
+import { createSimulators, credentials } from '../../src/simulation/services/create-simulators.ts'
+import type { ServiceName } from '../../src/vocabulary/service-name.ts'
 import { Watch } from '../openapi/watch.ts'
 
 /** The four services as the suite reaches them, without sockets or through them. */

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import type { PortalPolicies } from '../../src/adapters/policies.ts'
 import {
   readFailures,
   readList,
@@ -17,7 +16,8 @@ import {
   type RecipientKind,
   recipientKinds,
 } from '../../src/adapters/portal/wire.ts'
-import { createReceiver, type Incoming } from '../../src/adapters/receiver.ts'
+import { createReceiver, type Incoming } from '../../src/adapters/receiver/receiver.ts'
+import type { PortalPolicies } from '../../src/simulation/services/policies.ts'
 import { dayMs, exact, type Ground, type Open, portalHeaders, secondMs } from './ground.ts'
 
 const evento = 'dimp-situacao-import'

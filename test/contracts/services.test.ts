@@ -3,8 +3,8 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { connect } from 'node:tls'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createReceiver } from '../../src/adapters/receiver.ts'
-import { systemClock } from '../../src/clock.ts'
+import { createReceiver } from '../../src/adapters/receiver/receiver.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import {
   type RunningServices,
   type ServicesOptions,

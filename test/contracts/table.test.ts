@@ -49,8 +49,8 @@ function wrongPlaces(cell: string): string[] {
   const rebuilt = places.map(([all]) => all).join(', ')
   if (places.length === 0 || rebuilt !== cell) return [`"${cell}" is neither places nor "none: why"`]
   return places.flatMap(([, file = '', name = '']) => {
-    const text = textOf(join(root, 'src/adapters', file)) ?? textOf(join(root, 'src', file))
-    if (text === undefined) return [`${file} is neither below src/adapters nor below src`]
+    const text = textOf(join(root, 'src', file))
+    if (text === undefined) return [`src/${file} does not exist`]
     return new RegExp(`\\b${name}\\b`).test(text) ? [] : [`${file} does not contain ${name}`]
   })
 }

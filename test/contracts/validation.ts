@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import type { ValidationPolicies } from '../../src/adapters/policies.ts'
-import { readProblem } from '../../src/adapters/problem.ts'
+import { readProblem } from '../../src/adapters/http/problem.ts'
 import { writeRequestToken } from '../../src/adapters/token/protocol.ts'
 import { tokenResponseSchema } from '../../src/adapters/token/wire.ts'
 import { readResult, writeValidatePerson } from '../../src/adapters/validation/protocol.ts'
 import { claimsSchema, validationResponseSchema } from '../../src/adapters/validation/wire.ts'
-import type { Json } from '../../src/message.ts'
+import type { ValidationPolicies } from '../../src/simulation/services/policies.ts'
+import type { Json } from '../../src/vocabulary/message.ts'
 import { consumerKey, consumerSecret, cpf, exact, type Open, secondMs, service } from './ground.ts'
 
 /** Every field that a request may hold (document 2, section 2). */

@@ -1,5 +1,5 @@
-import { AverbaError } from '../../src/errors.ts'
 import { simulate } from '../../src/simulation/index.ts'
+import { AverbaError } from '../../src/vocabulary/errors.ts'
 import type { Findings } from './findings.ts'
 import type { Said } from './load.ts'
 import { subscriptions } from './notification-of.ts'

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import Sqlite, { type Database } from 'better-sqlite3'
 import { hashBytes, leafHash } from '../../src/proof/merkle.ts'
-import type { Steps } from '../../src/store/connection.ts'
-import { Tree, treeRoot } from '../../src/store/tree.ts'
+import type { Steps } from '../../src/store/database/connection.ts'
+import { Tree, treeRoot } from '../../src/store/log/tree.ts'
 
 interface EventRow {
   readonly position: number

@@ -4,10 +4,10 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createAuthority } from '../../src/adapters/authority.ts'
-import { openSocket } from '../../src/adapters/transport.ts'
-import { systemClock } from '../../src/clock.ts'
+import { openSocket } from '../../src/adapters/http/transport.ts'
 import { openAverba } from '../../src/index.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { createAuthority } from '../../src/simulation/served/authority.ts'
 import { notificationOf } from './notification-of.ts'
 
 const senders = 8

@@ -1,7 +1,7 @@
 /** A child process that appends with many callers at once, until it has done what was asked or is killed. */
 import Sqlite, { type Database } from 'better-sqlite3'
-import { AverbaError } from '../../src/errors.ts'
 import type { Store } from '../../src/store/store.ts'
+import { AverbaError } from '../../src/vocabulary/errors.ts'
 import { acknowledge, appendOf, type LoadOptions, openStore, say } from './load.ts'
 
 const options = JSON.parse(process.argv[2] ?? '') as LoadOptions // Written by the parent.

@@ -1,10 +1,10 @@
 import { writeSync } from 'node:fs'
-import { createIds, systemClock } from '../../src/clock.ts'
-import { seededEntropy } from '../../src/simulation/seeded-entropy.ts'
-import type { Append, Appended } from '../../src/store/append.ts'
+import { createIds, systemClock } from '../../src/runtime/clock.ts'
+import { seededEntropy } from '../../src/simulation/world/seeded-entropy.ts'
 import { Store } from '../../src/store/store.ts'
-import type { View } from '../../src/view.ts'
+import type { Append, Appended } from '../../src/store/writing/append.ts'
 import { tokens } from '../../src/views/tokens.ts'
+import type { View } from '../../src/vocabulary/view.ts'
 
 /** What a child process is asked to do. */
 export interface LoadOptions {

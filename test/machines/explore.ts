@@ -1,5 +1,5 @@
-import type { Machine, MachineState } from '../../src/machines/machine.ts'
-import type { Event, Message } from '../../src/message.ts'
+import type { Machine, MachineState } from '../../src/machines/definition/machine.ts'
+import type { Event, Message } from '../../src/vocabulary/message.ts'
 
 /** A state that messages lead to, and the first way there. */
 export interface Reached {

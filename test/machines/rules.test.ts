@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { tableOf } from '../../src/machines/machine-table.ts'
-import type { Event, Message } from '../../src/message.ts'
+import { machines } from '../../src/averba/performers.ts'
+import { tableOf } from '../../src/machines/definition/machine-table.ts'
 import { compileMachine, type Standing } from '../../src/proof/compiled-machine.ts'
 import type { RecordedHeader } from '../../src/proof/recorded-header.ts'
-import { machines } from '../../src/wiring.ts'
+import type { Event, Message } from '../../src/vocabulary/message.ts'
 import { explore } from './explore.ts'
 import { samples } from './samples.ts'
 

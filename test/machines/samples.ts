@@ -1,18 +1,18 @@
 import { budgetMachine } from '../../src/machines/budget.ts'
 import { certificateMachine } from '../../src/machines/certificate.ts'
-import { consentMachine } from '../../src/machines/consent.ts'
+import { consentMachine } from '../../src/machines/consent/consent.ts'
+import type { Machine } from '../../src/machines/definition/machine.ts'
 import { effectMachine } from '../../src/machines/effect.ts'
 import { followerMachine } from '../../src/machines/follower.ts'
-import type { Machine } from '../../src/machines/machine.ts'
 import { notificationMachine } from '../../src/machines/notification.ts'
 import { portalMachine } from '../../src/machines/portal.ts'
 import { retentionMachine } from '../../src/machines/retention.ts'
 import { revealMachine } from '../../src/machines/reveal.ts'
-import { subjectMachine } from '../../src/machines/subject.ts'
-import { subscriptionMachine } from '../../src/machines/subscription.ts'
+import { subjectMachine } from '../../src/machines/subject/subject.ts'
+import { subscriptionMachine } from '../../src/machines/subscription/subscription.ts'
 import { tokenMachine } from '../../src/machines/token.ts'
 import { validationMachine } from '../../src/machines/validation.ts'
-import type { Carried } from '../../src/message.ts'
+import type { Carried } from '../../src/vocabulary/message.ts'
 
 /** A machine with messages that, in some order, lead to every state that it can be in. */
 export interface Sample {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Message } from '../../src/message.ts'
 import { answerOf } from '../../src/simulation/index.ts'
+import type { Message } from '../../src/vocabulary/message.ts'
 
 const at = '2026-11-20T12:00:00.000Z'
 /** Digests of a key, and of it with its secret: `k1` and `k2` are two contracts', and `k1-new` is `k1` anew. */

@@ -1,5 +1,5 @@
-import type { Appended } from '../../src/store/append.ts'
 import type { Store } from '../../src/store/store.ts'
+import type { Appended } from '../../src/store/writing/append.ts'
 
 /** Appends the first event of a stream. */
 export function appendTo(store: Store, name: string): Promise<Appended> {

@@ -1,6 +1,6 @@
-import { createIds, systemClock, systemEntropy } from '../../src/clock.ts'
+import { createIds, systemClock, systemEntropy } from '../../src/runtime/clock.ts'
 import { Store } from '../../src/store/store.ts'
-import type { View } from '../../src/view.ts'
+import type { View } from '../../src/vocabulary/view.ts'
 
 export { append, checkpointOf, counting } from './conformance/counting.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { Append, Appended, Expectation } from '../../src/store/append.ts'
 import type { Store } from '../../src/store/store.ts'
+import type { Append, Appended, Expectation } from '../../src/store/writing/append.ts'
 
 /** A log that is right because there is nothing to it: arrays and maps, one append after the other. */
 class ModelLog {

@@ -8,7 +8,6 @@ import {
   PostgresQueryCompiler,
   sql,
 } from 'kysely'
-import { AverbaError } from '../../src/errors.ts'
 import type {
   Attempt,
   CheckTables,
@@ -16,8 +15,9 @@ import type {
   Statement,
   StatementForEach,
   Steps,
-} from '../../src/store/connection.ts'
-import type { Schema } from '../../src/store/schema.ts'
+} from '../../src/store/database/connection.ts'
+import type { Schema } from '../../src/store/database/schema.ts'
+import { AverbaError } from '../../src/vocabulary/errors.ts'
 
 /** Compiles for PostgreSQL, and runs nothing. */
 export const compiler = new Kysely<Schema>({

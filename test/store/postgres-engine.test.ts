@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { openOn } from '../../src/averba.ts'
-import { systemEntropy } from '../../src/clock.ts'
+import { openOn } from '../../src/averba/averba.ts'
 import { staticHeaders, valueOf } from '../../src/index.ts'
+import { systemEntropy } from '../../src/runtime/clock.ts'
 import { seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
-import { createSimulators, credentials, samples } from '../../src/simulation/services.ts'
+import { createSimulators, credentials, samples } from '../../src/simulation/services/create-simulators.ts'
 import { createKeyring } from '../../src/vault/keyring.ts'
 import { InProcessPostgres } from './pglite-connection.ts'
 

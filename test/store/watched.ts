@@ -1,4 +1,4 @@
-import type { Connection, Steps } from '../../src/store/connection.ts'
+import type { Connection, Steps } from '../../src/store/database/connection.ts'
 
 /** What is done around each piece of work on a database. */
 export interface Around {

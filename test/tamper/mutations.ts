@@ -1,10 +1,10 @@
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import Sqlite, { type Database } from 'better-sqlite3'
-import { systemEntropy } from '../../src/clock.ts'
 import { signCheckpoint } from '../../src/proof/checkpoint.ts'
 import { CompactTree } from '../../src/proof/compact-tree.ts'
 import { leafHash } from '../../src/proof/merkle.ts'
 import { createVerifierKey, writeVerifierKey } from '../../src/proof/note.ts'
+import { systemEntropy } from '../../src/runtime/clock.ts'
 import { createKeyring } from '../../src/vault/keyring.ts'
 import { absences } from './absences.ts'
 

@@ -14,7 +14,7 @@ import {
 import { dirname, join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { simulate } from '../../src/simulation/index.ts'
-import { markOf } from '../../src/store/high-water-mark.ts'
+import { markOf } from '../../src/store/checkpoints/high-water-mark.ts'
 import { newPath } from '../store/sample-store.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -57,7 +57,7 @@ test('a mark that the disk takes the beginning of only is an error, and the one 
   const path = newPath()
   writeFileSync(`${path}.mark`, 'before')
   const script = `
-    import { markOf } from './src/store/high-water-mark.ts'
+    import { markOf } from './src/store/checkpoints/high-water-mark.ts'
     await markOf({ path: process.argv[1] }).write('x'.repeat(6000))
       .then(() => console.log('written'), error => console.log(error.code))`
   expect(whereDiskEnds(script, path)).toBe('EFBIG')

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { systemEntropy } from '../../src/clock.ts'
 import {
   AverbaError,
   diagnoseStore,
@@ -10,6 +9,7 @@ import {
   openAverba,
   valueOf,
 } from '../../src/index.ts'
+import { systemEntropy } from '../../src/runtime/clock.ts'
 import { simulate } from '../../src/simulation/index.ts'
 import { createKeyring } from '../../src/vault/keyring.ts'
 import { Vault } from '../../src/vault/vault.ts'

@@ -16,9 +16,9 @@ import { promisify } from 'node:util'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { openAverba, type Verdict, verifyLog } from '../../src/index.ts'
 import { simulate } from '../../src/simulation/index.ts'
-import type { Steps } from '../../src/store/connection.ts'
-import { exportLog } from '../../src/store/export-log.ts'
-import { Snapshot } from '../../src/store/snapshot.ts'
+import type { Steps } from '../../src/store/database/connection.ts'
+import { Snapshot } from '../../src/store/database/snapshot.ts'
+import { exportLog } from '../../src/store/files/export-log.ts'
 import { copyStore, makeSampleStore } from '../store/sample-store.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -194,7 +194,7 @@ describe('a bundle', () => {
     const largest = Math.max(...readdirSync(bundle).map(name => statSync(join(bundle, name)).size))
     const limitKb = Math.floor((largest - 1) / 1024)
     const script = `
-      import { exportUpTo } from './src/operating.ts'
+      import { exportUpTo } from './src/operations/diagnose.ts'
       await exportUpTo({ store: process.argv[1], dir: process.argv[2] }, async () => 'signed before')
         .then(() => console.log('exported'), error => console.log(error.code))`
     const command = `trap '' XFSZ; ulimit -S -f ${limitKb}; exec "$0" --input-type=module -e "$@"`

@@ -15,7 +15,6 @@ import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { systemEntropy } from '../../src/clock.ts'
 import {
   type Averba,
   type AverbaError,
@@ -24,6 +23,7 @@ import {
   openAverba,
   restoreStore,
 } from '../../src/index.ts'
+import { systemEntropy } from '../../src/runtime/clock.ts'
 import { encrypt } from '../../src/vault/encrypt.ts'
 import { copyStore, makeSampleStore, newPath } from '../store/sample-store.ts'
 

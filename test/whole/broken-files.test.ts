@@ -15,9 +15,9 @@ import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import Sqlite from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
-import { writeBrasilia } from '../../src/brasilia.ts'
 import { AverbaError, diagnoseStore, openAverba, systemClock, valueOf } from '../../src/index.ts'
 import { simulate } from '../../src/simulation/index.ts'
+import { writeBrasilia } from '../../src/vocabulary/brasilia.ts'
 import { copyStore, makeSampleStore, newPath } from '../store/sample-store.ts'
 
 const root = resolve(import.meta.dirname, '../..')

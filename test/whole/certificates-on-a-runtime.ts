@@ -5,12 +5,12 @@
 import { createPrivateKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createAuthority } from '../../src/adapters/authority.ts'
-import { type Certificate, useCertificate } from '../../src/adapters/certificate.ts'
-import { type Peer, serve } from '../../src/adapters/serve.ts'
-import { openSocket } from '../../src/adapters/transport.ts'
-import { systemClock } from '../../src/clock.ts'
+import { type Certificate, useCertificate } from '../../src/adapters/credentials/certificate.ts'
+import { openSocket } from '../../src/adapters/http/transport.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { VirtualClock } from '../../src/simulation/index.ts'
+import { createAuthority } from '../../src/simulation/served/authority.ts'
+import { type Peer, serve } from '../../src/simulation/served/serve.ts'
 
 const now = systemClock.now()
 const dayMs = 86_400_000

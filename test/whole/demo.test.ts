@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { openPage } from '../reports/open-page.ts'
+import { openPage } from '../api/reports/open-page.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const averba = (...args: string[]) =>

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
-import { optionNames } from '../../src/check-options.ts'
+import { optionNames } from '../../src/api/check-options.ts'
 import { startServices } from '../../src/simulation/index.ts'
 
 const root = resolve(import.meta.dirname, '../..')

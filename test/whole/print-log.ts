@@ -1,6 +1,6 @@
 /** Walks through many calls, and prints what the log is: for each run to be held against the others. */
 import { hash } from 'node:crypto'
-import { walkThroughManyCalls } from '../simulation/many-calls.ts'
+import { walkThroughManyCalls } from '../simulation/world/many-calls.ts'
 
 const { world, crashes } = await walkThroughManyCalls(Number(process.argv[2]))
 const events = []

@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ConsentReport, checkPageProof } from '../../src/index.ts'
-import { openPage } from '../reports/open-page.ts'
-import { createReportedWorld, type ReportedWorld } from '../reports/reported-world.ts'
+import { openPage } from '../api/reports/open-page.ts'
+import { createReportedWorld, type ReportedWorld } from '../api/reports/reported-world.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const command = ['--conditions=averba-source', join(root, 'src/cli/main.ts')]

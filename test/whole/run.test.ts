@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import type { SimulationAddresses } from '../../src/cli/simulate.ts'
+import type { SimulationAddresses } from '../../src/cli/commands/simulate.ts'
 import { type RunningCommand, startCommand } from './run-averba.ts'
 
 // The package finds itself by its name from inside its own folder only.

@@ -7,10 +7,10 @@ import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseEnv, promisify } from 'node:util'
 import { afterEach, expect, test } from 'vitest'
-import { openSocket, type Socket } from '../../src/adapters/transport.ts'
-import type { SimulationAddresses } from '../../src/cli/simulate.ts'
-import { systemClock } from '../../src/clock.ts'
+import { openSocket, type Socket } from '../../src/adapters/http/transport.ts'
+import type { SimulationAddresses } from '../../src/cli/commands/simulate.ts'
 import { openAverba, staticHeaders, valueOf } from '../../src/index.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const main = join(root, 'src/cli/main.ts')

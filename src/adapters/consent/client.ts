@@ -1,8 +1,8 @@
-import { toInstant } from '../../clock.ts'
-import type { Carried, Json, Owed } from '../../message.ts'
-import { type Answer, conclude, type ExchangeOptions, exchange } from '../exchange.ts'
-import { type EffectClass, ownerOf, type Performer, type Performers } from '../performer.ts'
-import { problemPart, readProblem } from '../problem.ts'
+import { toInstant } from '../../runtime/clock.ts'
+import type { Carried, Json, Owed } from '../../vocabulary/message.ts'
+import { type EffectClass, ownerOf, type Performer, type Performers } from '../../vocabulary/performer.ts'
+import { type Answer, conclude, type ExchangeOptions, exchange } from '../http/exchange.ts'
+import { problemPart, readProblem } from '../http/problem.ts'
 import {
   readAwareness,
   readAwarenessList,

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { readIso } from '../../brasilia.ts'
-import { readCnpj } from '../../cnpj.ts'
-import type { Instant, Json } from '../../message.ts'
-import { parseJson } from '../json.ts'
-import { type Listing, readListing } from '../listing.ts'
-import { withoutEndSlashes } from '../without-end-slashes.ts'
+import { readIso } from '../../vocabulary/brasilia.ts'
+import { readCnpj } from '../../vocabulary/cnpj.ts'
+import { parseJson } from '../../vocabulary/json.ts'
+import type { Instant, Json } from '../../vocabulary/message.ts'
+import { type Listing, readListing } from '../http/listing.ts'
+import { withoutEndSlashes } from '../http/without-end-slashes.ts'
 import { type CienciaDetalhada, type ConsentimentoDetalhado, statusSchema } from './wire.ts'
 
 /**

@@ -1,7 +1,7 @@
-import type { Outcome } from '../../message.ts'
-import type { Exchange, exchange } from '../exchange.ts'
-import { valueFrom } from '../source.ts'
-import type { Fetch } from '../transport.ts'
+import type { Outcome } from '../../vocabulary/message.ts'
+import { valueFrom } from '../credentials/source.ts'
+import type { Exchange, exchange } from '../http/exchange.ts'
+import type { Fetch } from '../http/transport.ts'
 import type { PortalLogin } from './login.ts'
 
 /**

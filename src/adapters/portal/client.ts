@@ -1,8 +1,8 @@
-import { toInstant } from '../../clock.ts'
-import type { Carried, Instant, Outcome, Owed } from '../../message.ts'
-import { type Answer, conclude, type Exchange, type ExchangeOptions, exchange } from '../exchange.ts'
-import type { EffectClass, Performer, Performers } from '../performer.ts'
-import { clearCode, problemPart, readProblem } from '../problem.ts'
+import { toInstant } from '../../runtime/clock.ts'
+import type { Carried, Instant, Outcome, Owed } from '../../vocabulary/message.ts'
+import type { EffectClass, Performer, Performers } from '../../vocabulary/performer.ts'
+import { type Answer, conclude, type Exchange, type ExchangeOptions, exchange } from '../http/exchange.ts'
+import { clearCode, problemPart, readProblem } from '../http/problem.ts'
 import { type Authenticated, GivenHeaders, type PortalAuthentication } from './authentication.ts'
 import { ClosedTimes } from './closed-times.ts'
 import {

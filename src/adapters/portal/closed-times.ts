@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { brasiliaDay, readIso } from '../../brasilia.ts'
-import { type Clock, fromInstant, isWaitOver } from '../../clock.ts'
-import type { Outcome } from '../../message.ts'
-import type { Answer } from '../exchange.ts'
-import { parseJson } from '../json.ts'
-import { readProblem } from '../problem.ts'
+import { type Clock, fromInstant, isWaitOver } from '../../runtime/clock.ts'
+import { brasiliaDay, readIso } from '../../vocabulary/brasilia.ts'
+import { parseJson } from '../../vocabulary/json.ts'
+import type { Outcome } from '../../vocabulary/message.ts'
+import type { Answer } from '../http/exchange.ts'
+import { readProblem } from '../http/problem.ts'
 import type { SharedText } from './shared-session.ts'
 
 type Deferred = Extract<Outcome, { status: 'deferred' }>

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { readBrasilia } from '../../brasilia.ts'
-import { holdsCpf } from '../../cpf.ts'
-import type { Instant, Json } from '../../message.ts'
-import { parseJson } from '../json.ts'
-import { type Listing, readListing } from '../listing.ts'
-import { withoutEndSlashes } from '../without-end-slashes.ts'
+import { readBrasilia } from '../../vocabulary/brasilia.ts'
+import { holdsCpf } from '../../vocabulary/cpf.ts'
+import { parseJson } from '../../vocabulary/json.ts'
+import type { Instant, Json } from '../../vocabulary/message.ts'
+import { type Listing, readListing } from '../http/listing.ts'
+import { withoutEndSlashes } from '../http/without-end-slashes.ts'
 import { assinaturaListadaSchema, assinaturaSchema, falhaSchema, limits } from './wire.ts'
 
 /**

@@ -1,6 +1,7 @@
-import { fromInstant, toInstant } from '../../clock.ts'
-import { AverbaError } from '../../errors.ts'
-import type { Instant } from '../../message.ts'
+import { fromInstant, toInstant } from '../../runtime/clock.ts'
+import { AverbaError } from '../../vocabulary/errors.ts'
+import { parseJson } from '../../vocabulary/json.ts'
+import type { Instant } from '../../vocabulary/message.ts'
 import {
   type Answer,
   type Exchange,
@@ -8,9 +9,8 @@ import {
   exchange,
   isRefusal,
   unwritable,
-} from '../exchange.ts'
-import { parseJson } from '../json.ts'
-import { clearCode, readProblem } from '../problem.ts'
+} from '../http/exchange.ts'
+import { clearCode, readProblem } from '../http/problem.ts'
 import type { Authenticated, Barred, Call } from './authentication.ts'
 import type { ClosedTimes } from './closed-times.ts'
 import type { PortalLogin } from './login.ts'

@@ -1,4 +1,4 @@
-import { type Source, valueFrom } from '../source.ts'
+import { type Source, valueFrom } from '../credentials/source.ts'
 
 /** Authenticates at the portal with headers that the host gives, asked for again when they are refused. */
 export function staticHeaders(

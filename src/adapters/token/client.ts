@@ -1,5 +1,7 @@
-import { backoffMs, toInstant } from '../../clock.ts'
-import type { Carried, Outcome, Owed } from '../../message.ts'
+import { backoffMs, toInstant } from '../../runtime/clock.ts'
+import type { Carried, Outcome, Owed } from '../../vocabulary/message.ts'
+import type { Performers } from '../../vocabulary/performer.ts'
+import { type SecretSource, secretFrom } from '../credentials/secret.ts'
 import {
   type Answer,
   conclude,
@@ -7,9 +9,7 @@ import {
   type ExchangeOptions,
   exchange,
   isRefusal,
-} from '../exchange.ts'
-import type { Performers } from '../performer.ts'
-import { type SecretSource, secretFrom } from '../secret.ts'
+} from '../http/exchange.ts'
 import { type Bearer, readToken, writeRequestToken } from './protocol.ts'
 import { refusesCredentials } from './refusal.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseJson } from '../json.ts'
+import { parseJson } from '../../vocabulary/json.ts'
 
 /** OAuth 2.0 (RFC 6749, sections 4.1.2.1 and 5.2): these are about the client, the others about the request. */
 const aboutTheClient = ['invalid_client', 'unauthorized_client', 'access_denied']

@@ -1,5 +1,5 @@
-import { type Answer, type ExchangeOptions, exchange, isRefusal } from '../exchange.ts'
-import { type SecretSource, secretFrom } from '../secret.ts'
+import { type SecretSource, secretFrom } from '../credentials/secret.ts'
+import { type Answer, type ExchangeOptions, exchange, isRefusal } from '../http/exchange.ts'
 import { readToken, writeRequestToken } from './protocol.ts'
 import { refusesCredentials } from './refusal.ts'
 

@@ -1,7 +1,7 @@
-import { AverbaError, recordable } from '../../errors.ts'
-import type { Json } from '../../message.ts'
-import type { Answer, Exchange } from '../exchange.ts'
-import { clearCode, readProblem } from '../problem.ts'
+import { AverbaError, recordable } from '../../vocabulary/errors.ts'
+import type { Json } from '../../vocabulary/message.ts'
+import type { Answer, Exchange } from '../http/exchange.ts'
+import { clearCode, readProblem } from '../http/problem.ts'
 
 /** A token to call with, or why there is none now. */
 export type TokenAnswer =

@@ -1,6 +1,6 @@
-import type { Json } from '../../message.ts'
-import { parseJson } from '../json.ts'
-import { withoutEndSlashes } from '../without-end-slashes.ts'
+import { parseJson } from '../../vocabulary/json.ts'
+import type { Json } from '../../vocabulary/message.ts'
+import { withoutEndSlashes } from '../http/without-end-slashes.ts'
 import { type Claims, type ValidationResponse, validationResponseSchema } from './wire.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Averba } from '../../../src/averba.ts'
+import type { Averba } from '../../../src/averba/averba.ts'
 import type { Box } from '../box.ts'
 import { peopleCount, personOf } from '../people.ts'
 import type { Performs } from '../perform.ts'

@@ -1,4 +1,4 @@
-import { credentials } from '../../../src/simulation/services.ts'
+import { credentials } from '../../../src/simulation/services/create-simulators.ts'
 import type { Box } from '../box.ts'
 import { companies, derivedEvento, eventos, personOf, receiverUrl, subscriptions } from '../people.ts'
 import type { Performs } from '../perform.ts'

@@ -1,4 +1,4 @@
-import type { Averba } from '../../../src/averba.ts'
+import type { Averba } from '../../../src/averba/averba.ts'
 
 /** Lets an engine run while something is done, and no longer, whatever comes of it. */
 export async function running(averba: Averba, work: () => Promise<unknown>): Promise<void> {

@@ -1,5 +1,5 @@
-import type { ErrorCode } from '../../../src/errors.ts'
-import type { ValidationInput } from '../../../src/validations.ts'
+import type { ValidationInput } from '../../../src/api/validations/validations.ts'
+import type { ErrorCode } from '../../../src/vocabulary/errors.ts'
 import type { Box } from '../box.ts'
 import type { Asked } from '../host.ts'
 import { peopleCount, personOf } from '../people.ts'

@@ -1,5 +1,5 @@
-import type { Recorded } from '../../../src/message.ts'
-import { credentials } from '../../../src/simulation/services.ts'
+import { credentials } from '../../../src/simulation/services/create-simulators.ts'
+import type { Recorded } from '../../../src/vocabulary/message.ts'
 import type { MakeCheck } from '../check.ts'
 
 const listUrl = 'https://portal.exemplo.br/portal/api/ext/webhook?exibirInativos=true'

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { credentials } from '../../../src/simulation/services.ts'
+import { credentials } from '../../../src/simulation/services/create-simulators.ts'
 import type { MakeCheck } from '../check.ts'
 import { peopleCount, personOf } from '../people.ts'
 

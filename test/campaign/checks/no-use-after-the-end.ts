@@ -1,4 +1,4 @@
-import type { Recorded } from '../../../src/message.ts'
+import type { Recorded } from '../../../src/vocabulary/message.ts'
 import type { MakeCheck } from '../check.ts'
 
 /** What a call of a validation rests on, and when it left last. */

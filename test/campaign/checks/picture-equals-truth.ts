@@ -1,4 +1,4 @@
-import { credentials } from '../../../src/simulation/services.ts'
+import { credentials } from '../../../src/simulation/services/create-simulators.ts'
 import type { Box } from '../box.ts'
 import type { MakeCheck } from '../check.ts'
 import { personOf } from '../people.ts'

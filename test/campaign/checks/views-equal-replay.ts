@@ -1,7 +1,7 @@
 import { Faults } from '../../../src/proof/faults.ts'
-import { checkViews } from '../../../src/store/check-views.ts'
-import { readCheckpoints } from '../../../src/store/projector.ts'
-import { Snapshot } from '../../../src/store/snapshot.ts'
+import { checkViews } from '../../../src/store/checks/check-views.ts'
+import { Snapshot } from '../../../src/store/database/snapshot.ts'
+import { readCheckpoints } from '../../../src/store/views/projector.ts'
 import type { MakeCheck } from '../check.ts'
 
 /**

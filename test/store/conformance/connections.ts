@@ -1,4 +1,4 @@
-import { type Connection, each, first, type Steps } from '../../../src/store/connection.ts'
+import { type Connection, each, first, type Steps } from '../../../src/store/database/connection.ts'
 import type { Connect, Harness } from './harness.ts'
 
 const create = { sql: 'create table word (number integer primary key, text text not null)', parameters: [] }

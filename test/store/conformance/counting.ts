@@ -1,7 +1,7 @@
-import type { Recorded } from '../../../src/message.ts'
-import type { Checkpoint } from '../../../src/store/projector.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { defineView, type View } from '../../../src/view.ts'
+import type { Checkpoint } from '../../../src/store/views/projector.ts'
+import type { Recorded } from '../../../src/vocabulary/message.ts'
+import { defineView, type View } from '../../../src/vocabulary/view.ts'
 import { at } from './place.ts'
 
 /** Counts the events of each stream; on request it fails, or writes what its table does not accept. */

@@ -1,4 +1,4 @@
-import type { Connection } from '../../../src/store/connection.ts'
+import type { Connection } from '../../../src/store/database/connection.ts'
 import type { Harness } from './harness.ts'
 import { type Place, type Through, toStream } from './place.ts'
 

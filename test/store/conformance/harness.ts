@@ -1,4 +1,4 @@
-import type { Connection } from '../../../src/store/connection.ts'
+import type { Connection } from '../../../src/store/database/connection.ts'
 
 /** Opens a connection to one database. */
 export type Connect = () => Promise<Connection>

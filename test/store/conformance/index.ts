@@ -17,7 +17,7 @@ export type {
   Statement,
   StatementForEach,
   Steps,
-} from '../../../src/store/connection.ts'
+} from '../../../src/store/database/connection.ts'
 export type { Connect, Harness, Matchers } from './harness.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { readNewest } from '../../../src/store/checkpoints.ts'
+import { readNewest } from '../../../src/store/checkpoints/checkpoints.ts'
 import { append } from './counting.ts'
 import type { Harness } from './harness.ts'
 import { at, digest, machine, type Place, toStream } from './place.ts'

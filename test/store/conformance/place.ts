@@ -1,8 +1,8 @@
-import { createIds, systemClock, systemEntropy } from '../../../src/clock.ts'
-import type { Append, Appended } from '../../../src/store/append.ts'
-import type { Connection } from '../../../src/store/connection.ts'
+import { createIds, systemClock, systemEntropy } from '../../../src/runtime/clock.ts'
+import type { Connection } from '../../../src/store/database/connection.ts'
 import { Store } from '../../../src/store/store.ts'
 import type { StoreOptions } from '../../../src/store/store-options.ts'
+import type { Append, Appended } from '../../../src/store/writing/append.ts'
 import { createKeyring } from '../../../src/vault/keyring.ts'
 import type { Connect } from './harness.ts'
 

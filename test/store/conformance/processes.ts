@@ -1,6 +1,6 @@
-import { systemClock } from '../../../src/clock.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { openViews } from '../../../src/store/views-handle.ts'
+import { openViews } from '../../../src/store/views/views-handle.ts'
 import { append, counting } from './counting.ts'
 import type { Harness } from './harness.ts'
 import { at, digest, machine, type Place, positionsOf, toStream } from './place.ts'

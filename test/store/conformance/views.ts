@@ -1,5 +1,5 @@
 import type { Store } from '../../../src/store/store.ts'
-import { openViews } from '../../../src/store/views-handle.ts'
+import { openViews } from '../../../src/store/views/views-handle.ts'
 import { append, checkpointOf, counting } from './counting.ts'
 import type { Harness } from './harness.ts'
 import { type Place, toStream } from './place.ts'

@@ -1,0 +1,112 @@
+import { holdsCpf } from '../../vocabulary/cpf.ts'
+import type { Json, Problem } from '../../vocabulary/message.ts'
+
+const textMax = 300
+
+/** A fault is short: the rest is not read. */
+const xmlMax = 10_000
+
+/**
+ * Reads an error body as a problem: RFC 9457 with extensions in `properties` or beside it (document 1,
+ * section 7), a gateway's `fault` as JSON or XML, or anything else tolerantly. Numbers long enough to name a person are
+ * masked, and `instance`, which repeats the address, is left out.
+ */
+export function readProblem(status: number, text: string): Problem {
+  const body = parseObject(text)
+  const properties = objectAt(body, 'properties')
+  const fault = objectAt(body, 'fault')
+  const code =
+    scalarAt(properties, 'code') ??
+    scalarAt(body, 'code') ??
+    scalarAt(fault, 'code') ??
+    scalarAt(body, 'error')
+  const title = scalarAt(body, 'title') ?? scalarAt(fault, 'message') ?? scalarAt(body, 'message')
+  const detail =
+    scalarAt(body, 'detail') ?? scalarAt(fault, 'description') ?? scalarAt(body, 'error_description')
+  const type = scalarAt(body, 'type')
+  return {
+    status,
+    ...(type !== undefined && { type }),
+    ...(title !== undefined && { title }),
+    ...(detail !== undefined && { detail }),
+    ...(code !== undefined && { code }),
+  }
+}
+
+/** The parts of a problem as they are sealed. */
+export function problemPart(problem: Problem): Json {
+  return { ...problem }
+}
+
+/**
+ * A code that may stand in clear: short, of letters, digits, dots and dashes only, and naming nobody.
+ *
+ * @param sent - what the request said of a person, which a code may quote
+ */
+export function clearCode(problem: Problem, sent: Json = null): string | null {
+  const { code } = problem
+  if (code === undefined || !/^[\w.-]{1,40}$/.test(code) || /\d{7}/.test(code) || holdsCpf(code)) return null
+  return isQuoting(code, textsIn(sent)) ? null : code
+}
+
+/** Whether a code holds a word of what was sent, or is a piece of it: without accents, punctuation and capitals. */
+function isQuoting(code: string, sent: readonly string[]): boolean {
+  const [words, joined] = [wordsOf(code), wordsOf(code).join('')]
+  return sent.some(text => {
+    const told = wordsOf(text)
+    const isPiece = joined.length >= knownMin && told.join('').includes(joined)
+    return (
+      isPiece || told.some(word => words.includes(word) || (word.length > knownMin && joined.includes(word)))
+    )
+  })
+}
+
+function textsIn(value: Json): string[] {
+  if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(textsIn)
+  return [String(value)]
+}
+
+/** Shorter pieces are in many texts: nobody is known by them. */
+const knownMin = 3
+
+function wordsOf(text: string): string[] {
+  const plain = text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
+  return plain.match(/[a-z0-9]+/g)?.filter(word => word.length >= knownMin) ?? []
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    const value = Array.isArray(parsed) ? parsed[0] : parsed
+    return isObject(value) ? value : {}
+  } catch {
+    return { fault: parseFault(text) }
+  }
+}
+
+/** A gateway's fault in XML: three flat texts, found by their names. No markup is followed. */
+function parseFault(text: string): Record<string, unknown> {
+  if (!/^\s*(<\?xml[^>]*>\s*)?<(\w+:)?fault\b/.test(text.slice(0, textMax))) return {}
+  const members = text.slice(0, xmlMax).matchAll(/<(?:\w+:)?(code|message|description)>([^<]*)</g)
+  return Object.fromEntries([...members].map(([, name = '', value = '']) => [name, value.trim()]))
+}
+
+function objectAt(value: Record<string, unknown>, name: string): Record<string, unknown> {
+  const member = value[name]
+  return isObject(member) ? member : {}
+}
+
+function scalarAt(value: Record<string, unknown>, name: string): string | undefined {
+  const member = value[name]
+  if (typeof member !== 'string' && typeof member !== 'number') return undefined
+  return maskNumbers(String(member)).slice(0, textMax)
+}
+
+/** Masks every run of seven digits or more, with or without the punctuation of a CPF or CNPJ. */
+function maskNumbers(text: string): string {
+  return text.replace(/\d(?:[.\-/]?\d){6,}/g, '***')
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

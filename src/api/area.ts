@@ -1,0 +1,56 @@
+import type { Engine } from '../engine/engine.ts'
+import { type Clock, type Entropy, fromInstant } from '../runtime/clock.ts'
+import type { Store } from '../store/store.ts'
+import type { ViewsHandle } from '../store/views/views-handle.ts'
+import type { Views } from '../views/views.ts'
+import { AverbaError } from '../vocabulary/errors.ts'
+import type { LogLine } from '../vocabulary/log-line.ts'
+import type { Instant } from '../vocabulary/message.ts'
+import type { ServiceName } from '../vocabulary/service-name.ts'
+import { nearNowMs } from './as-of.ts'
+import type { Commands } from './commands.ts'
+import type { AverbaOptions } from './options.ts'
+import type { Subjects } from './subject-directory.ts'
+import type { Rows } from './view-rows.ts'
+
+/** What every area of the API works with. */
+export interface Area {
+  /** Its logger may throw, and takes anything: it is told through `log`. */
+  readonly options: Omit<AverbaOptions, 'logger'>
+  readonly engine: Engine
+  readonly store: Store
+  readonly commands: Commands
+  readonly subjects: Subjects
+  /** Lists of what views show: `VIEW_STOPPED` where one of them stands still. */
+  readonly views: ViewsHandle<Views>
+  readonly rows: Rows
+  readonly clock: Clock
+  readonly entropy: Entropy
+  readonly createId: () => string
+  /** Tells the host's logger: allow-listed fields only. Never throws. */
+  readonly log: (line: LogLine) => void
+  /** Throws `SERVICE_NOT_CONFIGURED` when the service has no options. */
+  require(service: ServiceName): void
+  /** Reports whether something read then is fresh enough. Never read is not; without a bound, any reading is. */
+  isFresh(readAt: Instant | null, ageMaxMs: number | undefined): boolean
+}
+
+/** Puts together what the areas share. */
+export function createArea(parts: Omit<Area, 'require' | 'isFresh'>): Area {
+  const { options, clock } = parts
+  return {
+    ...parts,
+    require(service) {
+      if (options[service]) return
+      throw new AverbaError('SERVICE_NOT_CONFIGURED', `Cannot call the ${service}: it is not configured`, {
+        hint: `Give openAverba the option ${service}`,
+      })
+    },
+    isFresh(readAt, ageMaxMs) {
+      if (readAt === null || ageMaxMs === undefined) return readAt !== null
+      const ageMs = clock.now() - fromInstant(readAt)
+      // A clock that was ahead and was put back dates a reading later than now: its age is unknown.
+      return ageMs <= ageMaxMs && ageMs >= -Math.min(ageMaxMs, nearNowMs)
+    },
+  }
+}

@@ -1,0 +1,144 @@
+import type { Page } from '../pages/language.ts'
+import { toInstant } from '../runtime/clock.ts'
+import { refusePersonalId } from '../vocabulary/cpf.ts'
+import { AverbaError } from '../vocabulary/errors.ts'
+import type { Actor, Basis, Instant } from '../vocabulary/message.ts'
+
+const idMax = 200
+const textMax = 500
+
+/**
+ * Checks an id that the host gives: kept in clear for ever, so short, well-formed and naming nobody.
+ *
+ * @throws {AverbaError} `INVALID_INPUT`, `PERSONAL_ID`
+ */
+export function checkId(id: unknown, what: string): asserts id is string {
+  checkClearText(id, what, idMax)
+}
+
+/**
+ * Checks an instant.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when it is not ISO 8601 in UTC with milliseconds
+ */
+export function checkInstant(at: unknown, what: string): asserts at is Instant {
+  const ms = typeof at === 'string' ? Date.parse(at) : Number.NaN
+  if (!Number.isNaN(ms) && toInstant(ms) === at) return
+  throw new AverbaError('INVALID_INPUT', `Cannot use "${what}": it is not an instant`, {
+    hint: 'Give it as 2026-11-20T12:00:00.000Z',
+  })
+}
+
+/**
+ * Checks how long something may take.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when it is not a whole number from 0 on
+ */
+export function checkMs(ms: unknown, what: string): void {
+  if (Number.isSafeInteger(ms) && Number(ms) >= 0) return
+  throw new AverbaError('INVALID_INPUT', `Cannot use "${what}": it is not a whole number of milliseconds`)
+}
+
+/**
+ * Checks how fresh an answer must be; `undefined` means that any reading will do.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when it is not a whole number from 0 on
+ */
+export function checkAge(ageMaxMs: unknown): void {
+  if (ageMaxMs !== undefined) checkMs(ageMaxMs, 'ageMaxMs')
+}
+
+/**
+ * Checks a position of the log, which may not have reached it yet. 0 is before the first event.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when it is not a whole number from 0 on
+ */
+export function checkPosition(position: unknown, what: string): asserts position is number {
+  if (Number.isSafeInteger(position) && Number(position) >= 0) return
+  throw new AverbaError('INVALID_INPUT', `Cannot use "${what}": it is not a position of the log`, {
+    hint: 'Positions are whole numbers, and count from 1',
+  })
+}
+
+/**
+ * Checks that something is one of those that there are.
+ *
+ * @throws {AverbaError} `INVALID_INPUT`
+ */
+export function checkOneOf(given: unknown, known: readonly string[], what: string): void {
+  if (typeof given === 'string' && known.includes(given)) return
+  throw new AverbaError('INVALID_INPUT', `Cannot use the ${what}: it is unknown`, {
+    hint: `Use one of ${known.join(', ')}`,
+  })
+}
+
+/**
+ * Refuses a member of a name that there is not: it is a slip, and what it asks for would be passed over in silence.
+ *
+ * @throws {AverbaError} `INVALID_INPUT`
+ */
+export function checkNames(given: object, names: readonly string[], what: string): void {
+  const unknown = Object.keys(given).find(name => !names.includes(name))
+  if (unknown === undefined) return
+  // Other texts may be somebody's data that took the place of a name.
+  const named = /^[A-Za-z]{1,40}$/.test(unknown) ? `"${unknown}"` : 'a member'
+  throw new AverbaError('INVALID_INPUT', `Cannot use ${named} of ${what}: there is none of this name`, {
+    hint: `Use ${names.join(', ')}`,
+  })
+}
+
+/** Checks who acts. Throws as `checkId` does. */
+export function checkActor({ kind, ref }: Actor): void {
+  if (kind !== 'subject' && kind !== 'person' && kind !== 'system') {
+    throw new AverbaError(
+      'INVALID_INPUT',
+      "Cannot use the actor's kind: it is not one of subject, person, system",
+    )
+  }
+  checkClearText(ref, "actor's ref", idMax)
+}
+
+/** Checks a purpose and a legal basis. Throws as `checkId` does. */
+export function checkBasis({ purpose, legalBasis }: Basis): void {
+  checkClearText(purpose, "basis's purpose", textMax)
+  checkClearText(legalBasis, "basis's legal basis", textMax)
+}
+
+/**
+ * Checks how a report is to be written, and fills in the defaults.
+ *
+ * @throws {AverbaError} `INVALID_INPUT`
+ */
+export function checkPage({ format = 'json', language = 'pt-BR' }: Page = {}): Required<Page> {
+  const isKnown = ['json', 'html'].includes(format) && ['pt-BR', 'en'].includes(language)
+  if (isKnown) return { format, language }
+  throw new AverbaError('INVALID_INPUT', 'Cannot write the report: its format or its language is unknown', {
+    hint: 'Formats are json and html, languages pt-BR and en',
+  })
+}
+
+/** The error for an event that is not about what it was given for. */
+export function notAbout(what: 'consent' | 'validation'): AverbaError {
+  return new AverbaError('INVALID_INPUT', `Cannot tell the ${what}: the event is about none`, {
+    hint: `Give an event of log.follow, log.read or on whose stream begins with "${what}-"`,
+  })
+}
+
+/** Checks a text that stands in the log as it is. */
+function checkClearText(text: unknown, what: string, max: number): asserts text is string {
+  checkText(text, what, max)
+  refusePersonalId(text, what)
+}
+
+/**
+ * Checks the form of a text.
+ *
+ * @throws {AverbaError} `INVALID_INPUT`
+ */
+export function checkText(text: unknown, what: string, max: number): asserts text is string {
+  if (typeof text === 'string' && text !== '' && text.length <= max && text.isWellFormed()) return
+  throw new AverbaError(
+    'INVALID_INPUT',
+    `Cannot use the ${what}: it must be a text of 1 to ${max} characters`,
+  )
+}

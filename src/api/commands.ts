@@ -1,0 +1,224 @@
+import type { Engine } from '../engine/engine.ts'
+import type { Delivery } from '../engine/recording/decisions.ts'
+import type { About } from '../engine/recording/recorder.ts'
+import type { Handled } from '../engine/recording/repeated-command.ts'
+import { ofErased } from '../engine/recording/repeated-command.ts'
+import { type Clock, calledOff } from '../runtime/clock.ts'
+import type { Store } from '../store/store.ts'
+import type { Actor, Basis, Json, Owed, Problem, Recorded } from '../vocabulary/message.ts'
+import { effectStream } from '../vocabulary/names.ts'
+import type { Ask, Outcome } from '../vocabulary/outcome.ts'
+import { type Attributes, noTracing, type Tracing } from '../vocabulary/tracing.ts'
+import { checkActor, checkBasis, checkId, checkMs, checkNames } from './arguments.ts'
+
+/** How long a caller waits for an outcome, in milliseconds, unless it says otherwise. */
+export const defaultWaitMs = 30_000
+/** What becomes of a call whose data subject was erased before it had left. */
+const cancelled: Problem = {
+  status: 0,
+  code: 'SUBJECT_ERASED',
+  title: 'The data subject was erased meanwhile',
+}
+
+/** What becomes of a call in whose place another one was asked for. */
+const withdrawn: Problem = {
+  status: 0,
+  code: 'WITHDRAWN',
+  title: 'Something else was asked for before it left',
+}
+
+const askNames = ['commandId', 'actor', 'basis', 'correlationId', 'waitMs', 'signal'] as const
+
+/** What a command id stands for: the method of the API that was called, or the type of the message, and with what. */
+type Input = ({ readonly method: string } | { readonly type: string }) & { readonly [key: string]: Json }
+
+/** Sends commands for every area of the API: record the intention, perform the effect, tell the outcome. */
+export class Commands {
+  readonly #engine: Engine
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #defaults: { readonly actor?: Actor; readonly basis?: Basis }
+  readonly #tracing: Tracing
+
+  constructor(
+    engine: Engine,
+    store: Store,
+    clock: Clock,
+    defaults: { actor?: Actor; basis?: Basis },
+    tracing: Tracing = noTracing,
+  ) {
+    this.#engine = engine
+    this.#store = store
+    this.#clock = clock
+    this.#defaults = defaults
+    this.#tracing = tracing
+  }
+
+  /** Records a command that owes no call. */
+  record(input: Input, deliver: () => Promise<Delivery>, ask: Ask = {}): Promise<Handled> {
+    return this.#traced(input, async end => {
+      const handled = await this.#engine.handle(input, deliver, this.#aboutOf(ask))
+      end({ 'averba.outcome': 'recorded', 'averba.replayed': handled.replayed })
+      return handled
+    })
+  }
+
+  /**
+   * Records a command, performs the effect that it owes and waits for it. One that owes none is settled by its event.
+   *
+   * @param input what the command id stands for
+   * @param value reads the value of a settled effect, given the event that ended it
+   */
+  send<T>(
+    input: Input,
+    deliver: () => Promise<Delivery>,
+    ask: Ask,
+    value: (ended: Recorded) => Promise<T>,
+  ): Promise<Outcome<T>> {
+    return this.#traced(input, async end => {
+      const outcome = await this.#send(input, deliver, ask, value)
+      end({ 'averba.outcome': outcome.status, 'averba.replayed': outcome.replayed })
+      return outcome
+    })
+  }
+
+  /** Lets a host's command in, in a span of its own: its name and what became of it, and nothing of its input. */
+  #traced<T>(input: Input, work: (end: (more: Attributes) => void) => Promise<T>): Promise<T> {
+    const method = String(input.method ?? input.type)
+    const attributes = { 'averba.method': method }
+    return this.#engine.admit(() => this.#tracing.span('internal', `averba ${method}`, attributes, work))
+  }
+
+  async #send<T>(
+    input: Json,
+    deliver: () => Promise<Delivery>,
+    ask: Ask,
+    value: (ended: Recorded) => Promise<T>,
+  ): Promise<Outcome<T>> {
+    const about = this.#aboutOf(ask)
+    const { position, effect, replayed, isOfErased } = await this.#engine.handle(input, deliver, about)
+    if (effect === '') {
+      const decided = await this.#eventAt(position)
+      return { position, effect, replayed, status: 'settled', value: await value(decided) }
+    }
+    return this.#engine.answer(async over => {
+      await this.wait(this.#perform(effect), ask, over)
+      const owed = await this.#store.effect(effect)
+      if (!owed) throw new TypeError(`The command owes no effect "${effect}"`)
+      if (isOfErased) throw ofErased(about.commandId ?? '', await this.#endedAs(owed))
+      return { position, effect, replayed, ...(await this.#describe(owed, value)) }
+    })
+  }
+
+  /**
+   * Performs an effect, and the reading that is owed where its outcome is in doubt or a refusal contradicts what we
+   * hold.
+   */
+  async #perform(id: string): Promise<void> {
+    await this.#engine.perform(id)
+    const owed = await this.#store.effect(id)
+    if (owed?.state !== 'unknown' && owed?.state !== 'declined') return
+    const probes = await this.#store.effects({ stream: owed.stream, states: ['owed'] })
+    const isOfEnd = (probe: Owed) => owed.state === 'unknown' || probe.position === owed.settledAt
+    for (const probe of probes.filter(isOfEnd)) await this.#engine.perform(probe.id)
+  }
+
+  /** Waits for work as long as its caller is ready to, and no longer than until the log closes. */
+  async wait(
+    work: Promise<void>,
+    { waitMs = defaultWaitMs, signal }: Ask,
+    over?: AbortSignal,
+  ): Promise<void> {
+    if (waitMs === 0) return void work.catch(() => undefined) // What failed stays in the ledger.
+    const done = new AbortController()
+    const signals = [signal, over, done.signal].filter(each => each !== undefined)
+    await Promise.race([
+      work,
+      this.#clock.sleep(waitMs, AbortSignal.any(signals), 'the patience of a caller'),
+    ]).finally(() => done.abort(calledOff))
+  }
+
+  async #describe<T>(owed: Owed, value: (ended: Recorded) => Promise<T>) {
+    switch (owed.state) {
+      case 'owed':
+      case 'started':
+      // It goes on when an operator lets it.
+      case 'parked':
+        return { status: 'pending' } as const
+      case 'deferred':
+        return { status: 'deferred', retryAt: owed.dueAt, because: owed.because } as const
+      case 'unknown':
+        return {
+          status: 'unknown',
+          next: this.#engine.classOf(owed.type) === 'probed' ? 'probe' : 'person',
+        } as const
+      case 'cancelled':
+        if (await this.#isWithdrawn(owed)) return { status: 'declined', problem: withdrawn } as const
+        if (await this.#mayHaveLeft(owed)) return { status: 'unknown', next: 'person' } as const
+        return { status: 'declined', problem: cancelled } as const
+      case 'declined':
+        return { status: 'declined', problem: await this.#problemOf(await this.#endOf(owed)) } as const
+      case 'settled':
+        return { status: 'settled', value: await value(await this.#endOf(owed)) } as const
+    }
+  }
+
+  /** How the call of an erased person ended, whose value is gone; `undefined` while it has not ended. */
+  async #endedAs(owed: Owed): Promise<'settled' | 'declined' | 'unknown' | undefined> {
+    const { status } = await this.#describe(owed, async () => undefined)
+    return status === 'pending' || status === 'deferred' ? undefined : status
+  }
+
+  async #isWithdrawn(owed: Owed): Promise<boolean> {
+    return (await this.#endOf(owed)).type === 'effect.withdrawn'
+  }
+
+  /** Whether a call was under way when it was cancelled: an attempt had begun, and nothing said that it did nothing. */
+  async #mayHaveLeft(owed: Owed): Promise<boolean> {
+    if (this.#engine.classOf(owed.type) === 'read') return false
+    const { settledAt = 0 } = owed
+    // A restored log cannot know what was done after the backup was made.
+    const isCancelledSince = !this.#store.isFromBeforeRestore({ position: settledAt })
+    if (this.#store.isFromBeforeRestore(owed) && isCancelledSince) return true
+    const last = await this.#store.readLast({ stream: effectStream(owed) })
+    return last?.type === 'effect.attempted'
+  }
+
+  async #endOf(owed: Owed): Promise<Recorded> {
+    if (owed.settledAt === undefined) throw new TypeError(`The effect "${owed.id}" has not ended`)
+    return this.#eventAt(owed.settledAt)
+  }
+
+  async #eventAt(position: number): Promise<Recorded> {
+    const event = await this.#store.readAt(position)
+    if (!event) throw new TypeError(`There is no event at ${position}`)
+    return event
+  }
+
+  /** The problem stands beside the event; a doubt that a reading ended has none. */
+  async #problemOf(event: Recorded): Promise<Problem> {
+    const problem = await this.#store.open(`${event.id}/problem`)
+    if (problem === undefined)
+      return { status: 0, code: 'NOT_DONE', title: 'A reading showed that it was not done' }
+    return problem as unknown as Problem // Sealed as such by the adapter.
+  }
+
+  /** Checked before anything is recorded, `waitMs` too. */
+  #aboutOf(ask: Ask): About {
+    checkNames(ask, askNames, 'the last argument')
+    const { commandId, actor, basis, correlationId, waitMs } = ask
+    if (waitMs !== undefined) checkMs(waitMs, 'waitMs')
+    if (commandId !== undefined) checkId(commandId, 'command id')
+    if (correlationId !== undefined) checkId(correlationId, 'correlation id')
+    const by = actor ?? this.#defaults.actor
+    const on = basis ?? this.#defaults.basis
+    if (by) checkActor(by)
+    if (on) checkBasis(on)
+    return {
+      ...(commandId !== undefined && { commandId }),
+      ...(by && { actor: { kind: by.kind, ref: by.ref } }),
+      ...(on && { basis: { purpose: on.purpose, legalBasis: on.legalBasis } }),
+      ...(correlationId !== undefined && { correlationId }),
+    }
+  }
+}

@@ -1,0 +1,192 @@
+import type { AwarenessSummary, Listed } from '../../adapters/consent/protocol.ts'
+import type { CienciaDetalhada } from '../../adapters/consent/wire.ts'
+import type { Listing } from '../../adapters/http/listing.ts'
+import type { Delivery, Target } from '../../engine/recording/decisions.ts'
+import type { AwarenessRow } from '../../views/awareness.ts'
+import { readIso } from '../../vocabulary/brasilia.ts'
+import { parseCnpj } from '../../vocabulary/cnpj.ts'
+import type { Carried, Instant, Owed } from '../../vocabulary/message.ts'
+import { valueOf } from '../../vocabulary/outcome.ts'
+import type { Area } from '../area.ts'
+import { checkAge } from '../arguments.ts'
+import type { SubjectRef, Which, Who } from '../subject-directory.ts'
+import { PutOffReadings } from './deferred-readings.ts'
+import type { Fresh } from './readings.ts'
+import { SharedReadings } from './shared-readings.ts'
+
+/** A record of awareness of data processing (document 1, section 2). */
+export interface Awareness {
+  /** The service's id. */
+  readonly id: string
+  readonly dataHora: Instant | null
+  readonly cnpjUsuario: string | null
+  readonly readAt: Instant | null
+}
+
+/** An awareness record with all that the service tells of it, as it came. */
+export interface AwarenessDetail extends Awareness, Partial<Omit<CienciaDetalhada, 'id' | 'dataHora'>> {}
+
+/** Awareness records of data subjects (document 1, operations 4 and 5). */
+export interface AwarenessArea {
+  /**
+   * Lists the awareness records of a data subject, all or of one controller; those that the service no longer lists
+   * only with `vanished`.
+   *
+   * @throws {AverbaError} `NOT_FOUND`, `INVALID_CNPJ`, `INVALID_INPUT` for a wrong `ageMaxMs`
+   */
+  list(filter: Who & Fresh & { cnpj?: string; vanished?: boolean }): Promise<Awareness[]>
+  /**
+   * One record in full, or `undefined` when the subject has none under this id. One that has vanished is given as it
+   * was last read in full, and nothing is asked of it.
+   */
+  get(which: Which & Fresh): Promise<AwarenessDetail | undefined>
+}
+
+/** Makes the area `awareness`. */
+export function createAwareness(area: Area): AwarenessArea {
+  const { clock, commands, rows, store, subjects, views } = area
+
+  const putOff = new PutOffReadings(store)
+  const readings = new SharedReadings(clock, async (subject: SubjectRef) => {
+    const deliver = async () => {
+      const message = { type: 'subject.readAwareness', data: await putOff.replaced(subject) }
+      return { targets: [{ stream: `subject-${subject}`, message }] }
+    }
+    const input = { method: 'awareness.list', subject }
+    const outcome = await commands.send(input, deliver, {}, async () => undefined)
+    putOff.note(subject, outcome)
+    return outcome
+  })
+
+  async function refresh(subject: SubjectRef, ageMaxMs: number | undefined): Promise<Instant | null> {
+    const readAt = async () => {
+      return (await rows.find('subjects', subject, `subject-${subject}`))?.awareness_read_at ?? null
+    }
+    const last = await readAt()
+    if (area.isFresh(last, ageMaxMs)) return last
+    area.require('consentService')
+    valueOf(await readings.readOnce(subject, ageMaxMs ?? Number.POSITIVE_INFINITY))
+    return readAt()
+  }
+
+  async function find(subject: SubjectRef, id: string): Promise<AwarenessRow | undefined> {
+    const awareness = await store.lookUp('awareness', `${subject}\0${id}`)
+    if (awareness === undefined) return undefined
+    return rows.find('awareness', awareness, `subject-${subject}`)
+  }
+
+  async function toAwareness(row: AwarenessRow, readAt: Instant | null): Promise<Awareness> {
+    const record = (await store.open(row.record)) as { id: string; cnpjUsuario?: unknown } // Sealed with its id.
+    const given = typeof record.cnpjUsuario === 'string' ? record.cnpjUsuario : null
+    return { id: record.id, dataHora: row.created_at, cnpjUsuario: row.controller ?? given, readAt }
+  }
+
+  async function describe(row: AwarenessRow, id: string): Promise<AwarenessRow> {
+    area.require('consentService')
+    const stream = `subject-${row.subject}`
+    const parts = { id: { owner: stream, value: id } }
+    const message = { type: 'subject.readAwarenessDetail', data: { record: row.awareness }, parts }
+    const outcome = await commands.send(
+      { method: 'awareness.get', awareness: row.awareness },
+      async () => ({ targets: [{ stream, message }] }),
+      {},
+      async () => (await rows.find('awareness', row.awareness, stream)) ?? row,
+    )
+    return valueOf(outcome)
+  }
+
+  return {
+    async list(filter) {
+      checkAge(filter.ageMaxMs)
+      const subject = await subjects.find(filter)
+      const cnpj = filter.cnpj === undefined ? undefined : parseCnpj(filter.cnpj)
+      const readAt = await refresh(subject, filter.ageMaxMs)
+      const query = views
+        .selectFrom('awareness')
+        .selectAll()
+        .where('subject', '=', subject)
+        .orderBy('awareness')
+      const held = await rows.select('awareness', query, { stream: `subject-${subject}` })
+      const wanted = held.filter(row => {
+        if (row.vanished_at !== null && !filter.vanished) return false
+        return cnpj === undefined || row.controller === cnpj
+      })
+      return Promise.all(wanted.map(row => toAwareness(row, readAt)))
+    },
+    async get(which) {
+      checkAge(which.ageMaxMs)
+      const subject = await subjects.find(which)
+      if (!(await find(subject, which.id))) await refresh(subject, which.ageMaxMs)
+      const row = await find(subject, which.id)
+      if (!row) return undefined
+      const hasVanished = row.vanished_at !== null
+      if (hasVanished && row.detail === null) return undefined
+      const isFresh = row.detail !== null && area.isFresh(row.described_at, which.ageMaxMs)
+      const described = isFresh || hasVanished ? row : await describe(row, which.id)
+      const detail = (await store.open(described.detail ?? '')) as Partial<CienciaDetalhada> // Kept as it came.
+      const awareness = await toAwareness(described, described.described_at)
+      return { ...detail, ...awareness, dataHora: readIso(detail.dataHora) ?? awareness.dataHora }
+    },
+  }
+}
+
+type List = Listing<Listed<AwarenessSummary>> & { readonly askedAt?: Instant }
+
+/** Sends each listed record to the subject's stream, which knows those it has seen. */
+export async function routeAwareness(
+  area: Area,
+  owed: Owed,
+  fact: Carried,
+  since: number,
+): Promise<Delivery> {
+  const { items, unreadable, askedAt } = fact.data as List // As the client reads it.
+  const owner = owed.stream
+  const subject = owner.slice('subject-'.length)
+  const targets: Target[] = []
+  const claims = []
+  // Of a person who was erased meanwhile, only how much was read is recorded.
+  const isErased = await area.subjects.isErased(owner)
+  const seen = new Set<string>()
+  for (const [id, { summary, record }] of new Map(items.map(item => [item.id, item]))) {
+    if (isErased) break
+    const key = `${subject}\0${id}`
+    const known = await area.store.lookUp('awareness', key)
+    const awareness = known ?? area.createId()
+    if (known === undefined) {
+      claims.push({ kind: 'awareness', digest: area.store.digest('awareness', key), value: awareness })
+    }
+    seen.add(awareness)
+    const parts = { record: { owner, value: record } }
+    const data = { ...summary, record: awareness }
+    targets.push({ stream: owner, message: { type: 'subject.observeAwareness', data, parts }, since })
+  }
+  // A record that cannot be read may be any of those that seem to be missing: then none counts as missing.
+  const held = isErased || unreadable.length > 0 ? [] : await listedOf(area, owner)
+  for (const record of held.filter(each => !seen.has(each)))
+    targets.push({ stream: owner, message: { type: 'subject.missAwareness', data: { record } }, since })
+  const when = askedAt !== undefined && { askedAt }
+  const data = { read: items.length, unreadable: unreadable.length, ...when }
+  const listed: Carried = {
+    type: 'consentService.awarenessListed',
+    data,
+    ...(unreadable.length > 0 && { parts: { unreadable: { owner, value: unreadable } } }),
+  }
+  return { targets: [...targets, { stream: owner, message: listed }], claims }
+}
+
+/** Our ids of the records in the last list, by the log: a view may stand still. */
+async function listedOf({ store }: Area, stream: string): Promise<readonly string[]> {
+  const listed = new Set<string>()
+  const types = ['subject.awarenessAppeared', 'subject.awarenessVanished']
+  for (let after = 0; ; ) {
+    const events = await store.read({ stream, types, after })
+    for (const { type, data } of events) {
+      const { record } = data as { record: string } // As the machine writes both.
+      if (type === 'subject.awarenessAppeared') listed.add(record)
+      else listed.delete(record)
+    }
+    const last = events.at(-1)
+    if (!last) return [...listed]
+    after = last.position
+  }
+}

@@ -1,0 +1,248 @@
+import { readEntries } from '../../adapters/consent/protocol.ts'
+import type { ConsentimentoDetalhado } from '../../adapters/consent/wire.ts'
+import { type ConsentStatus, consentStatuses } from '../../machines/consent/status.ts'
+import { toInstant } from '../../runtime/clock.ts'
+import type { ConsentRow } from '../../views/consents.ts'
+import { parseCnpj, readCnpj } from '../../vocabulary/cnpj.ts'
+import { AverbaError } from '../../vocabulary/errors.ts'
+import type { Instant, Owed, Recorded } from '../../vocabulary/message.ts'
+import { type Ask, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
+import type { Area } from '../area.ts'
+import { checkAge, checkOneOf, notAbout } from '../arguments.ts'
+import type { SubjectRef, Which, Who } from '../subject-directory.ts'
+import { createStandings, type Standings } from './effectiveness.ts'
+import { createEnrolments, type Enrolments } from './enrolments.ts'
+import { checkWhy, type Why } from './evidence.ts'
+import { createConsentReadings, type Fresh, type Synced } from './readings.ts'
+import { withdraw } from './withdraw.ts'
+
+/** A consent request of a data subject, under the contract's own names (document 1, section 2). */
+export interface Consent {
+  /** The service's id. */
+  readonly id: string
+  readonly status: ConsentStatus
+  readonly dataHora: Instant | null
+  readonly dataExpiracao: Instant | null
+  /** As the service gave it, also where it is not a CNPJ. */
+  readonly cnpjUsuario: string | null
+  /**
+   * `changed` while the service shows another status whose history has not been read, `changing` while our request is
+   * out, `uncertain` while its outcome is not known, `vanished` when the service no longer lists it.
+   */
+  readonly knowledge: ConsentRow['knowledge']
+  readonly readAt: Instant | null
+}
+
+/** A consent with all that the service tells of it. */
+export interface ConsentDetail extends Consent, Partial<DetailMembers> {
+  /** As the service gave it; what has no status is left out. */
+  readonly historico: readonly {
+    readonly status: string
+    readonly dataHora: Instant | null
+    readonly dataExpiracao: Instant | null
+  }[]
+}
+type DetailMembers = Pick<
+  ConsentimentoDetalhado,
+  'idTemplatePdc' | 'categoria' | 'usuario' | 'finalidade' | 'titular'
+>
+
+/** A consent with whose it is. */
+export interface OwnedConsent extends Consent {
+  readonly subject: SubjectRef
+}
+
+/** Consents of data subjects at the consent service (document 1, operations 1 to 3). */
+export interface Consents extends Enrolments, Standings {
+  /**
+   * Reads all consents of a data subject at the service and records what changed. A consent with another status is read
+   * in full, for the events and times in its history.
+   */
+  sync(who: Who, ask?: Ask): Promise<Outcome<Synced>>
+  /**
+   * Lists the consents of a data subject, all or of one controller or status. Those that the service no longer lists
+   * are left out, unless `vanished` asks for them.
+   *
+   * @throws {AverbaError} `INVALID_CNPJ`, `INVALID_INPUT` for an unknown status or a wrong `ageMaxMs`, `NOT_FOUND`;
+   * `VIEW_STOPPED` while the view of consents stands still: `get` and `standing` go by the log then
+   */
+  list(
+    filter: Who & Fresh & { cnpj?: string; status?: ConsentStatus; vanished?: boolean },
+  ): Promise<Consent[]>
+  /**
+   * One consent in full, or `undefined` when the subject has none under this id. One that has vanished is
+   * given as it was last read in full.
+   *
+   * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT` for a wrong `ageMaxMs`
+   */
+  get(which: Which & Fresh): Promise<ConsentDetail | undefined>
+  /**
+   * The consent that an event of `log.follow`, `log.read` or `on` is about, as it is now: whose it is and the service's
+   * id, which no event holds. `undefined` once its data subject has been erased. No service is read.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` when the event is not about a consent
+   */
+  of(event: Pick<Recorded, 'stream'>): Promise<OwnedConsent | undefined>
+  /**
+   * Asks the service to make a PENDENTE consent ATIVO. Reason and evidence are kept sealed, under the data subject.
+   *
+   * A change that was asked for before and has not left is withdrawn: it ends as `declined`, `WITHDRAWN`.
+   *
+   * @throws {AverbaError} `REFUSED`, before any request leaves, when the contract's table forbids it, or another change
+   * is out
+   */
+  approve(which: Which, why?: Ask & Why): Promise<Outcome<Consent>>
+  /** Asks the service to make a PENDENTE consent NEGADO. Throws as `approve` does. */
+  deny(which: Which, why?: Ask & Why): Promise<Outcome<Consent>>
+  /** Asks the service to make an ATIVO consent REVOGADO. Throws as `approve` does. */
+  revoke(which: Which, why?: Ask & Why): Promise<Outcome<Consent>>
+}
+
+/** Makes the area `consents`. */
+export function createConsents(area: Area): Consents {
+  const { clock, commands, rows, store, subjects, views } = area
+  const readings = createConsentReadings(area)
+  const { refresh } = readings
+
+  async function rowsOf(subject: SubjectRef): Promise<ConsentRow[]> {
+    return views
+      .selectFrom('consents')
+      .selectAll()
+      .where('subject', '=', subject)
+      .orderBy('consent')
+      .execute()
+  }
+
+  async function toConsent(row: ConsentRow, readAt: Instant | null): Promise<Consent> {
+    const record = (await store.open(row.record)) as { id: string; cnpjUsuario?: unknown } // Sealed with its id.
+    const text = typeof record.cnpjUsuario === 'string' ? record.cnpjUsuario : null
+    // Text that is no CNPJ stands nowhere else; a CNPJ that is not in the row is one that the service no longer gives.
+    const given = text !== null && readCnpj(text) === undefined ? text : null
+    return {
+      id: record.id,
+      status: row.status,
+      dataHora: row.created_at,
+      dataExpiracao: row.expires_at,
+      cnpjUsuario: row.controller ?? given,
+      knowledge: row.knowledge,
+      readAt,
+    }
+  }
+
+  async function find(which: Which): Promise<{ subject: SubjectRef; stream: string | undefined }> {
+    const subject = await subjects.find(which)
+    const consent = await store.lookUp('consent', `${subject}\0${which.id}`)
+    return { subject, stream: consent === undefined ? undefined : `consent-${consent}` }
+  }
+
+  async function rowOf(stream: string): Promise<ConsentRow> {
+    const row = await rows.find('consents', stream)
+    if (!row) throw new TypeError('A consent is known and has no row')
+    return row
+  }
+
+  async function change(
+    verb: 'approve' | 'deny' | 'revoke',
+    which: Which,
+    { reason, evidence, ...ask }: Ask & Why = {},
+  ): Promise<Outcome<Consent>> {
+    area.require('consentService')
+    const why = checkWhy({ reason, evidence })
+    const { subject, stream } = await find(which)
+    if (stream === undefined) {
+      throw new AverbaError('NOT_FOUND', `Cannot ${verb} the consent: nothing is known of it`, {
+        hint: 'Call consents.sync first',
+      })
+    }
+    const parts = why && { why: { owner: `subject-${subject}`, value: why } }
+    return commands.send(
+      { method: `consents.${verb}`, subject, id: which.id, ...(why && { why }) },
+      async () => {
+        const waiting = await changeThatWaits(stream)
+        const type = waiting ? `consent.${verb}Instead` : `consent.${verb}`
+        const message = { type, data: { askedAt: toInstant(clock.now()) }, ...(parts && { parts }) }
+        return { targets: [{ stream, message }, ...(waiting ? [withdraw(waiting)] : [])] }
+      },
+      ask,
+      async () => {
+        const row = await rowOf(stream)
+        return toConsent(row, row.changed_at)
+      },
+    )
+  }
+
+  /**
+   * The change of a consent that was put off or is parked, and so has not left, unless there is another one as well.
+   */
+  async function changeThatWaits(stream: string): Promise<Owed | undefined> {
+    const open = await store.effects({ stream, states: ['owed', 'started', 'deferred', 'parked', 'unknown'] })
+    const [change, other] = open.filter(({ type }) => type === 'consentService.changeStatus')
+    return !other && (change?.state === 'deferred' || change?.state === 'parked') ? change : undefined
+  }
+
+  async function describe(row: ConsentRow): Promise<ConsentRow> {
+    area.require('consentService')
+    const outcome = await commands.send(
+      { method: 'consents.get', consent: row.consent },
+      async () => ({ targets: [{ stream: row.consent, message: { type: 'consent.readDetail', data: {} } }] }),
+      {},
+      () => rowOf(row.consent),
+    )
+    return valueOf(outcome)
+  }
+
+  return {
+    ...createEnrolments(area),
+    sync: readings.sync,
+    async list(filter) {
+      const subject = await subjects.find(filter)
+      const { status } = filter
+      if (status !== undefined) checkOneOf(status, consentStatuses, 'status')
+      checkAge(filter.ageMaxMs)
+      const cnpj = filter.cnpj === undefined ? undefined : parseCnpj(filter.cnpj)
+      const readAt = await refresh(subject, filter.ageMaxMs)
+      const wanted = (await rowsOf(subject)).filter(row => {
+        if (row.knowledge === 'vanished' && !filter.vanished) return false
+        return (
+          (cnpj === undefined || row.controller === cnpj) && (status === undefined || row.status === status)
+        )
+      })
+      return Promise.all(wanted.map(row => toConsent(row, readAt)))
+    },
+    async get(which) {
+      checkAge(which.ageMaxMs)
+      const { subject, stream: known } = await find(which)
+      if (known === undefined) await refresh(subject, which.ageMaxMs)
+      const stream = known ?? (await find(which)).stream
+      if (stream === undefined) return undefined
+      const row = await rowOf(stream)
+      const hasVanished = row.knowledge === 'vanished'
+      // Retention may have destroyed the details: then they are read again.
+      const isThere = row.detail !== null && (await store.open(row.detail)) !== undefined
+      if (hasVanished && !isThere) return undefined
+      const isFresh = isThere && area.isFresh(row.described_at, which.ageMaxMs)
+      const described = isFresh || hasVanished ? row : await describe(row)
+      const detail = (await store.open(described.detail ?? '')) as Partial<ConsentimentoDetalhado> // Kept as it came.
+      const { idTemplatePdc, categoria, usuario, finalidade, titular, historico } = detail
+      const members = { idTemplatePdc, categoria, usuario, finalidade, titular }
+      return {
+        ...(await toConsent(described, described.described_at)),
+        ...(Object.fromEntries(
+          Object.entries(members).filter(([, value]) => value !== undefined),
+        ) as Partial<DetailMembers>), // The same members.
+        historico: readEntries(historico).filter(entry => entry !== undefined),
+      }
+    },
+    async of({ stream }) {
+      const row = stream.startsWith('consent-') ? await rows.find('consents', stream) : undefined
+      if (!row) throw notAbout('consent')
+      if (row.knowledge === 'erased') return undefined
+      // As the machine writes it.
+      return { subject: row.subject as SubjectRef, ...(await toConsent(row, row.changed_at)) }
+    },
+    approve: (which, why) => change('approve', which, why),
+    deny: (which, why) => change('deny', which, why),
+    revoke: (which, why) => change('revoke', which, why),
+    ...createStandings(area, readings),
+  }
+}

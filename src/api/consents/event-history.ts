@@ -1,0 +1,136 @@
+import type { SubjectEvent } from '../../machines/subject/messages.ts'
+import { type Clock, fromInstant, toInstant } from '../../runtime/clock.ts'
+import { pageRows } from '../../store/log/read.ts'
+import type { Store } from '../../store/store.ts'
+import type { Instant } from '../../vocabulary/message.ts'
+import type { RecordedOf } from '../../vocabulary/view.ts'
+import { nearNowMs } from '../as-of.ts'
+import type { SubjectRef } from '../subject-directory.ts'
+import type { Standing } from './effectiveness.ts'
+import { type ConsentRecorded, tell } from './timeline.ts'
+
+/** What the log holds of a consent up to a position. */
+export interface Story {
+  readonly stream: string | undefined
+  /** Without its uses, unless they were asked for: they change nothing about it, and there may be many. */
+  readonly events: readonly ConsentRecorded[]
+  /** The newest of its stream, which may be a use. */
+  readonly last: ConsentRecorded | undefined
+  readonly synced: RecordedOf<Extract<SubjectEvent, { type: 'subject.synced' }>> | undefined
+}
+
+/** Up to which position a consent is told of, included, and whether with its uses. */
+interface StoryOptions {
+  readonly until?: number
+  readonly withUses?: boolean
+}
+
+/** Reads what the log holds of a consent, by its id at the service, up to a position: included. */
+export async function readStory(
+  store: Pick<Store, 'read' | 'lookUp'>,
+  subject: SubjectRef,
+  id: string,
+  options: StoryOptions = {},
+): Promise<Story> {
+  const consent = await store.lookUp('consent', `${subject}\0${id}`)
+  const stream = consent === undefined ? undefined : `consent-${consent}`
+  if (stream === undefined) return { stream, events: [], last: undefined, synced: undefined }
+  const { events, last } = await readConsentEvents(store, stream, options)
+  const [first] = events
+  return {
+    stream,
+    events,
+    last,
+    synced: first && (await syncedSince(store, subject, first.position, options.until)),
+  }
+}
+
+/** Reads the events of a consent's stream up to a position, and which one is the newest. */
+export async function readConsentEvents(
+  store: Pick<Store, 'read'>,
+  stream: string,
+  { until = Number.MAX_SAFE_INTEGER, withUses = false }: StoryOptions = {},
+): Promise<Pick<Story, 'events' | 'last'>> {
+  const after = Math.min(until + 1, Number.MAX_SAFE_INTEGER)
+  const newest = (await store.read({ stream, after, backward: true, limit: 1 })) as ConsentRecorded[] // Its own stream.
+  const filter = { stream, ...(!withUses && { exceptTypes: useTypes }) }
+  const events: ConsentRecorded[] = []
+  for (;;) {
+    const page = await store.read({ ...filter, after: events.at(-1)?.position ?? 0 })
+    const known = page.filter(({ position }) => position <= until)
+    events.push(...(known as ConsentRecorded[])) // As above.
+    if (known.length < pageRows) return { events, last: newest[0] }
+  }
+}
+
+const useTypes: readonly ConsentRecorded['type'][] = ['consent.used', 'consent.useRefused']
+
+/** The last list that covers it: in one that is partial it may be what is missing. */
+async function syncedSince(
+  store: Pick<Store, 'read'>,
+  subject: SubjectRef,
+  since: number,
+  until = Number.MAX_SAFE_INTEGER,
+): Promise<Story['synced']> {
+  const filter = { stream: `subject-${subject}`, types: ['subject.synced'], backward: true, limit: 50 }
+  for (let before = Math.min(until + 1, Number.MAX_SAFE_INTEGER); ; ) {
+    const page = (await store.read({ ...filter, after: before })) as NonNullable<Story['synced']>[] // Of this type.
+    const found = page.find(({ position, data }) => position > since && !data.isPartial)
+    const last = page.at(-1)
+    if (found || !last || last.position <= since) return found
+    before = last.position
+  }
+}
+
+/** When a list was asked for. */
+export function askedAtOf(synced: Story['synced']): Instant | null {
+  return synced ? (synced.data.askedAt ?? synced.at) : null
+}
+
+/** Says whether a consent stood, by what is read of it. */
+export function answerFrom(
+  { events, last, synced }: Story,
+  at: Instant,
+  knownAt: Instant,
+  { ageMaxMs, askedAt }: { readonly ageMaxMs?: number | undefined; readonly askedAt?: Instant },
+): Standing {
+  const syncedAt = askedAtOf(synced)
+  const told = tell(events, { at, knownAt, askedAt, ageMaxMs: ageMaxMs ?? null, syncedAt })
+  const { because, readAt, expiresAt } = told
+  const effective = because === 'active'
+  return {
+    effective,
+    because,
+    ...(readAt !== null && { readAt }),
+    ...(effective && expiresAt !== null && { until: expiresAt }),
+    position: Math.max(last?.position ?? 0, synced?.position ?? 0),
+  }
+}
+
+/**
+ * The same about an instant that a host names. One of about now also means now by the log, whose times stay ahead after
+ * a clock was: what they recorded already counts. Where the two answers differ, the one counts by which the consent
+ * does not stand.
+ */
+export function answerAbout(
+  story: Story,
+  at: Instant,
+  knownAt: Instant,
+  options: Parameters<typeof answerFrom>[3],
+  clock: Clock,
+): Standing {
+  const standing = answerFrom(story, at, knownAt, options)
+  const recordedAt = lastOf(story)
+  const isNow = recordedAt > clock.now() && fromInstant(at) >= clock.now() - nearNowMs
+  if (!standing.effective || !isNow || recordedAt <= fromInstant(at)) return standing
+  return answerFrom(story, toInstant(recordedAt), knownAt, options)
+}
+
+/** Now, but never before what is recorded: the system's clock may have been set back. */
+export function nowAfter(story: Story, clock: Clock): Instant {
+  return toInstant(Math.max(clock.now(), lastOf(story)))
+}
+
+function lastOf({ last, synced }: Story): number {
+  return Math.max(0, ...[last, synced].flatMap(event => (event ? [fromInstant(event.at)] : [])))
+}

@@ -1,0 +1,110 @@
+import { unlessStopped } from '../../store/views/view-reader.ts'
+import type { Instant } from '../../vocabulary/message.ts'
+import { type Ask, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
+import type { Area } from '../area.ts'
+import { defaultWaitMs } from '../commands.ts'
+import type { SubjectRef, Who } from '../subject-directory.ts'
+import { PutOffReadings } from './deferred-readings.ts'
+import { SharedReadings } from './shared-readings.ts'
+
+/** How fresh an answer must be: older than this, the service is read first. When absent, the view answers. */
+export interface Fresh {
+  readonly ageMaxMs?: number
+}
+
+/** What a reading of all consents of a data subject found. */
+export interface Synced {
+  readonly read: number
+  /** How many events it made. */
+  readonly changed: number
+  /** Records that could not be read: kept, sealed, as they came. */
+  readonly unreadable: number
+}
+
+/** Readings of the consents of data subjects. */
+export interface ConsentReadings {
+  sync(who: Who, ask?: Ask): Promise<Outcome<Synced>>
+  /** Reads unless the last reading is fresh enough, and says when the last one was. */
+  refresh(subject: SubjectRef, ageMaxMs: number | undefined): Promise<Instant | null>
+  /**
+   * Reads anew, as `SharedReadings` does. What a list made necessary is read in full, and holds up nobody else.
+   */
+  readOnce(subject: SubjectRef, ageMaxMs: number): Promise<Outcome<Synced>>
+}
+
+/** Makes the readings that the area `consents` shares. */
+export function createConsentReadings(area: Area): ConsentReadings {
+  const { clock, commands, engine, rows, store, subjects, views } = area
+  const putOff = new PutOffReadings(store)
+  const shared = new SharedReadings(clock, async (subject, onAnswered) => {
+    const outcome = await sync({ subject }, {}, () => putOff.replaced(subject), onAnswered)
+    putOff.note(subject, outcome)
+    return outcome
+  })
+
+  async function sync(
+    who: Who,
+    ask: Ask = {},
+    replaced = async () => ({}),
+    onAnswered?: () => void,
+  ): Promise<Outcome<Synced>> {
+    area.require('consentService')
+    const until = clock.now() + (ask.waitMs ?? defaultWaitMs)
+    const subject = await subjects.find(who)
+    return commands.send(
+      { method: 'consents.sync', subject },
+      async () => {
+        const message = { type: 'subject.sync', data: await replaced() }
+        return { targets: [{ stream: `subject-${subject}`, message }] }
+      },
+      ask,
+      async ended => {
+        onAnswered?.()
+        await commands.wait(readChanged(subject), { ...ask, waitMs: Math.max(0, until - clock.now()) })
+        const { read, changed, unreadable } = ended.data as Synced // subject.synced says so.
+        return { read, changed, unreadable }
+      },
+    )
+  }
+
+  /** Performs the readings in full that a list made necessary. What fails stays in the ledger. */
+  async function readChanged(subject: SubjectRef): Promise<void> {
+    const changed = views
+      .selectFrom('consents')
+      .select('consent')
+      .where('subject', '=', subject)
+      .where('knowledge', '=', 'changed')
+      .execute()
+    for (const { consent } of (await unlessStopped(changed)) ?? (await owingReadings(subject))) {
+      const owed = await store.effects({ stream: consent, states: ['owed'] })
+      for (const { id } of owed) await engine.perform(id)
+    }
+  }
+
+  /**
+   * The consents that owe a reading in full, by the ledger alone: it does not know whose they are but by what they
+   * open.
+   */
+  async function owingReadings(subject: SubjectRef): Promise<{ consent: string }[]> {
+    const owed = await store.effects({ states: ['owed'] })
+    const theirs = owed.filter(({ type, opens }) => {
+      return type === 'consentService.readConsent' && opens?.cpf?.startsWith(`subject-${subject}/`)
+    })
+    return theirs.map(({ stream: consent }) => ({ consent }))
+  }
+
+  async function readAt(subject: SubjectRef): Promise<Instant | null> {
+    return (await rows.find('subjects', subject, `subject-${subject}`))?.synced_at ?? null
+  }
+
+  return {
+    sync: (who, ask) => sync(who, ask),
+    readOnce: (subject, ageMaxMs) => shared.readOnce(subject, ageMaxMs),
+    async refresh(subject, ageMaxMs) {
+      const last = await readAt(subject)
+      if (area.isFresh(last, ageMaxMs)) return last
+      valueOf(await shared.readOnce(subject, ageMaxMs ?? 0))
+      return readAt(subject)
+    },
+  }
+}

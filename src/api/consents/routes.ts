@@ -1,0 +1,81 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Listed, readId, type Summary } from '../../adapters/consent/protocol.ts'
+import type { Listing } from '../../adapters/http/listing.ts'
+import type { Delivery, Target } from '../../engine/recording/decisions.ts'
+import { unlessStopped } from '../../store/views/view-reader.ts'
+import type { Carried, Instant, Owed } from '../../vocabulary/message.ts'
+import type { Area } from '../area.ts'
+import { syncAgain } from './sync-schedule.ts'
+
+/** A list as the client reads it, and when it was asked for. */
+type List = Listing<Listed<Summary>> & { readonly askedAt?: Instant }
+
+/** Sends each listed consent to its own stream, and says to those of the subject that are missing. */
+export async function routeConsents(area: Area, owed: Owed, fact: Carried, since: number): Promise<Delivery> {
+  const { items, unreadable, askedAt } = fact.data as List // As the client reads it.
+  const owner = owed.stream
+  const again = syncAgain(area, owed)
+  const when = askedAt !== undefined && { askedAt }
+  const count = { read: items.length, unreadable: unreadable.length, ...when, ...again }
+  if (await area.subjects.isErased(owner))
+    return { targets: [{ stream: owner, message: listedAs({ ...count, changed: 0 }) }] }
+  const subject = owner.slice('subject-'.length)
+  const targets: Target[] = []
+  const claims = []
+  const seen = new Set<string>()
+  const { byId, unclear, isNameless } = sorted({ items, unreadable })
+  for (const [id, { summary, record }] of byId) {
+    const key = `${subject}\0${id}`
+    const known = await area.store.lookUp('consent', key)
+    const consent = known ?? area.createId()
+    const stream = `consent-${consent}`
+    seen.add(stream)
+    if (known === undefined)
+      claims.push({ kind: 'consent', digest: area.store.digest('consent', key), value: consent })
+    const parts = { record: { owner, value: record } }
+    const data = { ...summary, consent, subject, ...when }
+    const isNew = known === undefined
+    targets.push({ stream, message: { type: 'consent.observe', data, parts }, since, isNew })
+  }
+  for (const id of unclear) {
+    const known = await area.store.lookUp('consent', `${subject}\0${id}`)
+    if (known === undefined) continue
+    const stream = `consent-${known}`
+    seen.add(stream)
+    targets.push({ stream, message: { type: 'consent.observeUnreadable', data: {} }, since })
+  }
+  // Without an id a record may be any of those that seem to be missing, and a view that stands still does not know all.
+  const held = isNameless ? undefined : await heldOf(area, subject)
+  const isWhole = held !== undefined
+  const missing = held?.filter(stream => !seen.has(stream)) ?? []
+  for (const stream of missing) targets.push({ stream, message: { type: 'consent.miss', data: {} }, since })
+  const listed = (changed: number): Carried => ({
+    ...listedAs({ ...count, changed, ...(!isWhole && { isPartial: true }) }),
+    ...(unreadable.length > 0 && { parts: { unreadable: { owner, value: unreadable } } }),
+  })
+  return { targets: [...targets, { stream: owner, message: listed }], claims }
+}
+
+/** What a list says of each id. An id that it has twice, differently, counts as unreadable. */
+function sorted({ items, unreadable }: Pick<List, 'items' | 'unreadable'>) {
+  const byId = new Map<string, Listed<Summary>>()
+  const unclear = new Set<string>()
+  for (const item of items) {
+    const other = byId.get(item.id)
+    if (other && !isDeepStrictEqual(other.summary, item.summary)) unclear.add(item.id)
+    byId.set(item.id, item)
+  }
+  const ids = unreadable.map(readId)
+  for (const id of ids) if (id !== undefined) unclear.add(id)
+  for (const id of unclear) byId.delete(id)
+  return { byId, unclear, isNameless: ids.includes(undefined) }
+}
+
+async function heldOf({ views }: Area, subject: string): Promise<string[] | undefined> {
+  const held = views.selectFrom('consents').select('consent').where('subject', '=', subject).execute()
+  return (await unlessStopped(held))?.map(({ consent }) => consent)
+}
+
+function listedAs(data: object): Carried {
+  return { type: 'consentService.consentsListed', data }
+}

@@ -1,0 +1,59 @@
+import { fractionOf } from '../../engine/performing/retry-policy.ts'
+import type { SyncAgain } from '../../machines/subject/messages.ts'
+import { toInstant } from '../../runtime/clock.ts'
+import { AverbaError } from '../../vocabulary/errors.ts'
+import type { Carried, Owed } from '../../vocabulary/message.ts'
+import type { Area } from '../area.ts'
+
+/** No consent changes more often than that, and the service has others to serve. */
+const everyMinMs = 60_000
+
+/** Checks how often the consents of a data subject are to be read. */
+export function checkSyncEveryMs(everyMs: unknown): void {
+  if (Number.isSafeInteger(everyMs) && Number(everyMs) >= everyMinMs) return
+  throw new AverbaError('INVALID_INPUT', 'Cannot read consents that often: syncEveryMs is under a minute', {
+    hint: 'Give a whole number of milliseconds, 60000 or more',
+  })
+}
+
+/**
+ * The message that begins to read a data subject's consents again and again, the first time at once; with null, that
+ * ends it. `effects` are the readings of the former schedule, which are cancelled.
+ */
+export function scheduleSync(
+  area: Area,
+  everyMs: number | null,
+  effects: readonly string[],
+  { isDefault = false } = {},
+): Carried {
+  const ends = { ...(effects.length > 0 && { effects }), ...(isDefault && { isDefault }) }
+  return everyMs === null
+    ? { type: 'subject.unschedule', data: { ...ends } }
+    : { type: 'subject.schedule', data: { everyMs, dueAt: toInstant(area.clock.now()), ...ends } }
+}
+
+/** The next reading of a schedule, where one is owed. A reading under way ends by itself. */
+export async function owedReadings({ store }: Area, subject: string): Promise<string[]> {
+  const owed = await store.effects({ stream: `subject-${subject}`, states: ['owed', 'deferred', 'parked'] })
+  // Only looked for.
+  const isOfSchedule = ({ data }: Owed) => typeof (data as { schedule?: unknown }).schedule === 'number'
+  return owed.filter(isOfSchedule).map(each => each.id)
+}
+
+/**
+ * What a reading that recurs adds to its fact: when the next one is due. Counted from now, so that readings missed
+ * while no process ran are made up for by one; a tenth more or less, so that subjects enrolled together drift apart.
+ */
+export function syncAgain(area: Area, owed: Owed): { again?: SyncAgain } {
+  // As the subject's machine writes it.
+  const { everyMs, schedule } = owed.data as { everyMs?: number; schedule?: number }
+  if (everyMs === undefined || schedule === undefined) return {}
+  const waitMs = Math.round(everyMs * 0.9) + fractionOf(area.entropy, Math.round(everyMs * 0.2))
+  return { again: { schedule, dueAt: toInstant(area.clock.now() + waitMs) } }
+}
+
+/** A reading that the service declined: one that recurs goes on all the same. */
+export function againAfterDecline(area: Area, owed: Owed, fact: Carried): Carried {
+  const data = fact.data as object // As the client writes it.
+  return { ...fact, data: { ...data, ...syncAgain(area, owed) } }
+}

@@ -1,0 +1,78 @@
+import { type Certificate, useCertificate } from '../../adapters/credentials/certificate.ts'
+import { type Source, valueFrom } from '../../adapters/credentials/source.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { AverbaError } from '../../vocabulary/errors.ts'
+import type { AverbaOptions } from '../options.ts'
+import type { Check, Found } from './health.ts'
+
+/** How many days before its end a certificate no longer counts as well. */
+const daysMin = 7
+
+/**
+ * Looks at one certificate: whether it can be fetched and read, belongs to its key, and has not ended. One that cannot
+ * be used has no `daysLeft`.
+ */
+async function checkCertificate(
+  source: Source<Certificate>,
+  clock: Clock,
+  whose: 'client' | 'server' = 'client',
+): Promise<Found> {
+  try {
+    const certificate = await valueFrom(source, `${whose} certificate`)
+    const { daysLeft, notBefore } = await useCertificate(certificate, clock.now(), whose)
+    if (notBefore !== undefined)
+      return {
+        ok: false,
+        detail: `it is not valid before ${notBefore}: nobody takes it until then`,
+        daysLeft,
+      }
+    if (daysLeft >= daysMin) return { ok: true, detail: `it ends in ${daysLeft} days`, daysLeft }
+    const detail = `it ends in ${daysLeft} days: renew it, and put the new one where it is read from`
+    return { ok: false, detail, daysLeft }
+  } catch (error) {
+    if (!(error instanceof AverbaError)) return { ok: false, detail: 'it cannot be looked at' }
+    return { ok: false, detail: [error.message, error.hint].filter(Boolean).join(': ') }
+  }
+}
+
+/** A certificate that the options give, and what it is for. */
+export interface UsedCertificate {
+  readonly name: Extract<Check['name'], `${string}ertificate`>
+  readonly service: 'consentService' | 'portal' | 'receiver'
+  readonly whose: 'client' | 'server'
+  readonly source: Source<Certificate>
+}
+
+/** Every certificate that the options give. With a way out of the host's own, clients' are the host's business. */
+export function certificatesIn(options: AverbaOptions): UsedCertificate[] {
+  const client = options.fetch ? undefined : options.consentService?.certificate
+  const login = options.fetch ? undefined : portalCertificateOf(options)
+  const server = options.run?.receiver?.certificate
+  return [
+    ...(client ? [used('certificate', 'consentService', 'client', client)] : []),
+    ...(login ? [used('portalCertificate', 'portal', 'client', login)] : []),
+    ...(server ? [used('receiverCertificate', 'receiver', 'server', server)] : []),
+  ]
+}
+
+function used(
+  name: UsedCertificate['name'],
+  service: UsedCertificate['service'],
+  whose: UsedCertificate['whose'],
+  source: UsedCertificate['source'],
+): UsedCertificate {
+  return { name, service, whose, source }
+}
+
+/** Looks at every certificate that the options give. */
+export async function checkCertificates(options: AverbaOptions, clock: Clock): Promise<Check[]> {
+  const checks: Check[] = []
+  for (const { name, source, whose } of certificatesIn(options))
+    checks.push({ name, ...(await checkCertificate(source, clock, whose)) })
+  return checks
+}
+
+/** The client certificate of the portal's login, where it has one. */
+export function portalCertificateOf({ portal }: AverbaOptions): Source<Certificate> | undefined {
+  return typeof portal?.authenticate === 'object' ? portal.authenticate.certificate : undefined
+}

@@ -1,0 +1,65 @@
+import type { SocketOptions } from '../../adapters/http/transport.ts'
+import { type Reach, tryReach } from '../../adapters/http/try-reach.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { ServiceName } from '../../vocabulary/service-name.ts'
+import type { AverbaOptions } from '../options.ts'
+import { portalCertificateOf } from './certificate-checks.ts'
+import type { Check } from './health.ts'
+
+/** How far our clock may be from a service's: more than a slow answer and the whole seconds of `Date` explain. */
+export const clockSkewMaxMs = 60_000
+
+/** Tries to reach each service that is configured, and compares our clock with theirs. Never throws. */
+export async function reachServices(options: AverbaOptions, clock: Clock): Promise<Check[]> {
+  const targets = targetsOf(options)
+  const fetch = options.fetch && { fetch: options.fetch }
+  const found = await Promise.all(
+    targets.map(async ({ name, address, ...socket }) => ({
+      name,
+      ...(await tryReach(address, { clock, ...socket, ...fetch })),
+    })),
+  )
+  const checks = found.map(({ name, isReached, detail }): Check => ({ name, ok: isReached, detail }))
+  const compared = compareClock(found)
+  return compared ? [...checks, compared] : checks
+}
+
+interface Target extends Omit<SocketOptions, 'clock'> {
+  readonly name: ServiceName
+  readonly address: string
+}
+
+function targetsOf(options: AverbaOptions): Target[] {
+  const { consentService, tokenService, validationService, portal } = options
+  const portalCertificate = portalCertificateOf(options)
+  const ca = (service: { readonly ca?: string }) => service.ca !== undefined && { ca: service.ca }
+  const targets: Target[] = []
+  if (consentService) {
+    const { baseUrl: address, certificate } = consentService
+    targets.push({ name: 'consentService', address, certificate, ...ca(consentService) })
+  }
+  if (tokenService) targets.push({ name: 'tokenService', address: tokenService.url, ...ca(tokenService) })
+  if (validationService) {
+    targets.push({ name: 'validationService', address: validationService.baseUrl, ...ca(validationService) })
+  }
+  if (portal) {
+    const certificate = portalCertificate && { certificate: portalCertificate }
+    targets.push({ name: 'portal', address: portal.baseUrl, ...ca(portal), ...certificate })
+  }
+  return targets
+}
+
+/** A service's clock may be the wrong one: ours is wrong when most of theirs say so. */
+function compareClock(found: readonly (Reach & { readonly name: ServiceName })[]): Check | undefined {
+  const told = found.flatMap(({ name, skewMs }) => (skewMs === undefined ? [] : [{ name, skewMs }]))
+  if (told.length === 0) return undefined
+  const within = `within ${clockSkewMaxMs / 1_000} s`
+  const off = told.filter(({ skewMs }) => Math.abs(skewMs) > clockSkewMaxMs)
+  if (off.length === 0) return { name: 'clock', ok: true, detail: `it agrees with the services ${within}` }
+  const apart = off.map(({ name, skewMs }) => {
+    return `${Math.round(Math.abs(skewMs) / 1_000)} s ${skewMs > 0 ? 'behind' : 'ahead of'} the ${name}`
+  })
+  const isOurs = off.length * 2 > told.length
+  const advice = isOurs ? 'let NTP set it' : 'the others agree: ask that service'
+  return { name: 'clock', ok: !isOurs, detail: `it is ${apart.join(', ')}: ${advice}` }
+}

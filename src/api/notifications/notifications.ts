@@ -1,0 +1,272 @@
+import { hash } from 'node:crypto'
+import type { Incoming } from '../../adapters/receiver/receiver.ts'
+import { failureLine } from '../../engine/following/failure-line.ts'
+import type { Followers } from '../../engine/following/followers.ts'
+import { checkHandlerTime, type HandlerCall, type HandlerTime } from '../../engine/following/handler-call.ts'
+import type { Delivery } from '../../engine/recording/decisions.ts'
+import { handlingStates } from '../../machines/notification.ts'
+import { giveWay } from '../../runtime/clock.ts'
+import { readHandlings } from '../../views/notifications.ts'
+import { isCnpj } from '../../vocabulary/cnpj.ts'
+import { holdsCpf, isCpf } from '../../vocabulary/cpf.ts'
+import { AverbaError } from '../../vocabulary/errors.ts'
+import type { Json } from '../../vocabulary/message.ts'
+import type { Ask } from '../../vocabulary/outcome.ts'
+import type { Area } from '../area.ts'
+import { checkId, checkOneOf } from '../arguments.ts'
+import type { Registered } from './call-handler.ts'
+import { followerOf, HandlerWorker } from './handler-worker.ts'
+import {
+  bodyOf,
+  copyWindowMs,
+  isDestroyed,
+  type Notification,
+  openListed,
+  sealedBody,
+} from './notification.ts'
+
+/** What a handler may be registered with. */
+export interface HandlerOptions<B = Json> extends HandlerTime {
+  /** Checks the body each time, and says what the handler gets: anything with `parse`, such as a schema of zod. */
+  readonly schema?: { parse(body: unknown): B }
+  /**
+   * Names what a notification is about: those of one key are handled in order; one that is parked no longer holds up
+   * the next.
+   */
+  readonly key?: (notification: Notification) => string
+}
+
+/** The inbox: what the portal notified us of, stored before it was acknowledged. */
+export interface Notifications {
+  /**
+   * Calls a handler for every notification of an event, from the beginning of the log on, after the commit and at least
+   * once. It works while `run` or `settle` does, in one process at a time. One that fails is tried again with growing
+   * waits, up to 12 times in about half an hour, and then parked; it does not hold up others, unless they have its
+   * `key`. One that takes longer than `timeoutMs` has failed, and is told so by its `signal`: a handler that ignores it
+   * may still be at work when it is called again. Copies call no handler.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` when there is no handler, the event has one of this name in this process, the
+   * name has a slash, or `timeoutMs` is not a whole number up to a day
+   */
+  handle<B = Json>(
+    evento: string,
+    name: string,
+    handler: (notification: Notification<B>, call: HandlerCall) => Promise<void>,
+    options?: HandlerOptions<B>,
+  ): void
+  /**
+   * Notifications, the oldest first. Those whose body was destroyed or damaged come without it.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` for an unknown state, `VIEW_STOPPED` while their view stands still
+   */
+  list(filter?: { state?: Notification['state']; evento?: string }): AsyncIterable<Notification>
+  /**
+   * Calls handlers again, as if for the first time, in the order in which the notifications came: those that are
+   * parked, of one notification or of all; or, of one, all that were called. Gives how many notifications it was. Of
+   * all, those whose body was destroyed stay parked: no handler can be called for them.
+   *
+   * @throws {AverbaError} `INVALID_INPUT`, `NOT_FOUND`, and `REFUSED` when no handler of the one is to be called again,
+   * `PART_DESTROYED` when its body was destroyed
+   */
+  replay(
+    filter: { readonly id: string; readonly parked?: boolean } | { readonly parked: true },
+    ask?: Pick<Ask, 'actor' | 'basis' | 'correlationId'>,
+  ): Promise<number>
+}
+
+const pageRows = 100
+const failedOrParked = ['a handler failed at a notification', 'a notification is parked'] as const
+
+/** Makes the area `notifications`. */
+export function createNotifications(area: Area, followers: Followers): Notifications {
+  const registered = new Map<string, string[]>()
+
+  function add(handler: Registered): void {
+    const { evento, name } = handler
+    const handlers = registered.get(evento) ?? []
+    const worker = new HandlerWorker({
+      area,
+      followers,
+      registered: handler,
+      handlers: () => handlers,
+      onFailed(notification, failure) {
+        const line = failureLine(failure, failedOrParked, { evento, handler: name, notification })
+        if (line) area.log(line)
+      },
+    })
+    followers.attach(followerOf(handler), closing => worker.work(closing))
+    handlers.push(name)
+    registered.set(evento, handlers)
+  }
+
+  async function* rowsOf(filter: Parameters<Notifications['list']>[0] = {}) {
+    const { state, evento } = filter
+    if (state !== undefined) checkOneOf(state, handlingStates, 'state of a notification')
+    let last = ''
+    for (;;) {
+      let query = area.views.selectFrom('notifications').selectAll().where('notification', '>', last)
+      if (evento !== undefined) query = query.where('evento', '=', evento)
+      if (state !== undefined) query = query.where('state', '=', state)
+      const rows = await query.orderBy('notification').limit(pageRows).execute()
+      if (rows.length === 0) return
+      yield* rows
+      last = rows.at(-1)?.notification ?? ''
+      await giveWay()
+    }
+  }
+
+  async function replayOne(stream: string, which: 'parked' | 'all', ask: Ask): Promise<void> {
+    const message = { type: 'notification.replay', data: { which } }
+    await area.commands.record({ ...message, stream }, async () => ({ targets: [{ stream, message }] }), ask)
+  }
+
+  return {
+    handle(evento, name, handler, { schema, key, ...time } = {}) {
+      checkId(evento, 'evento')
+      checkId(name, 'name of a handler')
+      // Its place in the log is kept under both names: "a/b" of "c" would be that of "b" of "c/a".
+      if (name.includes('/'))
+        throw new AverbaError('INVALID_INPUT', `Cannot handle "${evento}" as "${name}": it has a slash`, {
+          hint: 'Name the handler without one, such as erp-pedidos',
+        })
+      if (typeof handler !== 'function') {
+        throw new AverbaError('INVALID_INPUT', `Cannot handle "${evento}": the handler is missing`, {
+          hint: "Give an event, a name and a function: handle('dimp-situacao-import', 'mine', async notification => ...)",
+        })
+      }
+      const { subscriptions = [] } = area.options
+      if (subscriptions.length > 0 && !subscriptions.some(each => each.evento === evento))
+        area.log({
+          message: 'a handler is for an event that no subscription declares',
+          evento,
+          handler: name,
+        })
+      const timeoutMs = checkHandlerTime(time)
+      // As its schema made it.
+      const handle: Registered['handle'] = (notification, call) => handler(notification as never, call)
+      add({ evento, name, handle, timeoutMs, schema, key })
+    },
+    async *list(filter) {
+      for await (const row of rowsOf(filter)) {
+        const {
+          notification: stream,
+          evento,
+          origin,
+          copies,
+          received_at: at,
+          failed_at: failedAt,
+          body,
+        } = row
+        const handlers = readHandlings(row)
+        const clear = { stream, evento, origin, copies, at, failedAt, handlers, body }
+        yield openListed(area, clear)
+      }
+    },
+    async replay(filter, ask = {}) {
+      if ('id' in filter) {
+        const { id, parked = false } = filter
+        checkId(id, 'id of a notification')
+        const stream = `notification-${id}`
+        const [first] = await area.store.read({ stream, limit: 1 })
+        if (!first) {
+          throw new AverbaError('NOT_FOUND', `Cannot replay "${id}": there is no such notification`, {
+            hint: 'notifications.list has all of them, each with its id',
+          })
+        }
+        if (await isDestroyed(area, bodyOf(first))) {
+          throw new AverbaError('PART_DESTROYED', `Cannot replay "${id}": its body was destroyed`, {
+            hint: 'It went with its person or by retention; what became of it is in the log',
+          })
+        }
+        await replayOne(stream, parked ? 'parked' : 'all', ask)
+        return 1
+      }
+      if (filter.parked !== true) {
+        throw new AverbaError('INVALID_INPUT', 'Cannot replay: neither an id nor `parked: true` was given')
+      }
+      let count = 0
+      for await (const { notification, body } of rowsOf({ state: 'parked' })) {
+        // It would be parked again at once, and the log would grow each time.
+        if (await isDestroyed(area, body)) continue
+        count += 1
+        await replayOne(notification, 'parked', ask).catch(error => {
+          // Another process was faster: the view may lag by a moment, or a handler has finished.
+          if (!(error instanceof AverbaError) || error.code !== 'REFUSED') throw error
+          count -= 1
+        })
+      }
+      return count
+    },
+  }
+}
+
+const unnamed = 'sem-nome'
+
+/** A header comes as Latin-1, byte by byte: only once decoded is a dash or a space in UTF-8 seen as such. */
+function namesPerson(evento: string): boolean {
+  return holdsCpf(evento) || holdsCpf(Buffer.from(evento, 'latin1').toString())
+}
+
+/** However it is written, it is one recipient. */
+function withoutPunctuation({ kind, id }: Incoming['recipient']): string {
+  return kind === 'CPF' || kind === 'CNPJ' ? id.replace(/[\s.\-/]/g, '').toUpperCase() : id
+}
+
+/**
+ * What has to be recorded for a notification: the same content for the same recipient within the window is
+ * a copy, which the portal sends once per subscription.
+ */
+export async function routeNotification(area: Area, incoming: Incoming): Promise<Delivery> {
+  const { store, clock } = area
+  const { body } = incoming
+  // The event is kept in clear: nobody subscribed to one that names a person, so its name is left out.
+  const evento = namesPerson(incoming.evento) ? unnamed : incoming.evento
+  const recipient = { ...incoming.recipient, id: withoutPunctuation(incoming.recipient) }
+  const content = [incoming.evento, recipient.kind ?? '', recipient.id, hash('sha256', body, 'hex')].join(
+    '\0',
+  )
+  const now = clock.now()
+  const recent = {
+    digest: store.digest('notification', content),
+    since: now - copyWindowMs,
+    until: now + copyWindowMs,
+  }
+  const message = { type: 'portal.notified', data: {} }
+  const earlier = await store.findRecent(recent)
+  const original = earlier === undefined ? undefined : await store.readAt(earlier)
+  if (original) return { targets: [{ stream: original.stream, message }] }
+  const notification = area.createId()
+  const stream = `notification-${notification}`
+  const { owner, targets, claims = [] } = await ownerOf(area, evento, recipient, stream)
+  const addressed = { tipo: recipient.kind, id: incoming.recipient.id, evento: incoming.evento }
+  const parts = { body: { owner, value: sealedBody(body, addressed) } }
+  const data = { notification, evento, recipientKind: recipient.kind, bodyBytes: body.length }
+  return {
+    targets: [...targets, { stream, message: { ...message, data, parts }, isNew: true }],
+    // A person who was erased at this very moment is met again, as another.
+    whenErased: 'conflict',
+    claims,
+    // A copy of what this process stored is found at once; one that another process stored stops the append.
+    recent,
+  }
+}
+
+/** Under whose key it is sealed: the person addressed, else the organisation, else the subscription. */
+async function ownerOf(
+  area: Area,
+  evento: string,
+  { kind, id }: Incoming['recipient'],
+  stream: string,
+): Promise<Delivery & { owner: string }> {
+  if (kind === 'CPF' && isCpf(id)) {
+    const { subject, targets, claims = [] } = await area.subjects.meet(id, 'notification')
+    return { owner: `subject-${subject}`, targets, claims }
+  }
+  if (kind === 'CNPJ' && isCnpj(id)) return { owner: `organisation-${id}`, targets: [] }
+  if (kind === 'ORGAO' && id !== '') {
+    const digest = Buffer.from(area.store.digest('orgao', id)).toString('hex', 0, 10)
+    return { owner: `organisation-${digest}`, targets: [] }
+  }
+  const subscription = await area.store.lookUp('subscription', evento)
+  return { owner: subscription === undefined ? stream : `subscription-${subscription}`, targets: [] }
+}

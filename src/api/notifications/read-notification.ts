@@ -1,0 +1,42 @@
+import { type Handling, handlingsAfter, type NotificationEvent } from '../../machines/notification.ts'
+import { pageRows } from '../../store/log/read.ts'
+import type { Store } from '../../store/store.ts'
+import type { Recorded } from '../../vocabulary/message.ts'
+import type { Registered } from './call-handler.ts'
+import { bodyOf, type ClearNotification } from './notification.ts'
+
+/**
+ * Reads what the log says of a notification in clear, from its own stream, and at which version it last told of the
+ * handler.
+ */
+export async function readClear(
+  store: Pick<Store, 'read'>,
+  stream: string,
+  { evento, name }: Pick<Registered, 'evento' | 'name'>,
+): Promise<{ clear: ClearNotification; version: number }> {
+  let handlers: readonly Handling[] = []
+  let [copies, version] = [1, 0]
+  let first: (Recorded & NotificationEvent) | undefined
+  for (let after = 0; ; ) {
+    const page = await store.read({ stream, after })
+    // Its stream has no others.
+    for (const event of page as (Recorded & NotificationEvent)[]) {
+      first ??= event
+      if (event.type === 'notification.copied') copies += 1
+      handlers = handlingsAfter(handlers, event)
+      after = event.position
+      if (tellsOf(name, event)) version = event.version
+    }
+    if (page.length < pageRows) break
+  }
+  if (!first) throw new TypeError(`The notification "${stream}" is not in the log`)
+  const clear = { stream, evento, copies, at: first.at, handlers, body: bodyOf(first) }
+  return first.type === 'notification.recovered'
+    ? { clear: { ...clear, origin: 'recovered', failedAt: first.data.failedAt }, version }
+    : { clear: { ...clear, origin: 'delivered', failedAt: null }, version }
+}
+
+function tellsOf(handler: string, { data }: Recorded): boolean {
+  const told = data as { handler?: string; handlers?: readonly string[] } // As the machine of notifications has it.
+  return told.handler === handler || (told.handlers ?? []).includes(handler)
+}

@@ -1,0 +1,66 @@
+import { createReceiver, type Receiver } from '../../adapters/receiver/receiver.ts'
+import { nameOf } from '../../engine/following/handler-call.ts'
+import type { HarvestReason } from '../../machines/portal.ts'
+import { Seldom } from '../../runtime/log-limiter.ts'
+import type { LogLine } from '../../vocabulary/log-line.ts'
+import type { Tracing } from '../../vocabulary/tracing.ts'
+import type { Area } from '../area.ts'
+import { inWords } from '../health/health.ts'
+import { routeNotification } from '../notifications/notifications.ts'
+import type { Desired } from '../subscriptions/declared.ts'
+import type { AcceptedSecrets } from '../subscriptions/secrets/accepted.ts'
+import { RefusedNotifications } from './refused-notifications.ts'
+
+/** What a receiver of notifications is made of. */
+export interface ReceivingParts {
+  readonly area: Area
+  readonly desired: Desired
+  readonly accepted: AcceptedSecrets
+  readonly tracing: Tracing
+  /** What the portal keeps as failed is to be fetched soon. */
+  readonly onMissed: (reason: HarvestReason) => void
+}
+
+/** Makes the receiver, which stores what comes in, and the memory of what it refused. */
+export function createReceiving({ area, desired, accepted, tracing, onMissed }: ReceivingParts): {
+  readonly receiver: Receiver
+  readonly refused: RefusedNotifications
+} {
+  const { clock, engine, options, log } = area
+  const refused = new RefusedNotifications(evento => desired.isDeclared(evento))
+  /** Anybody may send any name: only declared ones are told. */
+  const named = (evento: string) => desired.isDeclared(evento) && { evento }
+  const seldom = new Seldom(clock)
+  const tell = (line: LogLine) =>
+    seldom.tell(`${line.message} ${line.error} ${line.evento}`, times =>
+      log({ ...line, ...(times > 1 && { times }) }),
+    )
+  const receiver = createReceiver({
+    clock,
+    ...options.receiver,
+    secretsOf: evento => accepted.candidatesFor(evento),
+    recheck: head => accepted.recheck(head),
+    async store(incoming) {
+      // The portal keeps what was answered 503, and sends it again.
+      const kept = { isKeptElsewhere: true }
+      await engine.record(() => routeNotification(area, incoming), kept)
+      refused.taken(incoming.evento)
+    },
+    tracing,
+    onAnswered: (status, ms) => engine.hint('answered', { status, ms }),
+    onRefused(status, because, evento, detail) {
+      refused.refused(evento, status)
+      const more = { ...(detail !== undefined && { detail }), ...named(evento) }
+      tell({ message: `a notification was refused: ${because}`, status, ...more })
+    },
+    onStoreError: error =>
+      tell({ message: 'a notification was not stored: answered 503', error: nameOf(error) }),
+    onMissed,
+    onMiswired(error, evento) {
+      refused.refused(evento, error.code)
+      const more = { error: error.code, detail: inWords(error), ...named(evento) }
+      tell({ message: 'a notification did not reach the receiver whole', ...more })
+    },
+  })
+  return { receiver, refused }
+}

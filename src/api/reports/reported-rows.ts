@@ -1,0 +1,104 @@
+import type { SubjectEvent } from '../../machines/subject/messages.ts'
+import type {
+  ReportedConsent,
+  ReportedNotification,
+  ReportedUse,
+  ReportedValidation,
+} from '../../pages/subject-report.ts'
+import type { Words } from '../../pages/words.ts'
+import { consents } from '../../views/consents.ts'
+import { notifications, readHandlings } from '../../views/notifications.ts'
+import { type ValidationRow, validations } from '../../views/validations.ts'
+import type { Recorded as AnyRecorded } from '../../vocabulary/message.ts'
+import type { RecordedOf, View } from '../../vocabulary/view.ts'
+import type { ConsentRecorded } from '../consents/timeline.ts'
+
+/** The consents among the events, as last known by them. */
+export function reportedConsents(events: readonly AnyRecorded[]): ReportedConsent[] {
+  const countOf = (type: string, stream: string) =>
+    events.filter(event => event.type === type && event.stream === stream).length
+  return [...rowsOf(consents, events)].map(([stream, row]) => ({
+    consent: stream,
+    controller: row.controller,
+    status: row.status,
+    knowledge: row.knowledge,
+    appearedAt: events.find(event => event.stream === stream)?.at ?? '',
+    expiresAt: row.expires_at,
+    used: countOf('consent.used', stream),
+    refused: countOf('consent.useRefused', stream),
+  }))
+}
+
+/** The uses of data among the events, allowed and refused, in order. */
+export function reportedUses(events: readonly AnyRecorded[], words: Words): ReportedUse[] {
+  const known = events as readonly (ConsentRecorded | RecordedOf<SubjectEvent>)[] // Others fall through.
+  return known
+    .flatMap((event): ReportedUse[] => {
+      const { position, at, stream, basis = null, actor = null } = event
+      const common = { position, at, basis, actor }
+      switch (event.type) {
+        case 'consent.used':
+          return [{ ...common, consent: stream, isAllowed: true, because: words.reasons.active }]
+        case 'consent.useRefused': {
+          const because = words.reasons[event.data.because]
+          return [{ ...common, consent: stream, isAllowed: false, because }]
+        }
+        case 'subject.useRefused': {
+          const because = words.reasons[event.data.because]
+          return [{ ...common, consent: null, isAllowed: false, because }]
+        }
+        default:
+          return []
+      }
+    })
+    .sort((one, other) => one.position - other.position)
+}
+
+/** The validations among the events, as last known by them. */
+export function reportedValidations(events: readonly AnyRecorded[], words: Words): ReportedValidation[] {
+  return [...rowsOf(validations, events)].map(([stream, row]) => ({
+    id: row.id,
+    requestedAt: row.requested_at,
+    endedAt: row.ended_at,
+    state: row.state,
+    outcome: outcomeOf(row, events, words),
+    basis: events.find(event => event.stream === stream)?.basis ?? null,
+  }))
+}
+
+/** A withheld validation is declined for whoever asked for it, but by us. */
+function outcomeOf(
+  { state, validation }: ValidationRow,
+  events: readonly AnyRecorded[],
+  { validationStates, callEndings }: Words,
+): string {
+  const ended = events.findLast(({ stream, type }) => stream === validation && ends.has(type))
+  if (state !== 'declined' || ended?.type !== withheld) return validationStates[state] ?? state
+  const { sentBefore } = ended.data as { sentBefore?: true } // As the machine writes it.
+  return callEndings[sentBefore ? `${withheld}, sent before` : withheld]
+}
+
+const withheld = 'validation.withheld'
+const ends: ReadonlySet<string> = new Set([withheld, 'validation.declined'])
+
+/** The notifications among the events, as last known by them. */
+export function reportedNotifications(events: readonly AnyRecorded[]): ReportedNotification[] {
+  return [...rowsOf(notifications, events)].map(([stream, row]) => ({
+    notification: stream,
+    evento: row.evento,
+    receivedAt: row.received_at,
+    copies: row.copies,
+    handlers: readHandlings(row).map(({ handler }) => handler),
+  }))
+}
+
+/** What a view makes of the events alone: the same whenever it is asked. */
+function rowsOf<Row extends object>(view: View<Row>, events: readonly AnyRecorded[]): Map<string, Row> {
+  const rows = new Map<string, Row>()
+  for (const event of events) {
+    const key = view.key(event)
+    const row = key === undefined ? undefined : view.fold(rows.get(key), event)
+    if (key !== undefined && row) rows.set(key, row)
+  }
+  return rows
+}

@@ -1,0 +1,279 @@
+import { describeCall, describeEvent, describeKind, wordsOf } from '../../pages/describe.ts'
+import type { Language } from '../../pages/language.ts'
+import { sourceOf } from '../../pages/source-of.ts'
+import type {
+  Acted,
+  HeldKind,
+  ReportedCall,
+  ReportedErasure,
+  ReportedLog,
+  SubjectReport,
+  TimelineEntry,
+  UnderBasis,
+} from '../../pages/subject-report.ts'
+import type { Words } from '../../pages/words.ts'
+import { giveWay } from '../../runtime/clock.ts'
+import { isOf, streamsHolding } from '../../store/parts/person-search.ts'
+import type { Store } from '../../store/store.ts'
+import { parseCpf } from '../../vocabulary/cpf.ts'
+import { type Recorded as AnyRecorded, effectStates, type Owed } from '../../vocabulary/message.ts'
+import { effectStream } from '../../vocabulary/names.ts'
+import type { Area } from '../area.ts'
+import { checkWho, type SubjectRef, type Who } from '../subject-directory.ts'
+import { readReceipt } from './erasure-receipt.ts'
+import {
+  reportedConsents,
+  reportedNotifications,
+  reportedUses,
+  reportedValidations,
+} from './reported-rows.ts'
+
+/**
+ * Gathers what the log holds of a data subject, or that they were erased and what is left. Nothing is opened: sealed
+ * data is named by its kind. The same log gives the same report.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `INVALID_CPF`, `INVALID_INPUT`
+ */
+export async function gatherSubjectReport(
+  { store, subjects }: Area,
+  who: Who,
+  language: Language,
+): Promise<SubjectReport> {
+  checkWho(who)
+  const words = wordsOf(language)
+  const isErased = 'subject' in who && (await subjects.isErased(`subject-${who.subject}`))
+  const subject = isErased ? who.subject : await subjects.find(who)
+  const { streams, until } = await streamsHolding(store.reader, subject)
+  const own = await readOwn(store, subject, streams, until)
+  const calls = await callsOf(store, own.streams, until)
+  const attempts = await readStreams(store, calls.map(effectStream), until)
+  const retained = await retainedOf(store, subject, own.events, until)
+  const events = [...own.events, ...attempts, ...retained].sort((one, other) => one.position - other.position)
+  const enrolled = events.find(event => event.type === 'subject.enrolled')
+  const origin = (enrolled?.data as { origin?: string } | undefined)?.origin ?? '' // As the machine writes it.
+  return {
+    format: 'averba subject report 1',
+    language,
+    log: await describeLog(store, until),
+    subject,
+    cpf: 'cpf' in who ? maskCpf(parseCpf(who.cpf)) : null,
+    origin: words.origins[origin] ?? origin,
+    enrolledAt: enrolled?.at ?? '',
+    erasure: isErased ? await erasureOf(store, subject) : null,
+    held: await heldBy(store, subject, own.events, words),
+    bases: basesOf(events),
+    actors: actorsOf(events),
+    told: toldOf(calls, [...own.events, ...attempts], words),
+    consents: reportedConsents(own.events),
+    uses: reportedUses(own.events, words),
+    validations: reportedValidations(own.events, words),
+    notifications: reportedNotifications(own.events),
+    timeline: events.map(event => toEntry(event, words)),
+  }
+}
+
+/** Shows the middle of a CPF only. */
+export function maskCpf(cpf: string): string {
+  return `***.${cpf.slice(3, 6)}.${cpf.slice(6, 9)}-**`
+}
+
+/** Says which log it is, and up to where it was looked at. */
+export async function describeLog(store: Store, position: number): Promise<ReportedLog> {
+  const [began, last] = [await store.readAt(1), await store.readAt(position)]
+  const data = began?.data as { origin: string } | undefined // The first event of every log.
+  return { origin: data?.origin ?? '', position, at: last?.at ?? '' }
+}
+
+/** The person's own streams among those that name them, with their events. */
+async function readOwn(store: Store, subject: SubjectRef, streams: readonly string[], until: number) {
+  const found: { stream: string; events: AnyRecorded[] }[] = []
+  for (const stream of streams) {
+    // Somebody who acts for many is named by many streams.
+    const [first] = await store.read({ stream, limit: 1 })
+    if (first && isOf(subject, first))
+      found.push({ stream, events: await readStreams(store, [stream], until) })
+  }
+  return { streams: found.map(({ stream }) => stream), events: found.flatMap(({ events }) => events) }
+}
+
+async function readStreams(store: Store, streams: readonly string[], until: number): Promise<AnyRecorded[]> {
+  const events: AnyRecorded[] = []
+  for (const stream of streams) {
+    for (let after = 0; ; ) {
+      const page = await store.read({ stream, after })
+      events.push(...page.filter(event => event.position <= until))
+      const last = page.at(-1)
+      if (!last || last.position > until) break
+      after = last.position
+    }
+    await giveWay()
+  }
+  return events
+}
+
+async function erasureOf(store: Store, subject: SubjectRef): Promise<ReportedErasure | null> {
+  const receipt = await readReceipt(store, subject)
+  if (!receipt) return null
+  const { requester, legalBasis, erasedAt, keeps, destroyed, completed, epochsDestroyedAt } = receipt
+  return {
+    ...{ requester, legalBasis, erasedAt, keeps },
+    parts: destroyed.parts.length,
+    cancelledCalls: destroyed.calls.length,
+    isKeyKept: destroyed.keys === 0,
+    completedAt: completed?.at ?? null,
+    copiesOpenUntil: completed?.copiesOpenUntil ?? null,
+    epochsDestroyedAt,
+  }
+}
+
+/** The events by which retention destroyed parts of the person: nobody is named in them. */
+async function retainedOf(
+  store: Store,
+  subject: SubjectRef,
+  events: readonly AnyRecorded[],
+  until: number,
+): Promise<AnyRecorded[]> {
+  const isTheirs = ({ owner }: { owner: string }) => owner === `subject-${subject}`
+  const own = new Set(
+    events.flatMap(({ position, parts = [] }) =>
+      parts.filter(isTheirs).map(({ name }) => `${position}/${name}`),
+    ),
+  )
+  const found: AnyRecorded[] = []
+  for (let after = 0; after < until; ) {
+    const page = await store.read({ types: ['retention.applied'], after })
+    for (const event of page) {
+      const { parts } = event.data as { parts: readonly string[] } // As its machine has it.
+      if (event.position <= until && parts.some(part => own.has(part))) found.push(event)
+    }
+    after = page.at(-1)?.position ?? until
+    await giveWay()
+  }
+  return found
+}
+
+async function callsOf(store: Store, streams: readonly string[], until: number): Promise<Owed[]> {
+  const calls: Owed[] = []
+  for (const stream of streams) {
+    calls.push(...(await store.effects({ stream, states: effectStates })))
+    await giveWay()
+  }
+  return calls
+    .filter(({ position }) => position <= until)
+    .sort((one, other) => one.position - other.position || compare(one.id, other.id))
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other)
+}
+
+async function heldBy(
+  store: Store,
+  subject: SubjectRef,
+  events: readonly AnyRecorded[],
+  words: Words,
+): Promise<HeldKind[]> {
+  const parts = events.flatMap(({ position, type, at, parts: marks = [] }) =>
+    marks
+      .filter(({ owner }) => owner === `subject-${subject}`)
+      .map(({ name, bytes }) => ({ position, name, kind: `${type}/${name}`, at, bytes })),
+  )
+  parts.sort((one, other) => one.position - other.position)
+  const held = new Set(await store.owners.present(parts))
+  const found = new Map<string, HeldKind>()
+  for (const part of parts) {
+    const { kind, at, bytes } = part
+    const place = held.has(part) ? 'held' : 'gone'
+    const before = found.get(kind)
+    const counts = before ?? { pieces: 0, held: 0, gone: 0, bytes: 0 }
+    found.set(kind, {
+      kind,
+      label: describeKind(kind, words),
+      source: words.sources[sourceOf(kind)],
+      first: before?.first ?? at,
+      last: at,
+      ...counts,
+      pieces: counts.pieces + 1,
+      bytes: counts.bytes + bytes,
+      [place]: counts[place] + 1,
+    })
+  }
+  return [...found.values()]
+}
+
+function basesOf(events: readonly AnyRecorded[]): UnderBasis[] {
+  const keyOf = ({ basis }: AnyRecorded) => (basis ? JSON.stringify([basis.purpose, basis.legalBasis]) : '')
+  return grouped(events, keyOf).map(({ one, ...rest }) => ({ basis: one.basis ?? null, ...rest }))
+}
+
+function actorsOf(events: readonly AnyRecorded[]): Acted[] {
+  const keyOf = ({ actor }: AnyRecorded) => (actor ? JSON.stringify([actor.kind, actor.ref]) : '')
+  return grouped(events, keyOf).map(({ one, ...rest }) => ({ actor: one.actor ?? null, ...rest }))
+}
+
+function grouped(events: readonly AnyRecorded[], keyOf: (event: AnyRecorded) => string) {
+  const groups = new Map<string, { one: AnyRecorded; events: number; first: string; last: string }>()
+  for (const event of events) {
+    const before = groups.get(keyOf(event))
+    const { one = event, events: count = 0, first = event.at } = before ?? {}
+    groups.set(keyOf(event), { one, events: count + 1, first, last: event.at })
+  }
+  return [...groups.values()]
+}
+
+/**
+ * Tells whether each call is still to leave, left or did not. Its outcome stands in the ledger; when it ended, in the
+ * log.
+ */
+function toldOf(calls: readonly Owed[], events: readonly AnyRecorded[], words: Words): ReportedCall[] {
+  const byPosition = new Map(events.map(event => [event.position, event]))
+  const ended = new Map(events.flatMap(event => (event.settles ? [[event.settles.effect, event.at]] : [])))
+  const kinds = new Map(
+    events.flatMap(event =>
+      (event.parts ?? []).map(({ name }) => [`${event.id}/${name}`, `${event.type}/${name}`]),
+    ),
+  )
+  // What is owed for the keys leaves for nobody.
+  const outside = calls.filter(({ type }) => !type.startsWith('keys.'))
+  return outside.map(({ id, position, type, state: stands, attempts, opens = {}, settledAt }) => {
+    const state = stands === 'cancelled' && hadLeft(id, events) ? 'unknown' : stands
+    const [service = ''] = type.split('.')
+    const ending = settledAt === undefined ? undefined : byPosition.get(settledAt)
+    const endedAt = ended.get(id) ?? ending?.at
+    return {
+      effect: id,
+      position,
+      service: words.services[service] ?? service,
+      operation: type,
+      label: words.operations[type] ?? type,
+      opened: Object.values(opens).map(address => describeKind(kinds.get(address) ?? address, words)),
+      owedAt: byPosition.get(position)?.at ?? '',
+      state,
+      outcome: describeCall({ state }, ending, words),
+      endedAt: endedAt ?? null,
+      attempts,
+    }
+  })
+}
+
+/** Whether a call that was cancelled had left all the same: an attempt was under way, or was answered. */
+function hadLeft(id: string, events: readonly AnyRecorded[]): boolean {
+  const attempts = events.flatMap(({ type, data }) => {
+    const { effect, isAnswered = false } = data as { effect?: unknown; isAnswered?: boolean } // As its machine has it.
+    return type.startsWith('effect.') && effect === id ? [{ type, isAnswered }] : []
+  })
+  return attempts.at(-1)?.type === 'effect.attempted' || attempts.some(each => each.isAnswered)
+}
+
+/** Shows an event as one entry of a timeline. */
+export function toEntry(event: AnyRecorded, words: Words): TimelineEntry {
+  const { position, at, type, stream, actor, basis, anomaly, parts = [] } = event
+  return {
+    ...{ position, at, type, stream },
+    words: describeEvent(event, words),
+    actor: actor ?? null,
+    basis: basis ?? null,
+    anomaly: anomaly ?? null,
+    parts: parts.map(({ name }) => describeKind(`${type}/${name}`, words)),
+  }
+}

@@ -1,0 +1,64 @@
+import type { Erased } from '../../machines/subject/erasure.ts'
+import { toInstant } from '../../runtime/clock.ts'
+import type { Outcome, Owed } from '../../vocabulary/message.ts'
+import type { Performer, Performers } from '../../vocabulary/performer.ts'
+import type { Area } from '../area.ts'
+
+const dayMs = 86_400_000
+const defaultRetentionDays = 30
+
+/** The largest file that is rewritten while everybody waits, which takes seconds. */
+const rewriteBytesMax = 256 * 1024 ** 2
+
+/** What an erasure owes beside its own transaction. Each may be done again: cut off, it goes on. */
+export function createKeyPerformers(area: Area): Performers {
+  return {
+    'keys.rotate': toPerformer(owed => rotate(area, owed)),
+    'keys.destroyEpochs': toPerformer(owed => destroyEpochs(area, owed)),
+  }
+}
+
+function toPerformer(perform: Performer['perform']): Performer {
+  return { effectClass: 'idempotent', isLocal: true, perform, lost: () => ({ type: 'keys.lost', data: {} }) }
+}
+
+/** Wraps all other keys anew, empties the journal, and searches the file for what was destroyed. */
+async function rotate({ store, clock, options }: Area, owed: Owed): Promise<Outcome> {
+  const erased = await store.readAt(owed.position)
+  // As the machine writes it.
+  const { endings = [], parts = 0, isPartial = false } = (erased?.data ?? {}) as Partial<Erased>
+  const subject = owed.stream.slice('subject-'.length)
+  const rotated = await store.owners.rotate(
+    owed.position,
+    erased && { subject, at: erased.at, keepsKey: isPartial },
+  )
+  const needed = { status: 'deferred', because: 'a reader still needs the journal of the file' } as const
+  if (!(await store.owners.emptyJournal())) return needed
+  const pieces = endings.map(ending => Buffer.from(ending, 'hex'))
+  let searched = await store.owners.searchFile(pieces)
+  // Parts that cannot be searched for are treated as if they had been found.
+  let unsearched = Math.max(0, parts - pieces.length)
+  if ((searched.found > 0 || unsearched > 0) && searched.bytes <= rewriteBytesMax) {
+    await store.owners.rewrite()
+    if (!(await store.owners.emptyJournal())) return needed
+    searched = await store.owners.searchFile(pieces)
+    unsearched = 0
+  }
+  const { bytes, found } = searched
+  const { backupRetentionDays = defaultRetentionDays } = options
+  const data = {
+    ...rotated,
+    searchedBytes: bytes,
+    searchedFor: endings.length,
+    found,
+    unsearched,
+    copiesOpenUntil: toInstant(clock.now() + backupRetentionDays * dayMs),
+  }
+  return { status: 'settled', fact: { type: 'keys.rotated', data } }
+}
+
+async function destroyEpochs({ store }: Area, owed: Owed): Promise<Outcome> {
+  const { epochs } = owed.data as { epochs: readonly number[] } // As the machine writes it.
+  await store.owners.destroyEpochs(epochs)
+  return { status: 'settled', fact: { type: 'keys.epochsDestroyed', data: { epochs } } }
+}

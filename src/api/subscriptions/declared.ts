@@ -1,0 +1,188 @@
+import { createHmac } from 'node:crypto'
+import { type SecretSource, secretFrom } from '../../adapters/credentials/secret.ts'
+import { holdsCredentials, type Secrets } from '../../adapters/portal/protocol.ts'
+import { limits } from '../../adapters/portal/wire.ts'
+import type { Held } from '../../machines/subscription/messages.ts'
+import { holdsCpf } from '../../vocabulary/cpf.ts'
+import { AverbaError } from '../../vocabulary/errors.ts'
+import type { AverbaOptions, DesiredSubscription } from '../options.ts'
+import type { SecretGenerations } from './secrets/generations.ts'
+
+/** What the secrets of one event are made of, as their sources gave it. */
+export interface SecretValues {
+  readonly master: string | undefined
+  readonly chaveSecreta: string | undefined
+  readonly chaveAutenticacao: string | undefined
+}
+
+/** A subscription as it is declared, with its address. */
+type Declared = DesiredSubscription & { readonly endpoint: string }
+
+/** Hears what was asked for; for a call, with the position in the log that owes it. */
+type OnAsked = (evento: string, values: SecretValues, owedAt?: number) => Promise<void>
+
+/** A shorter master could be guessed from one secret that leaked. */
+const masterMin = 32
+
+/** How many generations, the first and those after the one in use, another log of ours is recognised by. */
+const generationsTried = 20
+
+/** The subscriptions that the host declares, checked against the limits of document 3, section 8. */
+export class Desired {
+  readonly #declared = new Map<string, Declared>()
+  readonly #master: SecretSource | undefined
+  #generations: Pick<SecretGenerations, 'current' | 'accepted'> = {
+    current: async () => 1,
+    accepted: async () => ({ current: 1, others: [] }),
+  }
+  #onAsked: OnAsked = async () => undefined
+
+  /** @throws {AverbaError} `MISCONFIGURED` */
+  constructor({ subscriptions = [], receiver }: Pick<AverbaOptions, 'subscriptions' | 'receiver'>) {
+    this.#master = receiver?.secretFrom
+    for (const declared of subscriptions) {
+      const { evento } = declared
+      const endpoint = declared.endpoint ?? receiver?.publicUrl ?? ''
+      checkClear(evento, endpoint)
+      checkEvento(evento)
+      checkEndpoint(evento, endpoint)
+      if (this.#declared.has(evento)) throw misconfigured(evento, 'it is declared twice')
+      this.#declared.set(evento, { ...declared, endpoint })
+    }
+  }
+
+  get all(): readonly Declared[] {
+    return [...this.#declared.values()]
+  }
+
+  /** Says where the generations in use are known from, and who hears of what was asked: the log is opened later. */
+  follow(generations: Pick<SecretGenerations, 'current' | 'accepted'>, onAsked: OnAsked): void {
+    this.#generations = generations
+    this.#onAsked = onAsked
+  }
+
+  /** Reports whether the `chaveSecreta` of an event is derived from the master, and can be rotated. */
+  isDerived(evento: string): boolean {
+    const declared = this.#declared.get(evento)
+    return declared !== undefined && declared.chaveSecreta === undefined && this.#master !== undefined
+  }
+
+  isDeclared(evento: string): boolean {
+    return this.#declared.has(evento)
+  }
+
+  /** The generation of an event's secrets that is in use. */
+  generationOf(evento: string): Promise<number> {
+    return this.#generations.current(evento)
+  }
+
+  /** The secrets of an event's subscription, asked for now; empty where the event is not declared. */
+  async secretsOf(evento: string, held: Held, owedAt?: number): Promise<Secrets> {
+    return secretsFrom(evento, await this.ask(evento, owedAt), held)
+  }
+
+  /** Asks where the secrets of an event come from for what they are now. */
+  async ask(evento: string, owedAt?: number): Promise<SecretValues> {
+    const declared = this.#declared.get(evento)
+    const master = this.isDerived(evento) && this.#master
+    const values = {
+      master: master ? await secretFrom(master, 'receiver.secretFrom') : undefined,
+      chaveSecreta: await this.#ask(evento, 'chaveSecreta', declared?.chaveSecreta),
+      chaveAutenticacao: await this.#ask(evento, 'chaveAutenticacao', declared?.chaveAutenticacao),
+    }
+    await this.#onAsked(evento, values, owedAt)
+    return values
+  }
+
+  /** Which generation of our secrets a listed subscription carries; null when they are not ours. */
+  async generationIn(
+    evento: string,
+    { endpoint, secrets }: { endpoint: string; secrets: Secrets },
+  ): Promise<number | null> {
+    const current = await this.generationOf(evento)
+    const others = Array.from({ length: current + generationsTried }, (_, i) => i + 1)
+    const tried = this.isDerived(evento) ? [current, ...others] : [current]
+    const values = await this.ask(evento)
+    for (const generation of tried) {
+      const ours = secretsFrom(evento, values, { endpoint, generation })
+      const isSame = ours.chaveSecreta === secrets.chaveSecreta
+      if (isSame && ours.chaveAutenticacao === secrets.chaveAutenticacao) return generation
+    }
+    return null
+  }
+
+  /** The secrets that a notification of a declared event may carry, made of what its sources gave. */
+  async candidatesOf(evento: string, values: SecretValues): Promise<Secrets[]> {
+    const { endpoint = '' } = this.#declared.get(evento) ?? {}
+    if (!this.isDerived(evento)) return [secretsFrom(evento, values, { endpoint, generation: 1 })]
+    const { current, others } = await this.#generations.accepted(evento)
+    const here = [current, current + 1].map(generation => ({ endpoint, generation }))
+    return [...here, ...others].map(held => secretsFrom(evento, values, held))
+  }
+
+  async #ask(
+    evento: string,
+    name: string,
+    source: DesiredSubscription['chaveSecreta'],
+  ): Promise<string | undefined> {
+    if (source === undefined) return undefined
+    const value = await secretFrom(source, name)
+    // It travels in a header, which drops spaces at its ends and carries nothing beyond ASCII unharmed.
+    if (value.length <= limits.chave && /^[!-~]([ -~]*[!-~])?$/.test(value)) return value
+    throw misconfigured(
+      evento,
+      `its ${name} must have 1 to ${limits.chave} printable ASCII characters, and no space at its ends`,
+    )
+  }
+}
+
+function secretsFrom(evento: string, { master, ...given }: SecretValues, held: Held): Secrets {
+  const chaveSecreta = master === undefined ? given.chaveSecreta : derive(master, evento, held)
+  const { chaveAutenticacao } = given
+  return {
+    ...(chaveSecreta !== undefined && { chaveSecreta }),
+    ...(chaveAutenticacao !== undefined && { chaveAutenticacao }),
+  }
+}
+
+/** Printable, 43 characters, and of no use for another event, endpoint or generation. */
+function derive(master: string, evento: string, { endpoint, generation }: Held): string {
+  if (master.length < masterMin) {
+    const hint = 'Make one with: openssl rand -base64 32'
+    const cannot = `Cannot derive secrets: receiver.secretFrom must have ${masterMin} characters or more`
+    throw new AverbaError('MISCONFIGURED', cannot, { hint })
+  }
+  const about = JSON.stringify(['averba chaveSecreta v1', evento, endpoint, generation])
+  return createHmac('sha256', master).update(about).digest('base64url')
+}
+
+/** Both stand in clear in the log, and the portal's list is not read where one of them looks like a person's number. */
+function checkClear(evento: string, endpoint: string): void {
+  for (const [name, text] of Object.entries({ evento, endpoint })) {
+    if (!holdsCpf(text)) continue
+    throw new AverbaError('MISCONFIGURED', `Cannot subscribe: an ${name} holds what looks like a CPF`, {
+      hint: 'It is kept in clear for ever: use another name or path in subscriptions or receiver.publicUrl',
+    })
+  }
+}
+
+function checkEvento(evento: string): void {
+  if (evento.length > 0 && evento.length <= limits.evento) return
+  throw misconfigured(evento.slice(0, limits.evento), `its evento must have 1 to ${limits.evento} characters`)
+}
+
+/** HTTPS on port 443, at most 500 characters (section 4, rule 1). */
+function checkEndpoint(evento: string, endpoint: string): void {
+  const url = URL.parse(endpoint)
+  if (endpoint.length > limits.endpoint)
+    throw misconfigured(evento, `its endpoint is over ${limits.endpoint} characters`)
+  if (url?.protocol !== 'https:') throw misconfigured(evento, 'its endpoint must be an https address')
+  if (holdsCredentials(endpoint)) throw misconfigured(evento, 'its endpoint holds a user name or a password')
+  if (url.port !== '') throw misconfigured(evento, 'its endpoint must be on port 443')
+}
+
+function misconfigured(evento: string, what: string): AverbaError {
+  return new AverbaError('MISCONFIGURED', `Cannot subscribe to "${evento}": ${what}`, {
+    hint: 'Correct the options subscriptions or receiver.publicUrl',
+  })
+}

@@ -1,0 +1,254 @@
+import type { Falha } from '../../../adapters/portal/wire.ts'
+import type { Target } from '../../../engine/recording/decisions.ts'
+import { type HarvestReason, harvestDueAt } from '../../../machines/portal.ts'
+import { fromInstant, toInstant } from '../../../runtime/clock.ts'
+import { type Listed, listedBy } from '../../../runtime/lazy-list.ts'
+import type { FailureRow } from '../../../views/failures.ts'
+import { brasiliaDay, readIso } from '../../../vocabulary/brasilia.ts'
+import { AverbaError } from '../../../vocabulary/errors.ts'
+import type { Instant } from '../../../vocabulary/message.ts'
+import { type Outcome, valueOf } from '../../../vocabulary/outcome.ts'
+import type { Area } from '../../area.ts'
+import type { SealedBody } from '../../notifications/notification.ts'
+import { addressedTo } from '../portal-address.ts'
+import { portalStream } from '../routes.ts'
+import type { AnsweredFailure } from './harvest.ts'
+import { contentOf } from './harvest-portion.ts'
+
+/**
+ * A failed delivery as the portal recorded it (document 3, section 2). Its content is that of its notification once
+ * there is one; empty where it was destroyed.
+ */
+export interface Failure extends Pick<Falha, 'id' | 'descricao' | 'evento' | 'conteudo'> {
+  /** When it failed; the beginning of the day that was asked for where the record's time cannot be read. */
+  readonly data: Instant | null
+  /** The notification with its content, once that was looked for. */
+  readonly notification: string | null
+  /** `stored`: it was in the inbox before, answered late or a copy. `recovered`: it was put there from this record. */
+  readonly recovery: 'stored' | 'recovered' | null
+}
+
+/** What reading the failure records of a day came to. */
+export interface Harvested {
+  readonly day: string
+  readonly read: number
+  /** Records that cannot be read, or hold no content to recover: kept, sealed. */
+  readonly unreadable: number
+  readonly recovered: number
+  readonly stored: number
+}
+
+/** The area's part about failed deliveries. */
+export interface Failures {
+  /**
+   * Reads the failure records of a day in Brasilia (`yyyy-MM-dd`) and returns them. Without a day the portal
+   * decides by its own clock which day it is. With `recover`, the content of each goes into the inbox, unless it is
+   * there: at most once, and marked as recovered. The portal is asked at once, once; going through the records page by
+   * page holds no more than a page of them in memory.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` for a day that is not among the last thirty, `OUTCOME`; `VIEW_STOPPED` while
+   * their view stands still
+   */
+  failures(options?: { day?: string; recover?: boolean }): Listed<Failure>
+  /**
+   * Reads and recovers the failure records of a day in Brasilia, today by default, and of the day before; then lists
+   * the subscriptions, which tells their health. What does not answer is deferred, and goes on by itself.
+   */
+  harvest(day?: string): Promise<Outcome<Harvested>[]>
+  /**
+   * Lets failure records be read in some seconds, by whoever runs: after a 503 of ours, a late answer or a downtime.
+   * A day at most every ten minutes, whatever calls. Never throws: what it misses, the daily harvest finds.
+   */
+  harvestSoon(reason: HarvestReason, since?: Instant): Promise<void>
+}
+
+const dayMs = 86_400_000
+const keptDays = 30
+const pageRows = 100
+
+/** Makes the part of `subscriptions` about failed deliveries. */
+export function createFailures(area: Area, list: () => Promise<unknown>): Failures {
+  const { commands, store, views, clock } = area
+  /** What is coming already: a storm of failures does not reach the store. */
+  const soon = new Map<string, Instant>()
+
+  async function ask<T>(
+    day: string | null,
+    recover: boolean,
+    value: (id: string, data: object) => Promise<T>,
+  ) {
+    const data = { day, recover, ...addressedTo(area.options.portal) }
+    const message = { type: 'portal.listFailures', data }
+    return commands.send(
+      { method: 'subscriptions.failures', day, recover },
+      async () => ({ targets: [{ stream: portalStream, message }] }),
+      {},
+      ended => value(ended.id, ended.data as object), // portal.failuresListed says so.
+    )
+  }
+
+  async function toFailure(row: FailureRow): Promise<Failure> {
+    const record = (await store.open(row.record)) as Falha // Sealed below.
+    const { id, descricao, evento } = record
+    const conteudo = await contentAt(row)
+    const { failed_at: data, notification, recovery } = row
+    return { id, data, descricao, evento, conteudo, notification, recovery }
+  }
+
+  async function contentAt({ content, notification }: FailureRow): Promise<string> {
+    const kept = content === null ? undefined : await store.open(content)
+    if (kept !== undefined) return contentOf({ record: { conteudo: kept } }) ?? ''
+    if (notification === null) return ''
+    // As `sealedBody` made it.
+    const body = (await store.open(`notification-${notification}/1/body`)) as SealedBody | undefined
+    return Buffer.from(body?.bytes ?? '', 'base64').toString()
+  }
+
+  async function read(day: string | undefined, recover: boolean): Promise<readonly AnsweredFailure[]> {
+    area.require('portal')
+    if (day !== undefined) checkDay(day, clock.now())
+    const outcome = await ask(day ?? null, recover, id => store.open(`${id}/answered`))
+    return valueOf(outcome) as unknown as AnsweredFailure[] // Sealed so.
+  }
+
+  /** The failures that an answer had. Our clock says nothing about the day that the portal meant. */
+  async function* thoseOf(answered: readonly AnsweredFailure[]) {
+    const ids = [...new Set(answered.map(each => String(each.remoteId)))]
+    for (let from = 0; from < ids.length; from += pageRows) {
+      const known = await Promise.all(ids.slice(from, from + pageRows).map(id => store.lookUp('failure', id)))
+      const ours = known.filter(id => id !== undefined)
+      if (ours.length === 0) continue
+      const rows = await views.selectFrom('failures').selectAll().where('failure', 'in', ours).execute()
+      const inOrder = ours.flatMap(id => rows.find(row => row.failure === id) ?? [])
+      yield await Promise.all(inOrder.map(toFailure))
+    }
+  }
+
+  /** The failures of a day, as far as they were ever read: an index leads to them. */
+  async function* thoseOn(day: string) {
+    const midnight = fromInstant(`${day}T00:00:00.000Z`)
+    // A day in Brasilia begins and ends some hours after one in UTC.
+    const [from, until] = [toInstant(midnight), toInstant(midnight + 2 * dayMs)]
+    for (let last = { at: from, failure: '' }; ; ) {
+      const rows = await views
+        .selectFrom('failures')
+        .selectAll()
+        .where('failed_at', '>=', last.at)
+        .where('failed_at', '<', until)
+        .where(eb => eb.or([eb('failed_at', '>', last.at), eb('failure', '>', last.failure)]))
+        .orderBy('failed_at')
+        .orderBy('failure')
+        .limit(pageRows)
+        .execute()
+      yield await Promise.all(rows.filter(row => dayOf(row) === day).map(toFailure))
+      const end = rows.at(-1)
+      if (!end || rows.length < pageRows) return
+      last = { at: end.failed_at ?? from, failure: end.failure }
+    }
+  }
+
+  return {
+    failures({ day, recover = false } = {}) {
+      const reading = read(day, recover)
+      // Told to whoever goes through the list, also later.
+      reading.catch(() => undefined)
+      return listedBy(async function* () {
+        const answered = await reading
+        yield* day === undefined ? thoseOf(answered) : thoseOn(day)
+      })
+    },
+    async harvest(day = brasiliaDay(clock.now())) {
+      area.require('portal')
+      checkDay(day, clock.now())
+      const outcomes: Outcome<Harvested>[] = []
+      for (const each of [dayBefore(day), day]) {
+        const value = async (_: string, data: object) => {
+          const { read, unreadable, recovered, stored } = data as Harvested // portal.failuresListed says so.
+          return { day: each, read, unreadable, recovered, stored }
+        }
+        outcomes.push(await ask(each, true, value))
+      }
+      await list()
+      return outcomes
+    },
+    async harvestSoon(reason, since) {
+      if (!area.options.portal) return
+      const now = toInstant(clock.now())
+      const days = daysBetween(since === undefined ? now : since, now)
+      const asked = days.filter(day => harvestDueAt(soon.get(day), now) !== undefined)
+      if (asked.length === 0) return
+      // Before anything is waited for: of a thousand that fail at once only one gets this far.
+      for (const day of asked) soon.set(day, harvestDueAt(soon.get(day), now) ?? now)
+      for (const day of [...soon.keys()].sort().slice(0, -keptDays)) soon.delete(day)
+      const input = { method: 'subscriptions.harvestSoon', reason, days: asked, now }
+      await commands
+        .record(input, async () => {
+          const data = { reason, days: asked, now, waiting: await waitingDays(store) }
+          return { targets: [{ stream: portalStream, message: { type: 'portal.harvestSoon', data } }] }
+        })
+        .catch(() => {
+          // The store may be what failed: the next failure tries again.
+          for (const day of asked) soon.delete(day)
+        })
+    },
+  }
+}
+
+/**
+ * What was lost before a subscription became ours is still in the failure records. Owes nothing when it was ours
+ * already.
+ */
+export async function readPast({ store, clock }: Pick<Area, 'store' | 'clock'>): Promise<Target> {
+  const at = clock.now()
+  const [now, days] = [toInstant(at), daysBetween(toInstant(at - keptDays * dayMs), toInstant(at))]
+  const data = { reason: 'adopted', now, waiting: await waitingDays(store) }
+  return {
+    stream: portalStream,
+    message: made => ({ type: 'portal.harvestSoon', data: { ...data, days: made > 0 ? days : [] } }),
+  }
+}
+
+/** The days whose failures are going to be read by themselves. */
+export async function waitingDays(store: Area['store']): Promise<string[]> {
+  const owed = await store.effects({ stream: portalStream, states: ['owed', 'started', 'deferred'] })
+  const readings = owed.filter(({ type }) => type === 'portal.listFailures')
+  return readings.flatMap(({ data }) => (data as { day: string | null }).day ?? []) // As the machine writes it.
+}
+
+/** The days in Brasilia from one instant to another, the newest thirty at most. */
+export function daysBetween(from: Instant, until: Instant): string[] {
+  const end = fromInstant(until)
+  const start = Math.max(Math.min(fromInstant(from), end), end - keptDays * dayMs)
+  const days = new Set<string>()
+  for (let at = start; at < end; at += dayMs) days.add(brasiliaDay(at))
+  return [...days.add(brasiliaDay(end))]
+}
+
+/** The day in Brasilia on which a delivery failed. */
+function dayOf({ failed_at }: FailureRow): string | undefined {
+  return failed_at === null ? undefined : brasiliaDay(fromInstant(failed_at))
+}
+
+/** Dates only: time zones play no part. */
+function dayBefore(day: string): string {
+  return toInstant(fromInstant(`${day}T00:00:00.000Z`) - dayMs).slice(0, 10)
+}
+
+/** Of any other day the portal has no records, which would look like a day on which nothing failed. */
+function checkDay(day: string, now: number): void {
+  if (!isDay(day)) {
+    throw new AverbaError('INVALID_INPUT', 'Cannot read failures: the day is not a date', {
+      hint: 'Use yyyy-MM-dd',
+    })
+  }
+  const [first, last] = [brasiliaDay(now - keptDays * dayMs), brasiliaDay(now)]
+  // The portal's clock may be ahead of ours, or behind it.
+  if (dayBefore(first) <= day && dayBefore(day) <= last) return
+  throw new AverbaError('INVALID_INPUT', 'Cannot read failures: the portal has none of this day', {
+    hint: `It keeps them for thirty days: ask for one from ${first} to ${last} in Brasilia. What was read before stands in the view \`failures\``,
+  })
+}
+
+function isDay(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && readIso(`${text}T00:00:00Z`) !== null
+}

@@ -1,0 +1,185 @@
+import type { ListedFailure } from '../../../adapters/portal/protocol.ts'
+import type { Delivery, Target } from '../../../engine/recording/decisions.ts'
+import { fromInstant } from '../../../runtime/clock.ts'
+import { type Place, placeOf } from '../../../store/parts/place.ts'
+import type { Claim } from '../../../store/writing/append.ts'
+import type { FailureRow } from '../../../views/failures.ts'
+import { brasiliaDay } from '../../../vocabulary/brasilia.ts'
+import type { Instant, Json, PartAddress } from '../../../vocabulary/message.ts'
+import { parsePartAddress } from '../../../vocabulary/names.ts'
+import type { Area } from '../../area.ts'
+import { isDamage, sealedBody } from '../../notifications/notification.ts'
+import { portalStream } from '../routes.ts'
+import type { Found, StoredNotifications } from './matching.ts'
+
+/** How many records, or characters of them, are recorded at once: receiving waits no longer than that takes. */
+export const portionItems = 100
+const portionCharacters = 1_048_576
+
+/** What some of the records lead to, to be recorded together. */
+export class FailurePortion {
+  readonly counts = { recovered: 0, stored: 0, bare: 0 }
+  /** What goes into the inbox, to be found by the records after it. */
+  readonly recovered: Found[] = []
+  /** The notifications that stood in the inbox before. */
+  readonly linked: string[] = []
+  readonly #targets: Target[] = []
+  readonly #claims: Claim[] = []
+  readonly #destroyed: Place[] = []
+  readonly #area: Area
+  readonly #stored: StoredNotifications
+  readonly #recovers: boolean
+  readonly #dayFrom: Instant | null
+
+  constructor(area: Area, stored: StoredNotifications, recovers: boolean, dayFrom: Instant | null) {
+    this.#area = area
+    this.#stored = stored
+    this.#recovers = recovers
+    this.#dayFrom = dayFrom
+  }
+
+  get delivery(): Delivery {
+    const delivery = { targets: this.#targets, claims: this.#claims }
+    if (this.#destroyed.length === 0) return delivery
+    const parts = this.#destroyed.map(placeOf)
+    const data = { kind: 'notification.body', rule: 'recovered', parts }
+    const telling = { stream: 'retention-notification.body', message: { type: 'retention.apply', data } }
+    return { ...delivery, targets: [...this.#targets, telling], destroys: { parts: this.#destroyed } }
+  }
+
+  async take(item: ListedFailure): Promise<void> {
+    const subscription = await this.#area.store.lookUp('subscription', item.evento)
+    const known = await this.#area.store.lookUp('failure', String(item.remoteId))
+    const failure = known ?? (await this.#observe(item, subscription))
+    const isOpen = this.#recovers && (await this.#isUnknown('recovery', item))
+    if (!isOpen || subscription === undefined) return
+    const stream = `subscription-${subscription}`
+    const row = known === undefined ? undefined : await this.#rowOf(known, stream)
+    if (row && row.subscription === null) await this.#tell(item, failure, stream)
+    await this.#recover(item, failure, stream)
+    if (row?.content) await this.#destroyContent(row.content)
+  }
+
+  /** Records a failure that is new, and gives our id of it. */
+  async #observe(item: ListedFailure, subscription: string | undefined): Promise<string> {
+    const failure = this.#area.createId()
+    await this.#tell(
+      item,
+      failure,
+      subscription === undefined ? portalStream : `subscription-${subscription}`,
+    )
+    this.#claim('failure', item, failure)
+    return failure
+  }
+
+  /**
+   * The content stands apart, since it ends differently from the rest; where it goes into the inbox, whom it is for is
+   * kept instead.
+   */
+  async #tell(item: ListedFailure, failure: string, stream: string): Promise<void> {
+    const { remoteId, evento, record } = item
+    const { conteudo = null, ...rest } = record as { conteudo?: Json } // As in contentOf.
+    const isForInbox = this.#recovers && stream !== portalStream
+    const parts = {
+      failure: { owner: stream, value: rest },
+      ...(conteudo !== null && !isForInbox && { content: { owner: stream, value: conteudo } }),
+    }
+    const failedAt = item.failedAt ?? (await this.#noEarlierThan(stream))
+    const type = stream === portalStream ? 'portal.observeForeignFailure' : 'subscription.observeFailure'
+    const message = { type, data: { failure, evento, failedAt, remoteId }, parts }
+    this.#targets.push({ stream, message })
+  }
+
+  /** The earliest time of a failure without a readable one: on the day asked for, and within this registration. */
+  async #noEarlierThan(stream: string): Promise<Instant | null> {
+    const row = stream === portalStream ? undefined : await this.#area.rows.find('subscriptions', stream)
+    const registeredAt = row?.registered_at ?? null
+    if (registeredAt === null || this.#dayFrom === null) return this.#dayFrom
+    const isThatDay = brasiliaDay(fromInstant(registeredAt)) === brasiliaDay(fromInstant(this.#dayFrom))
+    return isThatDay ? registeredAt : this.#dayFrom
+  }
+
+  /**
+   * What is known of a failure: told to the subscription, or to the portal where it was read before there was one of
+   * ours for its event.
+   */
+  async #rowOf(failure: string, stream: string): Promise<FailureRow | undefined> {
+    const { rows } = this.#area
+    return (
+      (await rows.find('failures', failure, stream)) ?? (await rows.find('failures', failure, portalStream))
+    )
+  }
+
+  /** Content that is now in the inbox, or whom it is for, need not be kept here too. */
+  async #destroyContent(address: PartAddress): Promise<void> {
+    const { store } = this.#area
+    const content = await this.#area.store.open(address).catch((error: unknown) => {
+      // What is damaged is told by who looks for damage: it keeps nothing else from coming back.
+      if (isDamage(error)) return undefined
+      throw error
+    })
+    if (content === undefined) return
+    const [stream, fromVersion, name] = parsePartAddress(address)
+    const [event] = await store.read({ stream, fromVersion, limit: 1 })
+    if (event) this.#destroyed.push({ position: event.position, name })
+  }
+
+  async #recover(item: ListedFailure, failure: string, stream: string): Promise<void> {
+    const { evento, failedAt } = item
+    const content = contentOf(item)
+    if (content === undefined) {
+      this.counts.bare += 1
+      return
+    }
+    const found = await this.#stored.find({ evento, failedAt, content }, this)
+    const notification = found ?? this.#area.createId()
+    const how = found === undefined ? 'recovered' : 'stored'
+    if (found !== undefined) this.linked.push(found)
+    else {
+      this.recovered.push({ notification, evento, failedAt, content })
+      const body = Buffer.from(content)
+      const data = { notification, evento, failedAt, bodyBytes: body.length }
+      const parts = { body: { owner: stream, value: sealedBody(body) } }
+      const message = { type: 'notification.recover', data, parts }
+      this.#targets.push({ stream: `notification-${notification}`, message, isNew: true })
+    }
+    const data = { failure, evento, notification, how }
+    this.#targets.push({ stream, message: { type: 'subscription.recoverFailure', data } })
+    this.#claim('recovery', item, notification)
+    this.counts[how] += 1
+  }
+
+  async #isUnknown(kind: string, { remoteId }: ListedFailure): Promise<boolean> {
+    return (await this.#area.store.lookUp(kind, String(remoteId))) === undefined
+  }
+
+  /** Claimed so that two processes that read the same record at once cannot both have it. */
+  #claim(kind: string, { remoteId }: ListedFailure, value: string): void {
+    this.#claims.push({ kind, digest: this.#area.store.digest(kind, String(remoteId)), value })
+  }
+}
+
+/** Divides a list so that no portion takes long to record. */
+export function* portionsOf(items: readonly ListedFailure[]): Generator<readonly ListedFailure[]> {
+  let portion: ListedFailure[] = []
+  let characters = 0
+  for (const item of items) {
+    const length = contentOf(item)?.length ?? 0
+    const isFull = portion.length === portionItems || characters + length > portionCharacters
+    if (isFull && portion.length > 0) {
+      yield portion
+      portion = []
+      characters = 0
+    }
+    portion.push(item)
+    characters += length
+  }
+  if (portion.length > 0) yield portion
+}
+
+/** The text that the portal sent, where its record holds one; JSON is written out again. */
+export function contentOf({ record }: Pick<ListedFailure, 'record'>): string | undefined {
+  const { conteudo } = record as { conteudo?: Json } // Every record that was read is an object.
+  if (conteudo === undefined || conteudo === null) return undefined
+  return typeof conteudo === 'string' ? conteudo : JSON.stringify(conteudo)
+}

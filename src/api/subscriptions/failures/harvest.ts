@@ -1,0 +1,230 @@
+import { answerBytesMax } from '../../../adapters/http/bounded-body.ts'
+import type { Listing } from '../../../adapters/http/listing.ts'
+import { type ListedFailure, readUnreadable } from '../../../adapters/portal/protocol.ts'
+import type { RecordPortion } from '../../../engine/performing/attempts.ts'
+import { fromInstant, giveWay, toInstant } from '../../../runtime/clock.ts'
+import type { Turns } from '../../../runtime/keyed-lock.ts'
+import { unlessStopped } from '../../../store/views/view-reader.ts'
+import type { FailureRow } from '../../../views/failures.ts'
+import { brasiliaDay, startOfDay } from '../../../vocabulary/brasilia.ts'
+import type { Carried, Instant, Json, Owed } from '../../../vocabulary/message.ts'
+import type { Area } from '../../area.ts'
+import { portalStream } from '../routes.ts'
+import { contentOf, FailurePortion, portionItems, portionsOf } from './harvest-portion.ts'
+import { answerMs, type Sought, StoredNotifications } from './matching.ts'
+
+const dayMs = 86_400_000
+
+/** One record of the portal's answer about failures, as far as it is needed to find it again. */
+export interface AnsweredFailure {
+  readonly remoteId: number
+  readonly failedAt: Instant | null
+}
+
+/**
+ * Sends each failure record to the subscription for its event, once; those of others are kept too. Where it is asked
+ * for, the content of each goes into the inbox, at most once: linked to a notification that is stored, else recovered.
+ * A day may have very many: they are recorded in portions, before what ends the reading, which is what this gives.
+ *
+ * @param readings lets one answer go after the other: what one recovers counts for the next
+ */
+export async function takeFailures(
+  area: Area,
+  readings: Turns,
+  owed: Owed,
+  fact: Carried,
+  record: RecordPortion,
+): Promise<Carried> {
+  const { items: listed, unreadable } = fact.data as Listing<ListedFailure> // As the client reads it.
+  // As the portal's machine writes it.
+  const { recover, day } = owed.data as { recover: boolean; day: string | null }
+  const items = day === null ? listed : listed.map(each => timedWithin(day, each))
+  const harvest = new Harvest(area, recover, startOfDay(day ?? brasiliaDay(area.clock.now())))
+  await readings.take([portalStream], () => harvest.take(items, record))
+  const answered = items.map(({ remoteId, failedAt }) => ({ remoteId, failedAt }))
+  const parts = {
+    answered: { owner: portalStream, value: answered },
+    ...(unreadable.length > 0 && { unreadable: { owner: portalStream, value: firstOf(unreadable) } }),
+  }
+  const { bare, ...counts } = harvest.counts
+  const read = { read: items.length, unreadable: unreadable.length + bare, ...counts }
+  const unread = await unreadEvents(area, { items, unreadable })
+  const data = { day, ...read, ...(unread.length > 0 && { unread }) }
+  return { type: 'portal.failuresListed', data, parts }
+}
+
+/** A time that is far from the day asked for tells nothing: it would begin, or end, a subscription's errors. */
+function timedWithin(day: string, item: ListedFailure): ListedFailure {
+  const from = startOfDay(day)
+  if (item.failedAt === null || from === null) return item
+  const sinceMs = fromInstant(item.failedAt) - fromInstant(from)
+  return sinceMs >= -dayMs && sinceMs < 2 * dayMs ? item : { ...item, failedAt: null }
+}
+
+/** Our events among those of records that cannot be read, and of bare ones; null where a record says no event. */
+async function unreadEvents(
+  { store }: Area,
+  { items, unreadable }: Listing<ListedFailure>,
+): Promise<(string | null)[]> {
+  const bare = items.filter(each => contentOf(each) === undefined).map(each => each.evento)
+  const named = new Set([...unreadable.map(record => readUnreadable(record).evento), ...bare])
+  const ours: (string | null)[] = []
+  for (const evento of named) {
+    if (evento === undefined) ours.push(null)
+    else if ((await store.lookUp('subscription', evento)) !== undefined) ours.push(evento)
+  }
+  return ours
+}
+
+/** What is known of the records of one answer. */
+interface Seen {
+  /** Those that there is something left to do about, the oldest first. */
+  readonly open: readonly ListedFailure[]
+  readonly stored: StoredNotifications
+  /** The versions of our subscriptions' streams for which this holds. */
+  readonly versions: Map<string, number>
+}
+
+/** What one answer leads to. */
+class Harvest {
+  /** `bare` counts those to be recovered whose record holds no content. */
+  readonly counts = { recovered: 0, stored: 0, bare: 0 }
+  readonly #area: Area
+  readonly #recovers: boolean
+  readonly #dayFrom: Instant | null
+
+  /** `dayFrom` is when the day begins that was asked for: a record without a readable time failed no earlier. */
+  constructor(area: Area, recovers: boolean, dayFrom: Instant | null) {
+    this.#area = area
+    this.#recovers = recovers
+    this.#dayFrom = dayFrom
+  }
+
+  async take(items: readonly ListedFailure[], record: RecordPortion): Promise<void> {
+    let seen = await this.#see(items)
+    for (const portion of portionsOf(seen.open)) {
+      const begin = () => new FailurePortion(this.#area, seen.stored, this.#recovers, this.#dayFrom)
+      let made = begin()
+      let isFirst = true
+      await record(async () => {
+        // Another reading was faster: what it recovered counts, and what was made before is void.
+        if (!isFirst) seen = await this.#see(items)
+        isFirst = false
+        made = begin()
+        for (const item of portion) await made.take(item)
+        const restsOn = [...seen.versions].map(([stream, expect]) => ({ stream, expect }))
+        return { ...made.delivery, restsOn }
+      })
+      seen.stored.keep(made)
+      for (const { stream } of made.delivery.targets) {
+        const version = seen.versions.get(stream)
+        if (version !== undefined) seen.versions.set(stream, version + 1) // Each of them makes one event.
+      }
+      this.counts.recovered += made.counts.recovered
+      this.counts.stored += made.counts.stored
+      this.counts.bare += made.counts.bare
+      await giveWay()
+    }
+  }
+
+  /** What the log says about records now. All that it says changes with the streams of their subscriptions. */
+  async #see(items: readonly ListedFailure[]): Promise<Seen> {
+    const versions = await this.#versionsOf(items)
+    const open: ListedFailure[] = []
+    const linked = new Map<string, Sought[]>()
+    const link = (notification: string, failure: Sought) => {
+      const failures = linked.get(notification)
+      if (failures) failures.push(failure)
+      else linked.set(notification, [failure])
+    }
+    const nearby = await this.#linkedNearby()
+    let looked = 0
+    for (const item of new Map(items.map(each => [each.remoteId, each])).values()) {
+      const { isOpen, failure, notification } = await this.#look(item)
+      if (failure !== undefined) nearby.delete(failure)
+      if (isOpen) open.push(item)
+      if (notification !== undefined) link(notification, sought(item))
+      looked += 1
+      if (looked % portionItems === 0) await giveWay()
+    }
+    for (const { notification, evento, failed_at } of nearby.values())
+      if (notification !== null) link(notification, { evento, failedAt: failed_at, content: '' })
+    const lost = this.#recovers ? open : []
+    const stored = await StoredNotifications.around(this.#area, lost.map(sought), items.map(sought), linked)
+    // The portal says nothing of their order, and what was recovered stands for what failed after it.
+    open.sort((one, other) => (one.failedAt ?? '').localeCompare(other.failedAt ?? ''))
+    return { open, stored, versions }
+  }
+
+  async #versionsOf(items: readonly ListedFailure[]): Promise<Map<string, number>> {
+    const { store } = this.#area
+    const versions = new Map<string, number>()
+    for (const evento of new Set(items.map(each => each.evento))) {
+      const subscription = await store.lookUp('subscription', evento)
+      if (subscription === undefined) continue
+      const stream = `subscription-${subscription}`
+      const [last] = await store.read({ stream, backward: true, limit: 1 })
+      if (last) versions.set(stream, last.version)
+    }
+    return versions
+  }
+
+  async #look({ remoteId }: ListedFailure): Promise<Looked> {
+    const { store } = this.#area
+    const failure = await store.lookUp('failure', String(remoteId))
+    const notification = this.#recovers ? await store.lookUp('recovery', String(remoteId)) : undefined
+    return {
+      isOpen: failure === undefined || (this.#recovers && notification === undefined),
+      failure,
+      notification,
+    }
+  }
+
+  /**
+   * The failures just before the day and just after it, which the portal lists with another one: what they are linked
+   * to stands for that many failures fewer of this day. By our ids: it may list them with this one all the same.
+   */
+  async #linkedNearby(): Promise<Map<string, Nearby>> {
+    const found = new Map<string, Nearby>()
+    if (!this.#recovers || this.#dayFrom === null) return found
+    const from = fromInstant(this.#dayFrom)
+    for (const [first, until] of [
+      [from - answerMs, from],
+      [from + dayMs, from + dayMs + answerMs],
+    ] as const) {
+      const rows = this.#area.views
+        .selectFrom('failures')
+        .select(['failure', 'notification', 'evento', 'failed_at'])
+        .where('failed_at', '>=', toInstant(first))
+        .where('failed_at', '<', toInstant(until))
+        .where('notification', 'is not', null)
+        .execute()
+      for (const row of (await unlessStopped(rows)) ?? []) found.set(row.failure, row)
+    }
+    return found
+  }
+}
+
+type Nearby = Pick<FailureRow, 'failure' | 'notification' | 'evento' | 'failed_at'>
+
+/** What is known of a record: our ids of it, and of the notification that it is linked to. */
+interface Looked {
+  /** There is anything left to do about it. */
+  readonly isOpen: boolean
+  readonly failure: string | undefined
+  readonly notification: string | undefined
+}
+
+/** As many of the records that cannot be read as one part may hold: the portal has the others for thirty days. */
+function firstOf(unreadable: readonly Json[]): readonly Json[] {
+  let characters = 0
+  return unreadable.filter(record => {
+    characters += JSON.stringify(record).length
+    return characters <= answerBytesMax
+  })
+}
+
+function sought(item: ListedFailure): Sought {
+  const { evento, failedAt } = item
+  return { evento, failedAt, content: contentOf(item) ?? '' }
+}

@@ -1,0 +1,329 @@
+import type { Received, Recovered } from '../../../machines/notification.ts'
+import { fromInstant, giveWay, toInstant } from '../../../runtime/clock.ts'
+import { positionBefore } from '../../../store/log/position-before.ts'
+import { brasiliaDay } from '../../../vocabulary/brasilia.ts'
+import type { Instant, Recorded } from '../../../vocabulary/message.ts'
+import type { Area } from '../../area.ts'
+import { copyWindowMs, isDamage, type SealedBody } from '../../notifications/notification.ts'
+
+/**
+ * So much later than a delivery the portal notes that it failed, with all its tries: nearer, the failure is of that
+ * very delivery. Further apart, two clocks differ, or it is of a copy.
+ */
+export const answerMs = 15_000
+/** How many contents are opened before others get their turn: there may be very many of one length. */
+const openedAtOnce = 50
+
+/** What a failure record tells of the notification that was lost. */
+export interface Sought {
+  readonly evento: string
+  readonly failedAt: Instant | null
+  readonly content: string
+}
+
+/** One that is about to be stored. */
+export interface Found extends Sought {
+  readonly notification: string
+}
+
+/** What is about to be recorded: what goes into the inbox, and which notifications failures are linked to. */
+export interface Pending {
+  readonly recovered: readonly Found[]
+  readonly linked: readonly string[]
+}
+
+interface Stored {
+  readonly notification: string
+  readonly evento: string
+  /** When it was delivered, copies included: each stands for one failure at most. Empty where nobody knows. */
+  readonly times: number[]
+  readonly bodyBytes: number
+  readonly body: string
+  /** Without a recipient: it stands for everyone the content was for. */
+  readonly isRecovered: boolean
+  /** Of a failure record, which says it itself: nothing need be opened. */
+  readonly content?: string
+  /** What it holds, once that was opened; null where it is gone. */
+  opened?: Opened | null
+}
+
+interface Opened {
+  /** The event with a digest of the content. */
+  readonly name: string
+  readonly recipient: string
+}
+
+/** The notifications that were stored about the time of some failures, to be found by their content. */
+export class StoredNotifications {
+  readonly #area: Area
+  /** Those whose content has not been opened yet, by event and length: there may be very many. */
+  readonly #unopened = new Map<string, Stored[]>()
+  readonly #byContent = new Map<string, Stored[]>()
+  /** All that were stored of an event that is sought, and all that failed, as far as it was read together. */
+  readonly #byEvento = new Map<string, Stored[]>()
+  /** The same by each of their times. */
+  readonly #inOrder = new Map<string, { readonly at: number; readonly stored: Stored }[]>()
+  readonly #byNotification = new Map<string, Stored>()
+  /** What was made of those that are about to be stored, each once. */
+  readonly #made = new WeakMap<Found, Stored>()
+  /** How many failures each is linked to. */
+  readonly #links = new Map<string, number>()
+  #opened = 0
+
+  private constructor(area: Area) {
+    this.#area = area
+  }
+
+  /**
+   * Reads from the log those that may be one of these; all that were read with them may have come in between. Failures
+   * that were read before are linked to notifications.
+   */
+  static async around(
+    area: Area,
+    lost: readonly Sought[],
+    all: readonly Sought[],
+    linked: ReadonlyMap<string, readonly Sought[]>,
+  ): Promise<StoredNotifications> {
+    const found = new StoredNotifications(area)
+    const times: number[] = []
+    for (const { evento, failedAt, content } of lost) {
+      if (failedAt === null) continue
+      times.push(fromInstant(failedAt))
+      found.#unopened.set(shapeOf(evento, Buffer.byteLength(content)), [])
+      found.#byEvento.set(evento, [])
+    }
+    if (times.length === 0) return found
+    for (const each of all) found.#byEvento.get(each.evento)?.push(toFailed(each))
+    const [first, last] = times.reduce(
+      ([low, high], at) => [Math.min(low, at), Math.max(high, at)],
+      [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
+    )
+    // The first of a copy came that much earlier.
+    await found.#read(first - 2 * copyWindowMs, last + copyWindowMs)
+    for (const [notification, failures] of linked) await found.#link(notification, failures)
+    for (const [evento, all] of found.#byEvento) {
+      const cameAt = all.flatMap(stored => stored.times.map(at => ({ at, stored })))
+      found.#inOrder.set(
+        evento,
+        cameAt.sort((one, other) => one.at - other.at),
+      )
+    }
+    return found
+  }
+
+  /**
+   * The notification that a failure is about: the one with its event and content that was stored about then, or is
+   * about to be. A failure says nothing of its recipient. So where the same content went to several recipients, or came
+   * less often than it failed, one of them may have got nothing: then none is given. Neither is one that came before
+   * something else, and the failure after: what it told holds again, and nobody was told.
+   */
+  async find(sought: Sought, pending: Pending): Promise<string | undefined> {
+    const { evento, failedAt, content } = sought
+    if (failedAt === null) return undefined
+    const at = fromInstant(failedAt)
+    const isThen = ({ times }: Stored) => times.some(each => Math.abs(each - at) <= copyWindowMs)
+    await this.#open(shapeOf(evento, Buffer.byteLength(content)), isThen)
+    const name = this.#nameOf(sought)
+    const coming = pending.recovered
+      .filter(each => each.evento === evento)
+      .map(each => this.#toRecovered(each))
+    const alike = [...(this.#byContent.get(name) ?? []), ...coming.filter(each => each.opened?.name === name)]
+    const then = alike.filter(isThen)
+    const known: Stored[] = []
+    for (const each of then) if (await this.#isAbout(each, at)) known.push(each)
+    const recovered = known.find(each => each.isRecovered)
+    if (recovered) return recovered.notification
+    if (new Set(then.map(each => each.opened?.recipient)).size > 1) return undefined
+    const isLeft = ({ notification, times }: Stored) => {
+      const pendingLinks = pending.linked.filter(each => each === notification).length
+      return (this.#links.get(notification) ?? 0) + pendingLinks < times.length
+    }
+    return known.find(isLeft)?.notification
+  }
+
+  /** Whether what failed then may have been one of its deliveries, or one that would have been a copy of it. */
+  async #isAbout(stored: Stored, at: number): Promise<boolean> {
+    for (const time of stored.times) {
+      const apartMs = Math.abs(time - at)
+      if (apartMs <= answerMs) return true
+      if (apartMs > copyWindowMs || isOvernight(time, at)) continue
+      if (!(await this.#isOtherBetween(stored, time, at))) return true
+    }
+    return false
+  }
+
+  /** Whether something else came between two instants for the same recipient, as far as anybody knows. */
+  async #isOtherBetween(stored: Stored, one: number, other: number): Promise<boolean> {
+    const [from, until] = [Math.min(one, other), Math.max(one, other)]
+    const all = this.#inOrder.get(stored.evento) ?? []
+    for (let i = firstAfter(all, from); i < all.length; i++) {
+      const { at, stored: each } = all[i] ?? { at: until, stored }
+      if (at >= until) return false
+      const opened = await this.#openedOf(each)
+      if (opened?.name === stored.opened?.name) continue
+      const recipients = [opened?.recipient ?? '', stored.opened?.recipient ?? '']
+      if (recipients.includes('') || recipients[0] === recipients[1]) return true
+    }
+    return false
+  }
+
+  /** Notes failures that are linked to a notification. One that was recovered came into the log later. */
+  async #link(notification: string, failures: readonly Sought[]): Promise<void> {
+    this.#links.set(notification, failures.length)
+    if (this.#byNotification.has(notification)) return
+    const isAlike = ({ evento, content }: Sought) =>
+      this.#unopened.has(shapeOf(evento, Buffer.byteLength(content)))
+    if (!failures.some(isAlike)) return
+    const [event] = await this.#area.store.read({ stream: `notification-${notification}`, limit: 1 })
+    if (event?.type === 'notification.recovered') this.#add(event)
+  }
+
+  /** Notes that what was pending has been recorded. */
+  keep({ recovered, linked }: Pending): void {
+    for (const each of linked) this.#links.set(each, (this.#links.get(each) ?? 0) + 1)
+    for (const each of recovered) if (each.failedAt !== null) this.#keepContent(this.#toRecovered(each))
+  }
+
+  /** Opens the contents of those of an event and a length that came then, each once. */
+  async #open(shape: string, isThen: (each: Stored) => boolean): Promise<void> {
+    const unopened = this.#unopened.get(shape) ?? []
+    if (unopened.length === 0) return
+    const rest: Stored[] = []
+    for (const each of unopened) {
+      if (!isThen(each)) {
+        rest.push(each)
+        continue
+      }
+      // What was erased or damaged cannot be compared, and so counts as no copy.
+      if ((await this.#openedOf(each)) !== null) this.#keepContent(each)
+    }
+    this.#unopened.set(shape, rest)
+  }
+
+  async #openedOf(stored: Stored): Promise<Opened | null> {
+    if (stored.opened !== undefined) return stored.opened
+    const { content } = stored
+    if (content !== undefined) {
+      stored.opened = { name: this.#nameOf({ evento: stored.evento, content }), recipient: '' }
+      return stored.opened
+    }
+    this.#opened += 1
+    if (this.#opened % openedAtOnce === 0) await giveWay()
+    const sealed = await this.#sealedOf(stored)
+    const { evento } = stored
+    stored.opened = sealed
+      ? { name: this.#contentName(evento, sealed.bytes), recipient: nameOf(sealed.recipient) }
+      : null
+    return stored.opened
+  }
+
+  #toRecovered(found: Found): Stored {
+    const made = this.#made.get(found)
+    if (made) return made
+    const { notification, evento, content, failedAt } = found
+    const times = failedAt === null ? [] : [fromInstant(failedAt)]
+    const opened = { name: this.#nameOf(found), recipient: '' }
+    const bodyBytes = Buffer.byteLength(content)
+    const stored = { notification, evento, times, bodyBytes, body: '', isRecovered: true, opened }
+    this.#made.set(found, stored)
+    return stored
+  }
+
+  #keepContent(stored: Stored): void {
+    const name = stored.opened?.name ?? ''
+    const known = this.#byContent.get(name)
+    if (known) known.push(stored)
+    else this.#byContent.set(name, [stored])
+  }
+
+  async #read(from: number, until: number): Promise<void> {
+    const types = ['notification.received', 'notification.recovered', 'notification.copied']
+    const { store } = this.#area
+    let after = await store.reader.read(() => positionBefore(toInstant(from)))
+    for (;;) {
+      const page = await store.read({ after, types })
+      for (const event of page) {
+        if (fromInstant(event.at) > until) return
+        this.#add(event)
+      }
+      const last = page.at(-1)
+      if (!last) return
+      after = last.position
+      await giveWay()
+    }
+  }
+
+  #add(event: Recorded): void {
+    if (event.type === 'notification.copied') {
+      const first = this.#byNotification.get(event.stream.slice('notification-'.length))
+      first?.times.push(fromInstant(event.at))
+      return
+    }
+    const stored = toStored(event)
+    const alike = this.#byEvento.get(stored.evento)
+    if (!alike) return
+    alike.push(stored)
+    this.#unopened.get(shapeOf(stored.evento, stored.bodyBytes))?.push(stored)
+    this.#byNotification.set(stored.notification, stored)
+  }
+
+  async #sealedOf({ body }: Stored): Promise<SealedBody | undefined> {
+    const sealed = await this.#area.store.open(body).catch((error: unknown) => {
+      if (isDamage(error)) return undefined
+      throw error
+    })
+    return sealed as SealedBody | undefined // As `sealedBody` made it.
+  }
+
+  #nameOf({ evento, content }: Pick<Sought, 'evento' | 'content'>): string {
+    return this.#contentName(evento, Buffer.from(content).toString('base64'))
+  }
+
+  #contentName(evento: string, bytes: string): string {
+    return `${evento}\0${Buffer.from(this.#area.store.digest('content', bytes)).toString('hex')}`
+  }
+}
+
+/** The portal lists failures by day: what else failed on the other one may not have been read yet. */
+function isOvernight(one: number, other: number): boolean {
+  return brasiliaDay(one) !== brasiliaDay(other)
+}
+
+/** The place of the first that came after an instant. */
+function firstAfter(all: readonly { readonly at: number }[], at: number): number {
+  let [low, high] = [0, all.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((all[middle]?.at ?? 0) > at) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+function toFailed({ evento, failedAt, content }: Sought): Stored {
+  const times = failedAt === null ? [] : [fromInstant(failedAt)]
+  return { notification: '', evento, times, bodyBytes: 0, body: '', isRecovered: false, content }
+}
+
+function shapeOf(evento: string, bodyBytes: number): string {
+  return `${evento}\0${bodyBytes}`
+}
+
+function nameOf(recipient: SealedBody['recipient']): string {
+  return recipient === undefined ? '' : `${recipient.tipo} ${recipient.id}`
+}
+
+/** A recovered one counts from when its delivery failed; it may be in the log days later. */
+function toStored({ id, at, data, type }: Recorded): Stored {
+  // As the machine writes them.
+  const { notification, evento, bodyBytes, failedAt } = data as unknown as Received & Partial<Recovered>
+  const cameAt = failedAt === undefined ? at : failedAt
+  return {
+    notification,
+    evento,
+    times: cameAt === null ? [] : [fromInstant(cameAt)],
+    bodyBytes,
+    body: `${id}/body`,
+    isRecovered: type === 'notification.recovered',
+  }
+}

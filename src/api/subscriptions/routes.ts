@@ -1,0 +1,189 @@
+import type { Listing } from '../../adapters/http/listing.ts'
+import {
+  holdsCredentials,
+  type ListedSubscription,
+  readUnreadable,
+  type Secrets,
+} from '../../adapters/portal/protocol.ts'
+import type { Delivery, Target } from '../../engine/recording/decisions.ts'
+import type { SubscriptionReading } from '../../machines/subscription/messages.ts'
+import { fromInstant, toInstant } from '../../runtime/clock.ts'
+import type { SubscriptionRow } from '../../views/subscriptions.ts'
+import type { Carried, Json } from '../../vocabulary/message.ts'
+import type { Area } from '../area.ts'
+import type { Desired } from './declared.ts'
+import type { ListedAtPortal } from './plan.ts'
+
+/** The stream of our account at the portal as a whole. */
+export const portalStream = 'portal-main'
+
+/** Stands for a pair of secrets: comparable, and of no use to anyone without the keyring. */
+export function digestOf(area: Area, { chaveSecreta = '', chaveAutenticacao = '' }: Secrets): string {
+  return Buffer.from(area.store.digest('secrets', `${chaveSecreta}\0${chaveAutenticacao}`)).toString('hex')
+}
+
+/**
+ * Tells each of our subscriptions what the portal's list says of it, and which of them carry the secrets of today.
+ * Secrets end here.
+ */
+export async function routeSubscriptions(
+  area: Area,
+  desired: Desired,
+  fact: Carried,
+  since: number,
+): Promise<{ delivery: Delivery; asOurs: string[] }> {
+  const { items, unreadable } = fact.data as Listing<ListedSubscription> // As the client reads it.
+  const list = items.map(each => withoutFuture(each, area.clock.now()))
+  const rows = await subscriptionRows(area)
+  const targets: Target[] = []
+  const asOurs: string[] = []
+  for (const row of rows) {
+    const listed = list.find(each => each.remoteId === row.remote_id)
+    const message = listed
+      ? await observation(area, desired, row, listed)
+      : await adoption(area, desired, row, list)
+    const { generation } = message.data as { generation?: number | null } // Of a reading alone.
+    if (typeof generation === 'number') asOurs.push(row.evento)
+    const isUnsure =
+      message.type === 'subscription.miss' && unreadable.some(record => isPerhaps(row, record, rows))
+    if (!isUnsure) targets.push({ stream: row.subscription, message, since })
+    // What was gone may be listed again: a list can be incomplete.
+    const former = list.find(each => each.remoteId === row.former_id)
+    if (former) {
+      const again = await observation(area, desired, row, former)
+      targets.push({ stream: row.subscription, message: again, since })
+    }
+  }
+  const plain = await Promise.all(
+    list.map(async (each): Promise<ListedAtPortal> => {
+      const { remoteId, evento, endpoint, secrets, isDeleted, lastSuccessAt, registeredAt } = each
+      // Ours carries the secrets of the event it was made for, even where somebody changed the event.
+      const own = rows.find(row => row.remote_id === remoteId)?.evento ?? evento
+      const generation = await desired.generationIn(own, each)
+      const digest = digestOf(area, secrets)
+      const times = { lastSuccessAt, registeredAt }
+      return { remoteId, evento, endpoint, secrets: digest, generation, isDeleted, ...times }
+    }),
+  )
+  const deleted = list.filter(each => each.isDeleted).length
+  const parts = {
+    list: { owner: portalStream, value: plain },
+    ...(unreadable.length > 0 && {
+      unreadable: { owner: portalStream, value: unreadable.map(withoutSecrets) },
+    }),
+  }
+  const data = { active: list.length - deleted, deleted, unreadable: unreadable.length }
+  const message = { type: 'portal.subscriptionsListed', data, parts }
+  return { delivery: { targets: [...targets, { stream: portalStream, message }] }, asOurs }
+}
+
+/** How far the portal's clock may be ahead of ours: it may be set to another day. */
+const portalAheadMaxMs = 2 * 86_400_000
+
+/** A success that is still to come is none: it would hide every failure until then, up to the deletion. */
+function withoutFuture(listed: ListedSubscription, now: number): ListedSubscription {
+  const { lastSuccessAt } = listed
+  const isAhead = lastSuccessAt !== null && fromInstant(lastSuccessAt) > now + portalAheadMaxMs
+  return isAhead ? { ...listed, lastSuccessAt: null } : listed
+}
+
+/** Our subscriptions, the deleted ones too: they are few. */
+export function subscriptionRows({ rows, views }: Pick<Area, 'rows' | 'views'>): Promise<SubscriptionRow[]> {
+  const query = views.selectFrom('subscriptions').selectAll().orderBy('subscription')
+  return rows.select('subscriptions', query, { kind: 'subscription' })
+}
+
+/** Whether an unreadable row of the portal's may be one of ours that seems to be missing. */
+function isPerhaps(row: SubscriptionRow, record: Json, rows: readonly SubscriptionRow[]): boolean {
+  const { remoteId, evento = row.evento } = readUnreadable(record)
+  if (remoteId === null || row.remote_id === remoteId) return true
+  // A subscription whose registration is in doubt has no id yet.
+  const isAnother = rows.some(each => each.remote_id === remoteId)
+  return row.remote_id === null && !isAnother && evento === row.evento
+}
+
+/** The portal's ids of the rows of a list that could not be read; null where not even that could be. */
+export async function unreadableIn(
+  { store }: Pick<Area, 'store'>,
+  { id, data }: { id: string; data: unknown },
+): Promise<(number | null)[]> {
+  const { unreadable } = data as { unreadable: number } // portal.listed says so.
+  const records = unreadable === 0 ? undefined : await store.open(`${id}/unreadable`)
+  return Array.isArray(records) ? records.map(each => readUnreadable(each).remoteId) : []
+}
+
+const keptMembers = ['id', 'evento', 'endpoint', 'dataRegistro', 'dataExclusao', 'dataUltimoSucesso']
+const textMax = 1_000
+const namesMax = 100
+
+/**
+ * A row that cannot be read is kept for a person to look at, but never its secrets: they may stand anywhere in it, so
+ * that of all but a few members there are the names alone.
+ */
+function withoutSecrets(record: Json): Json {
+  if (typeof record !== 'object' || record === null || Array.isArray(record)) return null
+  const isKept = ([name, value]: [string, Json]) => keptMembers.includes(name) && typeof value !== 'object'
+  const members = Object.entries(record)
+  const kept = members.filter(isKept).map(([name, value]) => {
+    return [name, typeof value === 'string' ? withoutPassword(value).slice(0, textMax) : value]
+  })
+  const others = members.filter(each => !isKept(each)).map(([name]) => name.slice(0, textMax))
+  return { ...Object.fromEntries(kept), others: others.slice(0, namesMax) }
+}
+
+/** An address without the user name and the password in it; another text as it is. */
+function withoutPassword(text: string): string {
+  const url = holdsCredentials(text) ? new URL(text) : undefined
+  return url ? Object.assign(url, { username: '', password: '' }).href : text
+}
+
+async function observation(
+  area: Area,
+  desired: Desired,
+  row: SubscriptionRow,
+  listed: ListedSubscription,
+): Promise<Carried> {
+  const { reason } = listed
+  return {
+    type: 'subscription.observe',
+    data: await readingOf(area, desired, row, listed),
+    ...(reason !== null && { parts: { reason: { owner: row.subscription, value: reason } } }),
+  }
+}
+
+/**
+ * Finds a registration whose answer was lost by its event and endpoint, or says that it is certainly not there. Its
+ * secrets may differ: the host may have changed them meanwhile, which counts as drift.
+ */
+async function adoption(
+  area: Area,
+  desired: Desired,
+  row: SubscriptionRow,
+  list: readonly ListedSubscription[],
+): Promise<Carried> {
+  const alike = list.filter(each => {
+    const isAlike = each.evento === row.evento && each.endpoint === row.endpoint && !each.isDeleted
+    return row.state === 'registering' && isAlike
+  })
+  const readings = await Promise.all(alike.map(each => readingOf(area, desired, row, each)))
+  const same = readings.find(each => each.generation !== null) ?? readings[0]
+  return same ? { type: 'subscription.adopt', data: same } : { type: 'subscription.miss', data: {} }
+}
+
+/** What the list says of a subscription, its secrets turned into their generation. */
+async function readingOf(
+  area: Area,
+  desired: Desired,
+  { evento }: SubscriptionRow,
+  listed: ListedSubscription,
+): Promise<SubscriptionReading> {
+  const { remoteId, endpoint, isDeleted, deletedAt, lastSuccessAt, registeredAt } = listed
+  // Of an event that is no longer declared, nobody can tell.
+  const generation = desired.isDeclared(evento)
+    ? await desired.generationIn(evento, listed)
+    : await desired.generationOf(evento)
+  const readAt = toInstant(area.clock.now())
+  const { evento: shown } = listed
+  const times = { deletedAt, lastSuccessAt, registeredAt, readAt }
+  return { remoteId, evento: shown, endpoint, generation, isDeleted, ...times }
+}

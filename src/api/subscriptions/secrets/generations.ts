@@ -1,0 +1,174 @@
+import type { Held } from '../../../machines/subscription/messages.ts'
+import { type Clock, fromInstant, isWithin } from '../../../runtime/clock.ts'
+import { pageRows } from '../../../store/log/read.ts'
+import type { Store } from '../../../store/store.ts'
+import type { Recorded } from '../../../vocabulary/message.ts'
+import { effectStream } from '../../../vocabulary/names.ts'
+
+/** For how long the secrets before a change or rotation are accepted after the portal confirmed it. */
+export const formerSecretsAcceptedMs = 60 * 60_000
+
+/** How old the receiver's knowledge of the generations may be. */
+const ageMaxMs = 1_000
+
+const confirmed = ['subscription.registered', 'subscription.changed']
+const asked = [
+  'subscription.registrationRequested',
+  'subscription.changeRequested',
+  'subscription.rotationRequested',
+]
+/** Says which generation the portal holds where that is a later one than was known. */
+const drifted = 'subscription.drifted'
+const types = [...confirmed, ...asked, drifted]
+
+/** Up to where in the log what we gave the portal is what it holds, and when it confirmed that. */
+export type Confirmed = Pick<Recorded, 'position' | 'at'>
+
+/** What the portal held until it confirmed something else, and until when it is accepted. */
+interface Former extends Held {
+  readonly until: number
+}
+
+/** What the log says of the secrets of one event. */
+interface Known {
+  /** What the portal confirmed last; `undefined` before the first registration. */
+  readonly held: Held | undefined
+  /** What it was asked to hold since. */
+  readonly asked: Held | undefined
+  /** What it held before, and until when each of that is accepted. */
+  readonly former: readonly Former[]
+  /** When the portal confirmed what it holds. */
+  readonly confirmed: Confirmed | undefined
+}
+
+/** What a stream says up to a version: what the portal confirmed last, what is left of before, and the last request. */
+interface Told {
+  readonly version: number
+  readonly last?: Recorded | undefined
+  readonly former?: readonly Former[]
+  readonly request?: Recorded | undefined
+  /** The request that the last confirmation answers; a list answers none. */
+  readonly answered?: Recorded | undefined
+}
+
+/** Which generations of derived secrets are in use, read from the log: the secrets themselves are nowhere in it. */
+export class SecretGenerations {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #told = new Map<string, Told>()
+  readonly #known = new Map<string, { readonly known: Promise<Known>; readonly at: number }>()
+
+  constructor(store: Store, clock: Clock) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  /** The generation in use: 1 before the first rotation. */
+  async current(evento: string): Promise<number> {
+    return (await this.#read(evento)).held?.generation ?? 1
+  }
+
+  /**
+   * What notifications may carry, besides what is declared today: what the portal holds, what it was asked to hold, and
+   * for an hour what it held before. This process learns of a rotation by another one within a second; until then the
+   * next generation, which only we can derive, is accepted as well.
+   */
+  async accepted(evento: string): Promise<{ current: number; others: Held[] }> {
+    const { held, asked, former } = await this.#recent(evento)
+    const now = this.#clock.now()
+    const others = [held, asked].filter(each => each !== undefined)
+    return {
+      current: held?.generation ?? 1,
+      others: [...others, ...former.filter(({ until }) => now <= until)],
+    }
+  }
+
+  /** When the portal confirmed last what we gave it: known within a second. */
+  async confirmed(evento: string): Promise<Confirmed | undefined> {
+    return (await this.#recent(evento)).confirmed
+  }
+
+  #recent(evento: string): Promise<Known> {
+    const now = this.#clock.now()
+    let entry = this.#known.get(evento)
+    if (!entry || !isWithin(ageMaxMs, entry.at, now)) {
+      entry = { known: this.#read(evento), at: now }
+      this.#known.set(evento, entry)
+      entry.known.catch(() => this.#known.delete(evento))
+    }
+    return entry.known
+  }
+
+  async #read(evento: string): Promise<Known> {
+    const subscription = await this.#store.lookUp('subscription', evento)
+    if (subscription === undefined)
+      return { held: undefined, asked: undefined, former: [], confirmed: undefined }
+    const told = await this.#readOn(`subscription-${subscription}`)
+    const { last, former = [], request } = told
+    const isOpen = request && request.position > (last?.position ?? 0)
+    return {
+      held: last && heldIn(last),
+      asked: isOpen ? heldIn(request) : undefined,
+      former,
+      confirmed: last && { position: await this.#askedAt(told, last), at: last.at },
+    }
+  }
+
+  /** The position at which the confirmed secrets were asked for: they may have changed during the call. */
+  async #askedAt({ answered }: Told, { position, settles }: Recorded): Promise<number> {
+    if (!answered || !settles) return position
+    const stream = effectStream({ id: settles.effect, position: answered.position })
+    const attempt = await this.#store.readLast({ stream, types: ['effect.attempted'] })
+    return attempt?.position ?? answered.position
+  }
+
+  /** Reads on from where the stream was read up to: failures make it long, and none of them matters here. */
+  async #readOn(stream: string): Promise<Told> {
+    const known = this.#told.get(stream) ?? { version: 0 }
+    const newest = await this.#store.readLast({ stream })
+    if (!newest || newest.version <= known.version) return known
+    let told = known
+    for (let page: Recorded[] | undefined; !page || page.length === pageRows; ) {
+      page = await this.#store.read({ stream, types, fromVersion: told.version + 1, limit: pageRows })
+      told = page.reduce(toldAfter, told)
+    }
+    told = { ...told, version: Math.max(told.version, newest.version) }
+    this.#told.set(stream, told)
+    return told
+  }
+}
+
+function toldAfter(told: Told, event: Recorded): Told {
+  const { version } = event
+  if (asked.includes(event.type)) return { ...told, version, request: event }
+  if (event.type === drifted) {
+    // A generation that a log before this one rotated away is no longer accepted.
+    return raises(event)
+      ? { ...told, version, last: event, former: [], answered: undefined }
+      : { ...told, version }
+  }
+  const { request, last, former = [] } = told
+  const isAnswer = request !== undefined && event.settles?.effect.startsWith(`${request.id}/`)
+  return {
+    ...{ ...told, version, last: event, answered: isAnswer ? request : undefined },
+    former: last ? [...former.filter(isLeftAt(event)), formerFrom(last, event)] : former,
+  }
+}
+
+function formerFrom(last: Recorded, { at }: Recorded): Former {
+  return { ...heldIn(last), until: fromInstant(at) + formerSecretsAcceptedMs }
+}
+
+/** Two rotations within the hour leave two of them. */
+function isLeftAt({ at }: Recorded): (former: Former) => boolean {
+  return ({ until }) => until >= fromInstant(at)
+}
+
+function raises({ data }: Recorded): boolean {
+  return (data as { generation?: number }).generation !== undefined // As the machine writes it.
+}
+
+function heldIn({ data }: Recorded): Held {
+  const { endpoint, generation } = data as Held // As the machine writes it.
+  return { endpoint, generation }
+}

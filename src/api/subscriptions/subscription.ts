@@ -1,0 +1,59 @@
+import { daysUntil, deletionAfter } from '../../machines/subscription/health.ts'
+import { fromInstant, toInstant } from '../../runtime/clock.ts'
+import type { SubscriptionRow } from '../../views/subscriptions.ts'
+import type { Instant, Json } from '../../vocabulary/message.ts'
+
+/** A subscription at the portal (document 3, section 2), without its secrets. */
+export interface Subscription {
+  /** The portal's id; null while it has none. */
+  readonly id: number | null
+  readonly evento: string
+  /** The event that the portal was last seen to notify us of: another one if somebody changed it there. */
+  readonly eventoAtPortal: string
+  readonly endpoint: string
+  /** False when the portal was last seen with secrets that are not ours. */
+  readonly areSecretsOurs: boolean
+  /** The generation of the secrets that it carries; `rotate` raises it. */
+  readonly generation: number
+  readonly state: SubscriptionRow['state']
+  readonly health: SubscriptionRow['health']
+  /** Failed deliveries known since it was registered or last recovered. */
+  readonly failures: number
+  /** The first known error since the last success, and the whole days of nothing but errors since then. */
+  readonly failingSince: Instant | null
+  readonly daysOfErrors: number
+  /** When the portal deletes it unless a delivery succeeds, and the whole days until then. */
+  readonly deletionAt: Instant | null
+  readonly daysLeft: number | null
+  readonly deletedBy: 'us' | 'portal' | null
+  readonly dataExclusao: Instant | null
+  readonly motivoExclusao: string | null
+}
+
+const dayMs = 86_400_000
+
+/** Shows a row, as it stands now; `reason` is the portal's, opened. */
+export function showSubscription(row: SubscriptionRow, reason: Json | undefined, now: number): Subscription {
+  const { evento, endpoint, state, health, failures, generation } = row
+  const failingSince = state === 'deleted' ? null : row.failing_since
+  const deletionAt = failingSince === null ? null : deletionAfter(failingSince)
+  return {
+    id: row.remote_id,
+    evento,
+    eventoAtPortal: row.evento_at_portal,
+    endpoint,
+    areSecretsOurs: row.secrets_are_ours === 1,
+    generation,
+    state,
+    health,
+    failures,
+    failingSince,
+    daysOfErrors:
+      failingSince === null ? 0 : Math.max(0, Math.floor((now - fromInstant(failingSince)) / dayMs)),
+    deletionAt,
+    daysLeft: deletionAt === null ? null : daysUntil(deletionAt, toInstant(now)),
+    deletedBy: row.deleted_by,
+    dataExclusao: row.deleted_at,
+    motivoExclusao: typeof reason === 'string' ? reason : null,
+  }
+}

@@ -1,0 +1,179 @@
+import type { ListedFailures } from '../../machines/portal.ts'
+import { threatOf } from '../../machines/subscription/health.ts'
+import { fromInstant, toInstant } from '../../runtime/clock.ts'
+import type { SubscriptionRow } from '../../views/subscriptions.ts'
+import type { LogLine } from '../../vocabulary/log-line.ts'
+import type { Recorded } from '../../vocabulary/message.ts'
+import type { Area } from '../area.ts'
+import type { Found } from '../health/health.ts'
+import type { Desired } from './declared.ts'
+import { portalStream, subscriptionRows, unreadableIn } from './routes.ts'
+import type { AcceptedSecrets } from './secrets/accepted.ts'
+
+/** Something about the portal's subscriptions that a person has to know of. */
+interface Trouble {
+  /** It is told to the logger once, as long as this stays the same. */
+  readonly key: string
+  readonly line: LogLine
+  /** The same for `health()`, with what to do. */
+  readonly detail: string
+}
+
+const dayMs = 86_400_000
+/** The portal is read every day: one reading may be late. */
+const readingAgeMaxMs = 2 * dayMs
+/** So many readings of failures are looked at: those of a month, with each day read twice. */
+const readingsMax = 62
+
+/** Looks after our subscriptions: what the log knows of them, without asking anybody. */
+export class SubscriptionTroubles {
+  readonly #area: Area
+  readonly #desired: Desired
+  readonly #accepted: Pick<AcceptedSecrets, 'unapplied'>
+  #told: ReadonlySet<string> = new Set()
+  #known: readonly Recorded[] = []
+
+  constructor(area: Area, desired: Desired, accepted: Pick<AcceptedSecrets, 'unapplied'>) {
+    this.#area = area
+    this.#desired = desired
+    this.#accepted = accepted
+  }
+
+  /** How they are, for `health()`; `undefined` where nothing is configured that has to do with them. */
+  async look(): Promise<Found | undefined> {
+    if (!this.#isConcerned()) return undefined
+    const unapplied = await this.#accepted.unapplied()
+    const troubles = await this.#find(unapplied)
+    const details = troubles.map(each => each.detail)
+    if (unapplied.length > 0) {
+      const todo = 'plan and apply: until then the former secret is taken'
+      details.unshift(`the secrets of ${unapplied.join(', ')} have changed where they come from: ${todo}`)
+    }
+    if (details.length === 0) return { ok: true, detail: 'nothing is known that a person would have to mend' }
+    const days = troubles.flatMap(({ line }) => line.daysLeft ?? [])
+    const daysLeft = days.length > 0 && { daysLeft: Math.min(...days) }
+    return { ok: false, detail: details.join('; '), ...daysLeft }
+  }
+
+  /** Tells the logger what is new since it was last told. */
+  async tell(): Promise<void> {
+    if (!this.#isConcerned()) return
+    const troubles = await this.#find(await this.#accepted.unapplied())
+    for (const { key, line } of troubles) if (!this.#told.has(key)) this.#area.log(line)
+    this.#told = new Set(troubles.map(each => each.key))
+  }
+
+  #isConcerned(): boolean {
+    const { portal, receiver } = this.#area.options
+    return Boolean(portal || receiver)
+  }
+
+  async #find(unapplied: readonly string[]): Promise<Trouble[]> {
+    const rows = await subscriptionRows(this.#area)
+    const now = this.#area.clock.now()
+    const listed = await this.#last('portal.listed')
+    const hidden = listed ? await unreadableIn(this.#area, listed) : []
+    const declared = this.#desired.all.flatMap(({ evento, endpoint }) => {
+      const row = rows.find(each => each.evento === evento)
+      if (!row || row.remote_id === null) return listed ? absence(evento, row) : []
+      if (hidden.includes(row.remote_id)) return drifted(evento, 'form: what it shows cannot be read')
+      const differing = differences(row, endpoint, unapplied.includes(evento))
+      return differing.length === 0 ? [] : drifted(evento, differing.join(' and '))
+    })
+    const isWatched = this.#desired.all.length > 0 || rows.some(isAtPortal)
+    const stale = isWatched ? await this.#unread(listed, now) : []
+    return [...rows.filter(isAtPortal).flatMap(row => threat(row, now)), ...declared, ...stale]
+  }
+
+  /** What of the portal was not read for too long; what was never read counts from when it was first asked for. */
+  async #unread(listed: Recorded | undefined, now: number): Promise<Trouble[]> {
+    const [first] = await this.#area.store.read({ stream: portalStream, limit: 1 })
+    if (!first) return []
+    const readings = await this.#readings()
+    return [
+      ...staleness('subscriptions', listed ?? first, now),
+      ...staleness('failure records', readings[0] ?? first, now),
+      ...unreadRecords(readings),
+    ]
+  }
+
+  /** The newest first. They are read anew when there is a newer one. */
+  async #readings(): Promise<readonly Recorded[]> {
+    const types = ['portal.failuresListed']
+    const newest = await this.#last('portal.failuresListed')
+    if (newest && newest.id !== this.#known[0]?.id) {
+      const filter = { stream: portalStream, types, backward: true, limit: readingsMax }
+      this.#known = await this.#area.store.read(filter)
+    }
+    return this.#known
+  }
+
+  #last(type: 'portal.listed' | 'portal.failuresListed'): Promise<Recorded | undefined> {
+    return this.#area.store.readLast({ stream: portalStream, types: [type] })
+  }
+}
+
+function isAtPortal(row: SubscriptionRow): boolean {
+  return row.remote_id !== null
+}
+
+function threat({ evento, failing_since: failingSince }: SubscriptionRow, now: number): Trouble[] {
+  const found = threatOf({ failingSince, announced: 0 }, toInstant(now))
+  if (!found) return []
+  const { percent, daysLeft } = found
+  const message = 'the portal deletes a subscription soon, since no delivery succeeds'
+  const detail = `${evento}: the portal deletes it in ${daysLeft} days unless a delivery succeeds: mend the receiver`
+  return [{ key: `threat ${evento} ${percent}`, line: { message, evento, daysLeft }, detail }]
+}
+
+function absence(evento: string, row: SubscriptionRow | undefined): Trouble[] {
+  if (row?.state === 'deleted' && row.deleted_by === 'portal') {
+    const message = 'the portal has deleted a declared subscription'
+    const detail = `${evento}: the portal has deleted it: mend what failed, then plan and apply, or stop declaring it`
+    return [{ key: `deleted ${evento}`, line: { message, evento }, detail }]
+  }
+  const message = 'a declared subscription is not at the portal'
+  const detail = `${evento}: it is declared, and not at the portal as ours: plan and apply`
+  return [{ key: `absent ${evento}`, line: { message, evento }, detail }]
+}
+
+/** Where the portal differs from what is declared. Secrets that changed at their source are told of separately. */
+function differences(row: SubscriptionRow, endpoint: string, areSecretsTold: boolean): string[] {
+  return [
+    ...(row.evento_at_portal === row.evento ? [] : ['event']),
+    ...(row.endpoint === endpoint ? [] : ['endpoint']),
+    ...(row.secrets_are_ours === 1 || areSecretsTold ? [] : ['secrets']),
+  ]
+}
+
+function drifted(evento: string, what: string): Trouble[] {
+  const message = 'the portal holds a subscription otherwise than it is declared'
+  const detail = `${evento}: the portal does not hold it as declared, but another ${what}: plan and apply`
+  return [{ key: `drift ${evento} ${what}`, line: { message, evento, detail: `another ${what}` }, detail }]
+}
+
+function staleness(what: 'subscriptions' | 'failure records', last: Recorded, now: number): Trouble[] {
+  const ageMs = now - fromInstant(last.at)
+  if (ageMs <= readingAgeMaxMs) return []
+  const message = 'the portal was not read for over two days: nothing is known of the subscriptions'
+  const days = Math.floor(ageMs / dayMs)
+  const detail = `the portal's ${what} were not read for ${days} days: see effects.list() for why`
+  return [{ key: `unread ${what}`, line: { message, detail: what }, detail }]
+}
+
+/** What cannot be recovered, by what the newest reading of each day says: a later one may be whole. */
+function unreadRecords(readings: readonly Recorded[]): Trouble[] {
+  const days = new Set<string | null>()
+  const unread = readings.flatMap(({ data }) => {
+    const reading = data as Pick<ListedFailures, 'day' | 'unread'> // As the portal's machine writes it.
+    if (days.has(reading.day)) return []
+    days.add(reading.day)
+    return reading.unread ?? []
+  })
+  const message = 'failure records cannot be read or hold no content: what was lost does not come back'
+  const todo = 'what was lost does not come back: look at them in the portal'
+  return [...new Set(unread)].map(evento => {
+    const detail = `${evento ?? 'an event that is not told'}: failure records of it cannot be read or hold no content: ${todo}`
+    return { key: `unreadable ${evento}`, line: { message, ...(evento !== null && { evento }) }, detail }
+  })
+}

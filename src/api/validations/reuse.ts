@@ -1,0 +1,76 @@
+import { environmentOf } from '../../adapters/validation/environment.ts'
+import type { ValidationResult } from '../../adapters/validation/protocol.ts'
+import type { Delivery } from '../../engine/recording/decisions.ts'
+import { canonicalJson } from '../../proof/canonical-json.ts'
+import type { Carried, Json, Owed, PartAddress } from '../../vocabulary/message.ts'
+import type { Area } from '../area.ts'
+
+/** An answer that can be taken again, with the host's id of the validation that got it. */
+export interface Reusable {
+  readonly from: string
+  readonly claims: PartAddress
+  readonly result: PartAddress
+}
+
+const kind = 'validated'
+
+/**
+ * Records an answer, and, when it is a definitive one, where it is found when the same is claimed of the same person
+ * again. An answer about a person who is not available, or in which nothing was evaluated, cannot be reused.
+ */
+export async function routeAnswer(area: Area, owed: Owed, fact: Carried, since: number): Promise<Delivery> {
+  const targets = [{ stream: owed.stream, message: fact, since }]
+  const { cpf = '', claims = '' } = owed.opens ?? {}
+  const claimed = await area.store.open(claims)
+  const subject = cpf.slice('subject-'.length, cpf.indexOf('/'))
+  const { environment } = fact.data as { environment: string } // As the client writes it.
+  const text = validatedText(environment, subject, claimed, fact.parts?.result?.value)
+  if (text === undefined) return { targets }
+  const replaces = await area.store.lookUp(kind, text)
+  const claim = { kind, digest: area.store.digest(kind, text), value: owed.stream }
+  return { targets, claims: [{ ...claim, ...(replaces !== undefined && { replaces }) }] }
+}
+
+/** The newest definitive answer to the same claims about the same person, unless it is older than the host allows. */
+export async function findReusable(
+  area: Area,
+  asked: { subject: string; claims: Json; withinMs: number },
+): Promise<Reusable | undefined> {
+  const { store, options } = area
+  if (!options.validationService) return undefined
+  const environment = environmentOf(options.validationService)
+  const stream = await store.lookUp(kind, textOf(environment, asked.subject, asked.claims))
+  if (stream === undefined) return undefined
+  const events = await store.read({ stream })
+  const requested = events.find(event => event.type === 'validation.requested')
+  const answered = events.findLast(event => event.type === 'validation.answered')
+  if (!requested || !answered) return undefined
+  if (!area.isFresh(answered.at, asked.withinMs)) return undefined
+  const result = `${answered.id}/result`
+  if (!(await isThere(area, result))) return undefined
+  const { id } = requested.data as { id: string } // As the machine writes it.
+  return { from: id, claims: `${requested.id}/claims`, result }
+}
+
+/** A result that was destroyed cannot be given again. */
+async function isThere({ store }: Area, result: PartAddress): Promise<boolean> {
+  return (await store.open(result)) !== undefined
+}
+
+/** What an answer is found by when the same is claimed again; `undefined` where it says nothing to give again. */
+export function validatedText(
+  environment: string,
+  subject: string,
+  claimed: Json | undefined,
+  result: Json | undefined,
+): string | undefined {
+  const { fields = {}, cpfDisponivel } = (result ?? {}) as Partial<ValidationResult> // As the client sealed it.
+  const isDefinitive = Object.values(fields).some(field => field.result !== 'not-evaluated')
+  if (!isDefinitive || cpfDisponivel === false || claimed === undefined) return undefined
+  return textOf(environment, subject, claimed)
+}
+
+/** What makes two validations the same: where the answer came from, the person, and the very same claims. */
+function textOf(environment: string, subject: string, claims: Json): string {
+  return [environment, subject, canonicalJson(claims, { fractions: true })].join('\0')
+}

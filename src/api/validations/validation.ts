@@ -1,0 +1,110 @@
+import type { FieldResult, ValidationResult } from '../../adapters/validation/protocol.ts'
+import type { ValidationRow } from '../../views/validations.ts'
+import { AverbaError } from '../../vocabulary/errors.ts'
+import type { Instant, Json } from '../../vocabulary/message.ts'
+import type { Area } from '../area.ts'
+
+/** A validation of what was claimed of a person (document 2, section 2). */
+export interface Validation {
+  /** The host's id, which is also its command id. */
+  readonly id: string
+  readonly state: ValidationRow['state']
+  /** By field, such as `nome` or `filiacao.nome_mae`. What the service left out was not evaluated. */
+  readonly fields: Readonly<Record<string, FieldResult>>
+  readonly cpfDisponivel?: boolean
+  /** Our id, which the gateway reports where a trace header is configured. */
+  readonly traceId: string
+  readonly requestedAt: Instant
+  /** When its state was recorded; absent while it is `requested`. */
+  readonly endedAt?: Instant
+  /** The id of the validation whose answer this one took: nothing was asked of the service. */
+  readonly reusedFrom?: string
+  /** The id of the inconclusive validation that this one pays for again, and of the one that pays for this one. */
+  readonly againOf?: string
+  readonly againBy?: string
+  /**
+   * What a person, or an attempt that reported late, said about an inconclusive one, unless an answer came after all.
+   */
+  readonly resolved?: { readonly charged: boolean; readonly at: Instant; readonly note?: string }
+  /** What the service answered, as it came, up to 16,384 characters, where it could not be read as a validation. */
+  readonly unreadable?: string
+  /** Its result was destroyed, by retention or with its person: in a list it is left out, and `fields` is empty. */
+  readonly isDestroyed?: true
+}
+
+/**
+ * Opens a validation.
+ *
+ * @throws {AverbaError} `PART_DESTROYED` when its answer was destroyed: a validation without fields would read as one
+ * without a mismatch
+ */
+export async function openValidation(
+  { store }: Pick<Area, 'store'>,
+  row: ValidationRow,
+): Promise<Validation> {
+  const sealed = await openSealed(store, row)
+  if (row.result !== null && sealed.result === undefined) throw destroyed()
+  return show(row, sealed)
+}
+
+/** Opens a validation for a list, which nothing that was destroyed ends. */
+export async function openListedValidation(
+  { store }: Pick<Area, 'store'>,
+  row: ValidationRow,
+): Promise<Validation> {
+  const sealed = await openSealed(store, row)
+  const isDestroyed = row.result !== null && sealed.result === undefined
+  return { ...show(row, sealed), ...(isDestroyed && { isDestroyed }) }
+}
+
+function destroyed(): AverbaError {
+  return new AverbaError(
+    'PART_DESTROYED',
+    'Cannot read the result of the validation: it was answered, and its result is destroyed',
+    {
+      hint: 'Retention did, or the erasure of the person. validations.list has the rest of it; under another id the service is asked again, which may cost money',
+    },
+  )
+}
+
+/** What is sealed of a validation. */
+interface Sealed {
+  readonly result: Json | undefined
+  readonly note: Json | undefined
+  readonly unreadable: Json | undefined
+}
+
+async function openSealed(
+  store: Area['store'],
+  { result, note, unreadable }: ValidationRow,
+): Promise<Sealed> {
+  return {
+    result: result === null ? undefined : await store.open(result),
+    note: note === null ? undefined : await store.open(note),
+    unreadable: unreadable === null ? undefined : await store.open(unreadable),
+  }
+}
+
+function show(row: ValidationRow, { result, note, unreadable }: Sealed): Validation {
+  const { fields = {}, cpfDisponivel } = (result ?? {}) as Partial<ValidationResult> // Sealed as such by the client.
+  return {
+    id: row.id,
+    state: row.state,
+    fields,
+    ...(cpfDisponivel !== undefined && { cpfDisponivel }),
+    traceId: row.validation.slice('validation-'.length),
+    requestedAt: row.requested_at,
+    ...(row.ended_at !== null && { endedAt: row.ended_at }),
+    ...(row.reused_from !== null && { reusedFrom: row.reused_from }),
+    ...(row.again_of !== null && { againOf: row.again_of }),
+    ...(row.again_by !== null && { againBy: row.again_by }),
+    ...(typeof unreadable === 'string' && { unreadable }),
+    ...(row.resolved_at !== null && {
+      resolved: {
+        charged: row.charged === 1,
+        at: row.resolved_at,
+        ...(typeof note === 'string' && { note }),
+      },
+    }),
+  }
+}

@@ -1,0 +1,146 @@
+import type { SubscriptionTroubles } from '../api/subscriptions/troubles.ts'
+import type { Counts, Engine } from '../engine/engine.ts'
+import type { Followers } from '../engine/following/followers.ts'
+import { nameOf } from '../engine/following/handler-call.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { inTurn } from '../runtime/in-turn.ts'
+import { Seldom } from '../runtime/log-limiter.ts'
+import type { Store } from '../store/store.ts'
+import { AverbaError } from '../vocabulary/errors.ts'
+import type { LogLine } from '../vocabulary/log-line.ts'
+import type { Schedules } from './schedules.ts'
+
+/** How often the ledger is searched for what came due, or was left by another process. */
+const lookEveryMs = 1_000
+/** How often schedules are checked. */
+const scheduleEveryMs = 60_000
+/** How long what is under way is waited for after the signal. */
+const endWaitMs = 15_000
+
+/**
+ * Does what is due now, within a time: then nothing more is begun, and what is under way goes on by itself, no longer
+ * waited for.
+ */
+export async function settleAll(
+  { engine, followers, schedules, troubles, store, clock }: Omit<RunParts, 'signal' | 'over' | 'log'>,
+  timeoutMs: number | undefined,
+): Promise<Counts> {
+  const counts = { settled: 0, deferred: 0, unknown: 0 }
+  const [over, done] = [new AbortController(), new AbortController()]
+  // What fails in one of them, such as at a damaged event, holds up none of the others.
+  const work = (closing: AbortSignal) =>
+    inTurn(
+      () => store.bringViewsBack(AbortSignal.any([closing, over.signal])),
+      () => schedules.look(),
+      () => engine.settle(counts, over.signal),
+      () => troubles.tell(),
+      () => followers.settle(over.signal),
+    )
+  const settling = engine.admit(work)
+  try {
+    if (timeoutMs === undefined) await settling
+    else await Promise.race([settling, clock.sleep(timeoutMs, done.signal)])
+  } finally {
+    // A timer that is left running would keep a script from ending.
+    done.abort()
+    over.abort()
+    // Later failures are told when they are tried again.
+    settling.catch(() => undefined)
+  }
+  return { ...counts }
+}
+
+/** What runs, on which clock, and until when. */
+export interface RunParts {
+  readonly engine: Engine
+  readonly followers: Followers
+  readonly schedules: Schedules
+  readonly troubles: Pick<SubscriptionTroubles, 'tell'>
+  readonly store: Pick<Store, 'bringViewsBack'>
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  /** Says that nothing more is waited for, whatever is under way: the store closes. */
+  readonly over: AbortSignal
+  readonly log: (line: LogLine) => void
+}
+
+/**
+ * Performs what comes due, keeps to the schedules, brings views back and calls followers, until the signal. Each
+ * service is served by itself: one that hangs holds up no other. Failures are told, and tried again. Nothing more is
+ * begun once the signal has come. What is under way then is waited for, within a bound: what has not ended by then
+ * stays in the ledger as begun.
+ */
+export async function runAll(parts: RunParts): Promise<void> {
+  const { engine, followers, schedules, troubles, store, clock, signal, over, log } = parts
+  const seldom = new Seldom(clock)
+  /** Tells why something failed once a minute: most of it is tried again every second. */
+  const failed = (what: string) => (error: unknown) => {
+    // What outlives the store ends as if its process had died.
+    if (signal.aborted && error instanceof AverbaError && error.code === 'CLOSED') return
+    seldom.tell(`${what} ${nameOf(error)}`, times =>
+      log({ message: 'running failed, and goes on', detail: what, error: nameOf(error), times }),
+    )
+  }
+  const again = (what: string, work: () => Promise<unknown>, everyMs = lookEveryMs) =>
+    repeat(work, () => clock.sleep(everyMs, signal, `run: ${what}`), signal, failed(what))
+  const begin = () => engine.admit(() => schedules.begin())
+  // Before anything else is written: it needs to know where the log ended.
+  await begin().catch(failed('schedules'))
+  const work = Promise.all([
+    ...engine.services.map(service => serve(parts, service, failed(`calls of ${service}`))),
+    again('schedules', () => engine.admit(() => schedules.look()), scheduleEveryMs),
+    again('subscriptions', () => engine.admit(() => troubles.tell()), scheduleEveryMs),
+    again('views', () => engine.admit(closing => store.bringViewsBack(AbortSignal.any([closing, signal])))),
+    again('followers', () => followers.run(signal)),
+  ])
+  const ended = new AbortController()
+  const bound = async () => {
+    await aborted(signal)
+    const haveHadTheirTime = [engine.noteUnderWay(), followers.noteUnderWay()]
+    await clock.sleep(endWaitMs, ended.signal, 'the end of run')
+    // After an abort, closing need not wait again for what was waited for here.
+    if (!ended.signal.aborted) for (const each of haveHadTheirTime) each()
+  }
+  await Promise.race([work, bound(), aborted(over)])
+  ended.abort()
+}
+
+/** Makes the calls of one service as they come due. */
+async function serve(
+  { engine, clock, signal }: RunParts,
+  service: string,
+  failed: (error: unknown) => void,
+): Promise<void> {
+  const calls = engine.callsOf(service, signal, failed)
+  let room = new AbortController()
+  const begin = () => {
+    // Asked for first: what ends while others begin leaves room as well.
+    room = new AbortController()
+    calls.onceRoom(() => room.abort())
+    return engine.admit(() => calls.begin())
+  }
+  const rest = () =>
+    clock.sleep(lookEveryMs, AbortSignal.any([signal, room.signal]), `run: calls of ${service}`)
+  await repeat(begin, rest, signal, failed)
+  await calls.over()
+}
+
+/** Resolves when the signal comes. */
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
+
+async function repeat(
+  work: () => Promise<unknown>,
+  rest: () => Promise<void>,
+  signal: AbortSignal,
+  failed: (error: unknown) => void,
+): Promise<void> {
+  while (!signal.aborted) {
+    await work().catch(failed)
+    await rest()
+  }
+}

@@ -1,0 +1,32 @@
+import { Command } from 'commander'
+import { backupStore } from '../../index.ts'
+import { counted } from '../counted.ts'
+import { describeBytes, describeOwed } from '../describe-owed.ts'
+import { createStoppableProgress } from '../progress.ts'
+
+/** The command `averba backup`. */
+export function backupCommand(): Command {
+  return new Command('backup')
+    .description('Copy a store, which may be in use, into one file, and check the copy. Overwrites nothing.')
+    .argument('<store>', 'the file of the log')
+    .argument('<file>', 'the backup to make')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      '\nThe keyring is not in the backup: keep <store>.keys apart from it.\nExit codes: 0 done, 1 not done.',
+    )
+    .action(backup)
+}
+
+async function backup(store: string, to: string, { json = false }: { json?: boolean }): Promise<void> {
+  const made = await backupStore({ store, to, onProgress: createStoppableProgress() })
+  if (json) return console.log(JSON.stringify(made))
+  const { position, at, bytes, parts, keyring, epochs, owed } = made
+  const extent = `${counted(position, 'event')} up to ${at}, ${counted(parts, 'part')}`
+  console.log(`${to}: ${extent}, ${describeBytes(bytes)}, checked.`)
+  console.log(`Its parts open with the keyring ${keyring}, epochs ${epochs.join(', ') || 'none yet'}.`)
+  console.log(`The keyring is NOT in it: back up ${store}.keys too, in another place.`)
+  if (owed.length === 0) return
+  console.log('Owed at that moment, and so in the backup: a restored log would make these calls again.')
+  for (const line of describeOwed(owed)) console.log(line)
+}

@@ -1,0 +1,185 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { AverbaError, openAverba, valueOf } from '../../index.ts'
+import { type RunningServices, ShiftedClock, startControl, startServices } from '../../simulation/index.ts'
+import { untilToldToStop } from '../until-told-to-stop.ts'
+
+/** How the simulated portal is to notify a receiver under development. */
+export interface DevOptions {
+  readonly evento: readonly string[]
+  /** The receiver's `host:port` on this machine; a receiver of averba's own when absent. */
+  readonly to?: string
+  /** The path of the receiver's address. */
+  readonly path: string
+  /** The `chaveSecreta` that a receiver of one's own is notified with; none when absent. */
+  readonly secret?: string
+}
+
+const folder = '.averba'
+const stateFile = join(folder, 'dev.json')
+const host = 'receptor.exemplo.br'
+/** How long the one that may run already has to say so. */
+const answerMs = 1_000
+
+/** Runs the simulated portal with subscriptions that lead to a local receiver, until told to stop. */
+export async function runDev(options: DevOptions, say: (line: string) => void): Promise<void> {
+  const { evento, to, path, secret } = options
+  await checkAlone()
+  const clock = new ShiftedClock()
+  const services = await startServices({ clock })
+  const control = await startControl(services, clock)
+  const stopped = untilToldToStop()
+  const endpoint = `https://${host}${path}`
+  const own = to === undefined ? await startReceiver(services, evento, endpoint, say) : undefined
+  if (to !== undefined)
+    await subscribe(services, to, evento, { endpoint, ...(secret !== undefined && { chaveSecreta: secret }) })
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'receiver.pem'), services.receiver.cert)
+  writeFileSync(join(folder, 'receiver.key'), services.receiver.key, { mode: 0o600 })
+  writeFileSync(stateFile, JSON.stringify({ control: control.baseUrl, cnpj: services.samples.cnpj }))
+  say(`The simulated portal notifies ${to ?? 'a receiver of averba'} of ${evento.join(', ')}.`)
+  if (to !== undefined)
+    say(`Your receiver serves TLS with ${join(folder, 'receiver.pem')} and ${join(folder, 'receiver.key')}.`)
+  say(`Send one from another terminal, in this folder: averba trigger ${evento[0]}`)
+  await stopped
+  rmSync(stateFile, { force: true })
+  await own?.close()
+  await control.close()
+  await services.close()
+}
+
+/** Two would share the certificate and the place at which `averba trigger` finds them. */
+async function checkAlone(): Promise<void> {
+  // One that was killed has left its file, or half of it: nobody answers there.
+  const ask = async () => fetch(`${readState().control}/requests`, { signal: AbortSignal.timeout(answerMs) })
+  const isRunning = await ask().then(
+    ({ ok }) => ok,
+    () => false,
+  )
+  if (!isRunning) return
+  throw new AverbaError('REFUSED', 'Cannot start: averba dev runs in this folder already', {
+    hint: 'End it, or start the other one in another folder',
+  })
+}
+
+async function subscribe(
+  services: RunningServices,
+  to: string,
+  eventos: readonly string[],
+  wanted: { readonly endpoint: string; readonly chaveSecreta?: string },
+): Promise<void> {
+  const address = /^(localhost|127\.\d+\.\d+\.\d+):(\d{1,5})$/.exec(to)
+  if (!address) {
+    throw new AverbaError('INVALID_INPUT', `Cannot notify "${to}": it is not an address of this machine`, {
+      hint: 'Give --to as localhost:8443',
+    })
+  }
+  services.connect(host, Number(address[2]), address[1])
+  for (const evento of eventos) {
+    const request = new Request(`${services.options.portal.baseUrl}/portal/api/ext/webhook`, {
+      method: 'POST',
+      headers: { ...services.portalHeaders, 'content-type': 'application/json' },
+      body: JSON.stringify({ evento, ...wanted }),
+    })
+    const { status } = await services.reach.portal(request)
+    if (status !== 200)
+      throw new AverbaError('INVALID_INPUT', `Cannot subscribe to "${evento.slice(0, 40)}": ${status}`)
+  }
+}
+
+async function startReceiver(
+  services: RunningServices,
+  eventos: readonly string[],
+  publicUrl: string,
+  say: (line: string) => void,
+): Promise<{ close(): Promise<void> }> {
+  const averba = await openAverba({
+    store: ':memory:',
+    portal: services.options.portal,
+    receiver: { publicUrl, sources: ['127.0.0.0/8'] },
+    subscriptions: eventos.map(evento => ({ evento })),
+  })
+  for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)
+  averba.on('notification.received', ({ data }) =>
+    say(`received ${data.evento}: ${data.bodyBytes} bytes, stored`),
+  )
+  averba.on('notification.copied', () => say('received a copy of it'))
+  const server = createServer({ ...services.receiver, minVersion: 'TLSv1.2' }, averba.receiver.listener)
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  services.connect(host, (server.address() as AddressInfo).port) // It listens on a port, not on a pipe.
+  return {
+    async close() {
+      await stop(server)
+      await averba.close()
+    },
+  }
+}
+
+function stop(server: Server): Promise<void> {
+  return new Promise(resolve => {
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })
+}
+
+/** What to do about a delivery that a receiver of averba refuses while it is developed. */
+export function adviceOn({ description }: Triggered): string | undefined {
+  if (description === 'HTTP 401')
+    return 'The receiver wants a secret: give averba dev the chaveSecreta of the subscription with --secret'
+  if (description === 'HTTP 403')
+    return "The receiver takes nothing from this machine: give it receiver: { sources: ['127.0.0.0/8'] }"
+  return undefined
+}
+
+/** What became of one delivery. */
+export interface Triggered {
+  readonly subscription: number
+  readonly isDelivered: boolean
+  readonly description: string
+}
+
+/** Lets the portal of `averba dev` send one notification. */
+export async function trigger(evento: string, body: string): Promise<Triggered[]> {
+  const { control, cnpj } = readState()
+  const notice = { evento, destinatarioTipo: 'CNPJ', destinatarioId: cnpj, body: parseBody(body) }
+  const response = await fetch(`${control}/notifications`, {
+    method: 'POST',
+    body: JSON.stringify(notice),
+  }).catch(cause => {
+    throw notRunning(cause)
+  })
+  if (!response.ok) {
+    const hint = 'An event is named by 1 to 40 characters, as in averba trigger dimp-situacao-import'
+    throw new AverbaError('INVALID_INPUT', 'Cannot trigger: the simulated portal refuses it', { hint })
+  }
+  const { deliveries } = (await response.json()) as { deliveries: Triggered[] } // As the control server answers.
+  return deliveries
+}
+
+function readState(): { control: string; cnpj: string } {
+  try {
+    return JSON.parse(readFileSync(stateFile, 'utf8'))
+  } catch (cause) {
+    throw notRunning(cause)
+  }
+}
+
+function notRunning(cause: unknown): AverbaError {
+  return new AverbaError('NOT_FOUND', 'Cannot trigger: averba dev does not run in this folder', {
+    cause,
+    hint: 'Start it in another terminal: averba dev',
+  })
+}
+
+function parseBody(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new AverbaError('INVALID_INPUT', 'Cannot trigger: the body is not JSON', {
+      cause,
+      hint: `Quote it for the shell: --body '{"numero":"26BR1"}'`,
+    })
+  }
+}

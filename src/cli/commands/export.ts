@@ -1,0 +1,40 @@
+import { Command } from 'commander'
+import { exportBundle } from '../../index.ts'
+import { counted } from '../counted.ts'
+import { createProgress } from '../progress.ts'
+import { type RootKeyOption, rootKeyOf, rootKeyOption } from '../root-key.ts'
+
+/** The command `averba export`. */
+export function exportCommand(): Command {
+  return new Command('export')
+    .description(
+      'Write a log to a folder that anyone can verify, with averba or with Python and openssl alone.',
+    )
+    .argument('<store>', 'the file of the log, which may be in use')
+    .requiredOption('--dir <folder>', 'the folder to make; overwrites nothing')
+    .addOption(rootKeyOption())
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      '\nPersonal data stays sealed: nobody can read it there without the keyring.\nExit codes: 0 done, 1 not done.',
+    )
+    .action(exportTo)
+}
+
+async function exportTo(
+  store: string,
+  options: RootKeyOption & { dir: string; json?: boolean },
+): Promise<void> {
+  const { dir, json = false } = options
+  const progress = createProgress()
+  const exported = await exportBundle({
+    store,
+    dir,
+    ...rootKeyOf(options),
+    onProgress: (done, end) => progress('export', done, end),
+  })
+  if (json) return console.log(JSON.stringify(exported))
+  const { origin, events, parts } = exported
+  console.log(`${dir}: ${counted(events, 'event')} and ${counted(parts, 'sealed part')} of ${origin}.`)
+  console.log('Its README says how to verify it. Hand its file "key" over in another way as well.')
+}

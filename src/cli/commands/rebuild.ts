@@ -1,0 +1,47 @@
+import { Command } from 'commander'
+import { rebuildStore } from '../../index.ts'
+import { print } from '../print.ts'
+import { createProgress } from '../progress.ts'
+import { type RootKeyOption, rootKeyOf, rootKeyOption } from '../root-key.ts'
+
+/** The command `averba rebuild`. */
+export function rebuildCommand(): Command {
+  return new Command('rebuild')
+    .description('Build the views anew from the log, beside those that serve, and say which rows differed.')
+    .argument('<store>', 'the file of the log, which may be in use')
+    .option('--view <name...>', 'only these views')
+    .addOption(rootKeyOption())
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      '\nCtrl-C ends it between two pages; the next time it goes on from there.' +
+        '\nExit codes: 0 built and equal, 1 rows differed and were put right, or it was ended.',
+    )
+    .action(rebuild)
+}
+
+async function rebuild(
+  store: string,
+  options: RootKeyOption & { view?: readonly string[]; json?: boolean },
+): Promise<void> {
+  const { view: views, json = false } = options
+  const stop = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
+  const rebuilt = await rebuildStore({
+    store,
+    ...(views && { views }),
+    ...rootKeyOf(options),
+    signal: stop.signal,
+    onProgress: createProgress(),
+  })
+  const isWhole = !stop.signal.aborted
+  if (!isWhole || rebuilt.some(each => each.differences > 0)) process.exitCode = 1
+  if (json) return print(JSON.stringify({ isWhole, views: rebuilt }))
+  for (const { view: name, rows, differences, examples } of rebuilt) {
+    print(
+      `${name}: ${rows} ${rows === 1 ? 'row' : 'rows'}, ${differences === 0 ? 'as they were' : `${differences} differed`}`,
+    )
+    for (const key of examples) print(`  ${key}`)
+  }
+  if (!isWhole) print('Ended before it was done: the next rebuild goes on from here.')
+}

@@ -1,0 +1,161 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { AverbaError } from '../../index.ts'
+import {
+  type Fault,
+  type Policies,
+  type RunningServices,
+  ShiftedClock,
+  seededEntropy,
+  startControl,
+  startServices,
+} from '../../simulation/index.ts'
+import { untilToldToStop } from '../until-told-to-stop.ts'
+
+/** Where the simulated services are, for programs: file paths for certificates, whole addresses. */
+export interface SimulationAddresses {
+  readonly consentService: { baseUrl: string; ca: string; cert: string; key: string }
+  readonly tokenService: { url: string; consumerKey: string; consumerSecret: string }
+  readonly validationService: { baseUrl: string; service: string }
+  readonly portal: { baseUrl: string; headers: Readonly<Record<string, string>> }
+  readonly control: { baseUrl: string }
+  /** A server certificate for `localhost` and `*.exemplo.br`. */
+  readonly receiver: { cert: string; key: string }
+  readonly ca: string
+  readonly samples: { cpf: string; cnpj: string }
+  /** A file of lines NAME='value': the environment variables of what `averba init` writes, for these services. */
+  readonly env: string
+}
+
+/** How the services are to be simulated. */
+export interface SimulateOptions {
+  /** A new folder for the certificates; a temporary one when absent. */
+  readonly dir?: string
+  /** Repeats ids, tokens and the chances of faults; random when absent. */
+  readonly seed?: number
+  /** What goes wrong from the start. */
+  readonly faults?: readonly Fault[]
+  /** What the services do where the contracts are silent. */
+  readonly policies?: Policies
+  /** The address of this machine, in 127.0.0.0/8, that deliveries come from. */
+  readonly deliverFrom?: string
+}
+
+/**
+ * Serves the simulated services until the process is told to stop, or whoever started it is gone. A folder that it
+ * made by itself goes with it; `dir` stays.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when the folder cannot be made, or is there already
+ */
+export async function runSimulation(
+  announce: (addresses: SimulationAddresses) => void,
+  { dir, seed, ...options }: SimulateOptions,
+): Promise<void> {
+  const folder = folderOf(dir)
+  try {
+    await serveFrom(folder, announce, options, seed)
+  } catch (error) {
+    // Half of it would stand in the way of the next one.
+    rmSync(folder, { recursive: true, force: true })
+    throw error
+  }
+  if (dir === undefined) rmSync(folder, { recursive: true, force: true })
+}
+
+async function serveFrom(
+  folder: string,
+  announce: (addresses: SimulationAddresses) => void,
+  options: Omit<SimulateOptions, 'dir' | 'seed'>,
+  seed: number | undefined,
+): Promise<void> {
+  const clock = new ShiftedClock()
+  const entropy = seed !== undefined && { entropy: seededEntropy(seed) }
+  const services = await startServices({ clock, ...options, ...entropy })
+  const control = await startControl(services, clock)
+  const stopped = untilToldToStop()
+  announce(await addressesOf(services, control.baseUrl, folder))
+  await stopped
+  await control.close()
+  await services.close()
+}
+
+function folderOf(dir?: string): string {
+  if (dir === undefined) return mkdtempSync(join(tmpdir(), 'averba-simulate-'))
+  const folder = resolve(dir)
+  try {
+    mkdirSync(folder)
+  } catch (cause) {
+    // Certificates of another run are not overwritten: whoever uses them would not know why they fail.
+    throw new AverbaError('INVALID_INPUT', `Cannot make the folder "${folder}" for the certificates`, {
+      cause,
+      hint: 'Name a folder that is not there yet, inside one that is',
+    })
+  }
+  return folder
+}
+
+async function addressesOf(
+  services: RunningServices,
+  controlUrl: string,
+  folder: string,
+): Promise<SimulationAddresses> {
+  const write = (name: string, text: string) => {
+    const path = join(folder, name)
+    writeFileSync(path, text, { mode: 0o600 })
+    return path
+  }
+  const { options, samples, client, receiver, portalHeaders } = services
+  const { consumerKey, consumerSecret } = services.credentials
+  const ca = write('ca.pem', services.ca)
+  const addresses = {
+    consentService: {
+      baseUrl: options.consentService.baseUrl,
+      ca,
+      cert: write('client.pem', client.cert),
+      key: write('client.key', client.key),
+    },
+    tokenService: { url: options.tokenService.url, consumerKey, consumerSecret },
+    validationService: {
+      baseUrl: options.validationService.baseUrl,
+      service: options.validationService.service,
+    },
+    portal: { baseUrl: options.portal.baseUrl, headers: portalHeaders },
+    control: { baseUrl: controlUrl },
+    receiver: { cert: write('receiver.pem', receiver.cert), key: write('receiver.key', receiver.key) },
+    ca,
+    samples,
+  }
+  return { ...addresses, env: write('averba.env', environmentOf(addresses)) }
+}
+
+/** The variables of the configuration template, with the values for these services. */
+function environmentOf({
+  consentService,
+  tokenService,
+  validationService,
+  portal,
+  receiver,
+  ca,
+}: Omit<SimulationAddresses, 'env'>): string {
+  const variables = {
+    AVERBA_CA: ca,
+    AVERBA_CONSENT_URL: consentService.baseUrl,
+    AVERBA_CONSENT_CERT: consentService.cert,
+    AVERBA_CONSENT_KEY: consentService.key,
+    AVERBA_TOKEN_URL: tokenService.url,
+    AVERBA_CONSUMER_KEY: tokenService.consumerKey,
+    AVERBA_CONSUMER_SECRET: tokenService.consumerSecret,
+    AVERBA_VALIDATION_URL: validationService.baseUrl,
+    AVERBA_VALIDATION_SERVICE: validationService.service,
+    AVERBA_PORTAL_URL: portal.baseUrl,
+    AVERBA_PORTAL_AUTHORIZATION: portal.headers.authorization ?? '',
+    AVERBA_RECEIVER_URL: 'https://receptor.exemplo.br/averba',
+    AVERBA_HOOK_SECRET: 'segredo-de-exemplo',
+    AVERBA_SERVER_CERT: receiver.cert,
+    AVERBA_SERVER_KEY: receiver.key,
+  }
+  return Object.entries(variables)
+    .map(([name, value]) => `${name}='${value}'\n`)
+    .join('')
+}

@@ -1,0 +1,167 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { Command } from 'commander'
+import { AverbaError, type Verdict, verifyLog } from '../../index.ts'
+import {
+  type DisclosureVerdict,
+  type ProofVerdict,
+  parseTlogProof,
+  parseVerifierKey,
+  type VerifierKey,
+  verifyDisclosure,
+  verifyTlogProof,
+} from '../../verify.ts'
+import { print } from '../print.ts'
+import { createProgress } from '../progress.ts'
+import { type RootKeyOption, rootKeyOf, rootKeyOption } from '../root-key.ts'
+
+const proofBytesMax = 16 * 1024 * 1024
+
+interface Options extends RootKeyOption {
+  readonly key?: readonly string[]
+  readonly mark?: string
+  readonly witness?: readonly string[]
+  readonly json?: boolean
+}
+
+/** Exit codes by level: 0 for a level that something outside the log confirms. */
+const exitCodes: Readonly<Record<Verdict['level'], number>> = {
+  broken: 2,
+  'self-consistent': 3,
+  held: 0,
+  anchored: 0,
+}
+
+/** The command `averba verify`. */
+export function verifyCommand(): Command {
+  return new Command('verify')
+    .description('Verify a log: signatures, tree, parts, decisions and views, and how far that goes.')
+    .argument(
+      '<store>',
+      'the file of the log, which may be in use, a folder of averba export, or a proof or disclosure of one event',
+    )
+    .option('--key <line...>', 'the verifier key line that it has to be signed with, or a file that holds it')
+    .option('--mark <file>', 'a signed checkpoint that was kept elsewhere; <store>.mark otherwise')
+    .option(
+      '--witness <line...>',
+      'verifier key lines of others who sign checkpoints, or files that hold them',
+    )
+    .addOption(rootKeyOption())
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 held against a checkpoint from outside, or anchored; 1 it cannot be read; 2 broken;' +
+        '\n3 self-consistent only: nothing from outside speaks for it.',
+    )
+    .action(verify)
+}
+
+async function verify(store: string, options: Options): Promise<void> {
+  const { key, mark, witness, json = false } = options
+  const proof = readProof(store)
+  if (proof !== undefined) {
+    checkOfProof(options)
+    return verifyProof(proof, { keys: keysIn(key), witnesses: keysIn(witness) }, json)
+  }
+  const verdict = await verifyLog({
+    store,
+    onProgress: createProgress(),
+    ...(key && { keys: readLines(key) }),
+    ...rootKeyOf(options),
+    ...(mark !== undefined && { mark }),
+    ...(witness && { witnesses: readLines(witness) }),
+  })
+  process.exitCode = exitCodes[verdict.level]
+  if (json) print(JSON.stringify(verdict))
+  else for (const line of describe(verdict)) print(line)
+}
+
+/** The text of a proof or a disclosure of one event, if the file is one. */
+function readProof(path: string): string | undefined {
+  if (!existsSync(path) || !statSync(path).isFile() || statSync(path).size > proofBytesMax) return undefined
+  const text = readFileSync(path, 'utf8')
+  return text.startsWith('c2sp.org/tlog-proof@v1\n') || text.startsWith('{') ? text : undefined
+}
+
+/** A proof stands alone: what is given beside it would be taken for checked. */
+function checkOfProof({ mark, rootKeyFrom }: Options): void {
+  const given = mark !== undefined ? '--mark' : rootKeyFrom !== undefined ? '--root-key-from' : undefined
+  if (given === undefined) return
+  const hint = 'Verify the store, or an export of it, to hold it against a checkpoint that was kept'
+  throw new AverbaError('INVALID_INPUT', `Cannot verify a proof with ${given}: that is for a whole log`, {
+    hint,
+  })
+}
+
+interface Trusted {
+  readonly keys: readonly VerifierKey[]
+  readonly witnesses: readonly VerifierKey[]
+}
+
+function keysIn(given: readonly string[] | undefined): VerifierKey[] {
+  return readLines(given ?? []).map(line => {
+    const key = parseVerifierKey(line)
+    if (key) return key
+    throw new AverbaError('INVALID_INPUT', 'Cannot verify the proof: a given key is no verifier key line', {
+      hint: 'Give the line, or a file that holds it',
+    })
+  })
+}
+
+async function verifyProof(text: string, { keys, witnesses }: Trusted, json: boolean): Promise<void> {
+  if (keys.length === 0) {
+    throw new AverbaError('INVALID_INPUT', 'Cannot verify the proof: it takes the verifier key of the log', {
+      hint: 'Give --key with the file "key" of an exported bundle: it has a line for each name that the log had',
+    })
+  }
+  const { header, opened, closed, ...verdict } = text.startsWith('{')
+    ? await verifyDisclosure(text, keys, { witnesses })
+    : await verifyAlone(text, { keys, witnesses })
+  if (!verdict.isProven) process.exitCode = exitCodes.broken
+  if (json) return print(JSON.stringify({ ...verdict, header, ...(opened && { opened, closed }) }))
+  if (!verdict.isProven) return print(`NOT PROVEN: ${verdict.fault}`)
+  print(`Proven: this event is in the log, signed by ${verdict.signedBy.join(', ')}:`)
+  print(header ?? '')
+  for (const { name, owner, value } of opened ?? [])
+    print(`Sealed with it as "${name}", of ${owner}: ${JSON.stringify(value)}`)
+  if (closed && closed.length > 0) print(`Not disclosed: ${closed.join(', ')}`)
+}
+
+async function verifyAlone(
+  text: string,
+  { keys, witnesses }: Trusted,
+): Promise<ProofVerdict & Partial<DisclosureVerdict>> {
+  const verdict = await verifyTlogProof(text, keys, { witnesses })
+  return { header: parseTlogProof(text)?.header ?? '', ...verdict }
+}
+
+/** Key lines as given: either the lines themselves, or files that hold them. */
+function readLines(given: readonly string[]): string[] {
+  return given.flatMap(each => {
+    if (!statSync(each, { throwIfNoEntry: false })?.isFile()) return [each]
+    const lines = readFileSync(each, 'utf8').split('\n')
+    const found = lines.map(line => line.trim()).filter(line => line !== '')
+    if (found.length > 0) return found
+    throw new AverbaError('INVALID_INPUT', `Cannot use "${each}": it holds no verifier key line`)
+  })
+}
+
+function* describe(verdict: Verdict): Iterable<string> {
+  const { level, next, faults, unproven, origin, events, parts, erasedParts, checkpoints, signed } = verdict
+  yield `log          ${origin}: ${events} events, root ${verdict.root}`
+  yield `parts        ${parts} there, ${erasedParts} erased`
+  yield `checkpoints  ${checkpoints}, over up to ${signed} events; held up to ${verdict.held}, anchored up to ${verdict.anchored}`
+  if (verdict.stamped)
+    yield `time stamp   names the checkpoint over ${verdict.stamped.size} events, at ${verdict.stamped.at}; its signature is not verified here`
+  for (const { check, count, examples } of verdict.uncounted) {
+    yield `not counted  ${check}: ${count}`
+    for (const example of examples) yield `             ${example}`
+  }
+  yield `level        ${level}`
+  if (next !== '') yield `             ${next}`
+  for (const { check, count, examples } of faults) {
+    yield `FAULT        ${check}: ${count}`
+    for (const example of examples) yield `             ${example}`
+  }
+  yield 'This does not prove:'
+  for (const each of unproven) yield `- ${each}`
+}

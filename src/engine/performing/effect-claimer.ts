@@ -1,0 +1,132 @@
+import type { Clock } from '../../runtime/clock.ts'
+import type { Claimable, Claimed } from '../../store/ledger/ledger.ts'
+import type { Store } from '../../store/store.ts'
+import type { Owed } from '../../vocabulary/message.ts'
+import { effectStream } from '../../vocabulary/names.ts'
+import type { Performer, Performers } from '../../vocabulary/performer.ts'
+import type { Delivery } from '../recording/decisions.ts'
+import type { About, Recorder } from '../recording/recorder.ts'
+import type { OwnWaits } from './local-waits.ts'
+
+/** Who asked for an effect. */
+type Asker = Omit<About, 'commandId'>
+
+/** An effect that may be taken, with what performs it. */
+export interface Takeable extends Claimable {
+  readonly performer: Performer
+}
+
+/** An effect that was taken for an attempt. */
+export interface Taken extends Claimed {
+  readonly performer: Performer
+  readonly about: Asker
+}
+
+interface TakingParts {
+  readonly store: Store
+  readonly clock: Clock
+  readonly performers: Performers
+}
+
+/** Finds the effects that this process may attempt, and takes them: nobody else attempts what is taken. */
+export class Taking {
+  readonly #parts: TakingParts
+  readonly #recorder: Recorder
+  readonly #waits: OwnWaits
+
+  constructor(parts: TakingParts, recorder: Recorder, waits: OwnWaits) {
+    this.#parts = parts
+    this.#recorder = recorder
+    this.#waits = waits
+  }
+
+  /** An effect that is due, and that this process may attempt: nobody has it, and it is not left to others. */
+  async find(id: string): Promise<Takeable | undefined> {
+    const found = await this.#findClaimable(id)
+    if (!found || this.#waits.holds(found)) return undefined
+    return (await this.#isForOthers(found)) ? undefined : found
+  }
+
+  /** Reports whether an effect is due that this process could perform, and leaves to one with another configuration. */
+  async isLeft(id: string): Promise<boolean> {
+    const found = await this.#findClaimable(id)
+    return found ? this.#isForOthers(found) : false
+  }
+
+  /**
+   * Takes an effect. Where the attempt may change something or costs something, an event says so in the same
+   * transaction: the log alone then tells what may have left. An attempt that only reads stands in the ledger only.
+   */
+  async take(id: string): Promise<Taken | undefined> {
+    const { store, clock } = this.#parts
+    const found = await this.find(id)
+    if (!found) return undefined
+    const { performer } = found
+    // Before it leaves: no answer is lost because this cannot be read.
+    const about = await this.#aboutOf(found.owed)
+    if (!this.#isRecorded(found)) {
+      const read = await store.claimEffect(id, clock.now())
+      return read && { ...read, performer, about }
+    }
+    let claimed: Claimable | undefined
+    const deliver = async (): Promise<Delivery> => {
+      const now = await store.findClaimable(id, clock.now())
+      claimed = now && this.#isRecorded(now) ? now : undefined
+      if (!claimed) return { targets: [] }
+      const { owed, move } = claimed
+      const data = { effect: id, type: owed.type, attempts: owed.attempts }
+      const message = { type: 'effect.attempt', data }
+      return { targets: [{ stream: effectStream(owed), message }], moves: move }
+    }
+    const { position } = await this.#recorder.record(deliver, { about })
+    return claimed && { ...claimed, performer, about, since: position }
+  }
+
+  async #findClaimable(id: string): Promise<Takeable | undefined> {
+    const { store, clock, performers } = this.#parts
+    const found = await store.findClaimable(id, clock.now())
+    const performer = found && performers[found.owed.type]
+    return performer && { ...found, performer }
+  }
+
+  /** What is in doubt is not sent, and is for nobody else: whoever finds it says so. */
+  async #isForOthers(found: Takeable): Promise<boolean> {
+    const isSent = !isLost(found) && !isFromBeforeRestore(this.#parts.store, found)
+    return isSent && (await found.performer.takes?.(found.owed)) === false
+  }
+
+  /**
+   * Whether the attempt gets an event. A reading gets none; nor does a call that began and never reported back, which
+   * is not sent again unless it is idempotent.
+   */
+  #isRecorded({ owed, wasStarted }: Claimable): boolean {
+    const effectClass = this.#parts.performers[owed.type]?.effectClass
+    if (effectClass === undefined || effectClass === 'read') return false
+    return effectClass === 'idempotent' || !wasStarted
+  }
+
+  /** Who asked for an effect is kept with the event that ends it. */
+  async #aboutOf(owed: Owed): Promise<Asker> {
+    const { correlationId, actor, basis } = (await this.#parts.store.readAt(owed.position)) ?? {}
+    return { ...(correlationId && { correlationId }), ...(actor && { actor }), ...(basis && { basis }) }
+  }
+}
+
+/** It left, never reported back, and may not leave again. */
+export function isLost({ wasStarted, performer }: Pick<Taken, 'wasStarted' | 'performer'>): boolean {
+  return wasStarted && !isRepeatable(performer)
+}
+
+/** Doing it once more does no harm. */
+export function isRepeatable({ effectClass }: Performer): boolean {
+  return effectClass === 'read' || effectClass === 'idempotent'
+}
+
+/** A restored log cannot know what was done after the backup was made. */
+export function isFromBeforeRestore(
+  store: Store,
+  { owed, performer }: Pick<Taken, 'owed' | 'performer'>,
+): boolean {
+  const isOutside = performer.effectClass !== 'read' && !performer.isLocal
+  return isOutside && store.isFromBeforeRestore(owed)
+}

@@ -1,0 +1,218 @@
+import { assign, type SnapshotFrom, setup } from 'xstate'
+import { type Context, historyAfter, noDoubt, owes, readingAfter, shownBy, unseen } from './context.ts'
+import type { ConsentEvent } from './events.ts'
+import type { Held } from './readings.ts'
+import type { ConsentStatus } from './status.ts'
+
+// What the service shows is true, even where its table has no such move.
+const asShown = [
+  { guard: 'showsPendente', target: '.PENDENTE', actions: 'keepReading' },
+  { guard: 'showsAtivo', target: '.ATIVO', actions: 'keepReading' },
+  { guard: 'showsNegado', target: '.NEGADO', actions: 'keepReading' },
+  { guard: 'showsRevogado', target: '.REVOGADO', actions: 'keepReading' },
+  { guard: 'showsExpirado', target: '.EXPIRADO', actions: 'keepReading' },
+] as const
+
+const ended = { target: 'known', actions: 'forgetDoubt' } as const
+// What we asked for is ended by its answer, or by a reading that tells of it: a list that lacks it tells nothing.
+const gone = { actions: 'forgetShown' } as const
+// The service said yes and shows the opposite: the change stays in doubt.
+const contrary = { guard: 'isContrary', target: 'uncertain', actions: 'keepContrary' } as const
+// While a change of ours is out or in doubt, any other doubt waits for its end.
+const seenBeside = { 'consent.changeSeen': { actions: 'keepShown' } } as const
+const doubtEnds = {
+  'consent.approved': ended,
+  'consent.denied': ended,
+  'consent.revoked': ended,
+  'consent.expired': ended,
+  'consent.conflicted': [contrary, ended],
+  'consent.vanished': ended,
+  'consent.confirmed': ended,
+  'consent.changeNotMade': ended,
+} as const
+// A status that leaves our change open does not end it: neither while it is out, nor while it is in doubt.
+const out = { guard: 'isOut', actions: 'forgetShown' } as const
+const outEnds = {
+  ...doubtEnds,
+  'consent.approved': [out, ended],
+  'consent.denied': [out, ended],
+  'consent.revoked': [out, ended],
+  'consent.expired': [out, ended],
+  'consent.conflicted': [contrary, out, ended],
+} as const
+const lost = { guard: 'isOut', actions: 'forgetSeen' } as const
+const lostEnds = {
+  ...doubtEnds,
+  'consent.approved': [lost, ended],
+  'consent.denied': [lost, ended],
+  'consent.revoked': [lost, ended],
+  'consent.expired': [lost, ended],
+  'consent.conflicted': [contrary, lost, ended],
+} as const
+
+/** What is known of a consent: its status, and beside it whether that is in doubt. */
+export const chart = setup({
+  types: { context: {} as Context, events: {} as ConsentEvent },
+  guards: {
+    isContrary: ({ event }) => isContrary(event),
+    isOut: ({ event }) => 'isOut' in event.data && event.data.isOut === true,
+    staysChanging: ({ event }) => knowledgeIn(event) === 'changing',
+    staysUncertain: ({ event }) => knowledgeIn(event) === 'uncertain',
+    showsPendente: ({ event }) => shows(event) === 'PENDENTE',
+    showsAtivo: ({ event }) => shows(event) === 'ATIVO',
+    showsNegado: ({ event }) => shows(event) === 'NEGADO',
+    showsRevogado: ({ event }) => shows(event) === 'REVOGADO',
+    showsExpirado: ({ event }) => shows(event) === 'EXPIRADO',
+  },
+  actions: {
+    keepReading: assign(({ context, event }) => readingAfter(context, event)),
+    keepAsked: assign({
+      asked: ({ event }) => (event.type === 'consent.changeRequested' ? event.data.status : null),
+      askedAt: ({ event }) =>
+        event.type === 'consent.changeRequested' ? (event.data.askedAt ?? null) : null,
+      passed: ({ context }) => [context.reading.status],
+      endedAt: null,
+    }),
+    keepShown: assign(({ context, event }) =>
+      event.type === 'consent.changeSeen' ? shownBy(context, event) : {},
+    ),
+    endShown: assign({
+      shown: ({ context, event }) => (shows(event) === context.reading.status ? null : context.shown),
+    }),
+    forgetShown: assign({ shown: null, isCrossed: false, isReadingOwed: false }),
+    forgetSeen: assign({ shown: null, isCrossed: false }),
+    keepHistory: assign(({ context, event }) =>
+      event.type === 'consent.described' ? historyAfter(context, event) : {},
+    ),
+    keepOwed: assign(({ event }) =>
+      event.type === 'consent.detailRequested' && event.data.askedAt !== undefined
+        ? { historyAskedAt: event.data.askedAt, isReadingOwed: true }
+        : {},
+    ),
+    endReading: assign({ isReadingOwed: false }),
+    keepLost: assign({
+      isLost: true,
+      lostAt: ({ event }) => (event.type === 'consent.changeLost' ? (event.data.lostAt ?? null) : null),
+    }),
+    keepDeclined: assign(({ event }) => ({
+      ...{ asked: null, askedAt: null, isLost: false, lostAt: null },
+      isReadingOwed: owes(event),
+    })),
+    // Until it is known whether the change was made, a later reading has to tell what was asked for.
+    keepContrary: assign(({ event }) => ({
+      isLost: false,
+      lostAt: event.type === 'consent.conflicted' ? (event.data.askedAt ?? null) : null,
+      isReadingOwed: owes(event),
+    })),
+    keepLapsed: assign({
+      lapsed: ({ event }) => (event.type === 'consent.lapsed' ? event.data.expiresAt : null),
+    }),
+    forgetDoubt: assign(noDoubt),
+    markErased: assign({ isErased: true }),
+  },
+}).createMachine({
+  id: 'consent',
+  context: unseen,
+  type: 'parallel',
+  states: {
+    status: {
+      initial: 'absent',
+      on: {
+        'consent.appeared': asShown,
+        'consent.conflicted': asShown,
+        'consent.amended': { actions: 'keepReading' },
+        'consent.described': { actions: 'keepHistory' },
+        'consent.detailRequested': { actions: 'keepOwed' },
+        'consent.readDeclined': { actions: 'endReading' },
+        'consent.readGivenUp': { actions: 'endReading' },
+        'consent.lapsed': { actions: 'keepLapsed' },
+        'consent.vanished': { target: '.vanished', actions: 'keepReading' },
+        'consent.erased': { actions: 'markErased' },
+      },
+      states: {
+        absent: {},
+        PENDENTE: {
+          on: {
+            'consent.approved': { target: 'ATIVO', actions: 'keepReading' },
+            'consent.denied': { target: 'NEGADO', actions: 'keepReading' },
+            'consent.expired': { target: 'EXPIRADO', actions: 'keepReading' },
+          },
+        },
+        ATIVO: {
+          on: {
+            'consent.revoked': { target: 'REVOGADO', actions: 'keepReading' },
+            'consent.expired': { target: 'EXPIRADO', actions: 'keepReading' },
+          },
+        },
+        NEGADO: {},
+        REVOGADO: {},
+        EXPIRADO: {},
+        vanished: {},
+      },
+    },
+    knowledge: {
+      initial: 'known',
+      states: {
+        known: {
+          on: {
+            'consent.changeRequested': { target: 'changing', actions: 'keepAsked' },
+            'consent.changeSeen': { target: 'changed', actions: 'keepShown' },
+          },
+        },
+        changed: { on: { ...doubtEnds, ...seenBeside } },
+        changing: {
+          on: {
+            ...outEnds,
+            'consent.vanished': gone,
+            'consent.appeared': [{ guard: 'staysChanging' }, ended],
+            'consent.changeRequested': { actions: 'keepAsked' },
+            'consent.changeSeen': { actions: ['keepShown', 'endShown'] },
+            'consent.changeLost': { target: 'uncertain', actions: 'keepLost' },
+            'consent.changeDeclined': { target: 'uncertain', actions: 'keepDeclined' },
+          },
+        },
+        uncertain: {
+          on: {
+            ...lostEnds,
+            ...seenBeside,
+            'consent.vanished': gone,
+            'consent.appeared': [{ guard: 'staysUncertain' }, ended],
+          },
+        },
+      },
+    },
+  },
+})
+
+/** The status that an event shows. */
+function shows(event: ConsentEvent): ConsentStatus | undefined {
+  return 'status' in event.data ? (event.data.status ?? undefined) : undefined
+}
+
+function knowledgeIn(event: ConsentEvent): 'changing' | 'uncertain' | undefined {
+  return event.type === 'consent.appeared' ? event.data.knowledge : undefined
+}
+
+/** Reports whether the answer to a change shows another status than was asked for. */
+function isContrary(event: ConsentEvent): boolean {
+  return event.type === 'consent.conflicted' && event.data.isContrary === true
+}
+
+/** Where the machine stands. */
+export type State = SnapshotFrom<typeof chart>
+
+/** What the machine holds, in the form that decisions about readings need. */
+export function heldOf(state: State): Held {
+  return {
+    ...state.context,
+    isVanished: state.matches({ status: 'vanished' }),
+    isUnknown: isUnknown(state),
+    isDoubtful: state.matches({ knowledge: 'uncertain' }),
+    isQuiet: state.matches({ knowledge: 'known' }) || state.matches({ knowledge: 'changed' }),
+  }
+}
+
+/** Reports whether it was never seen, or the service no longer lists it. */
+export function isUnknown(state: State): boolean {
+  return state.matches({ status: 'absent' }) || state.matches({ status: 'vanished' })
+}

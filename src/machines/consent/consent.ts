@@ -1,0 +1,281 @@
+import { fromInstant, toInstant } from '../../runtime/clock.ts'
+import type { Carried, Effect, Instant } from '../../vocabulary/message.ts'
+import { defineMachine } from '../definition/define-machine.ts'
+import { decideErased } from '../definition/erased.ts'
+import { type Decision, type Machine, record, refuse } from '../definition/machine.ts'
+import { answered, lost, refused } from './answers.ts'
+import { chart, heldOf, isUnknown, type State } from './chart.ts'
+import { oldReadingsMax } from './context.ts'
+import { changeStatus, readConsent } from './effects.ts'
+import {
+  type ConsentEvent,
+  type ConsentMessage,
+  type ConsentReading,
+  type Use,
+  whenErased,
+} from './events.ts'
+import { type HistoryEntry, isContradicted } from './history.ts'
+import { movesOf } from './moves.ts'
+import {
+  crossed,
+  crossedMiss,
+  type Held,
+  lapse,
+  lateChangeMs,
+  maybeOlderUntil,
+  mayStillBeMade,
+  observed,
+  seen,
+} from './readings.ts'
+import { judge } from './standing.ts'
+import { askedFrom, type RequestableStatus } from './status.ts'
+
+// Events, commands, and facts from outside: consent-events.ts. Effects: consent-effects.ts. Chart: consent-chart.ts
+
+const asks = { 'consent.approve': 'ATIVO', 'consent.deny': 'NEGADO', 'consent.revoke': 'REVOGADO' } as const
+const asksInstead = {
+  'consent.approveInstead': 'ATIVO',
+  'consent.denyInstead': 'NEGADO',
+  'consent.revokeInstead': 'REVOGADO',
+} as const
+
+// Decide
+
+function decide(state: State, message: Carried<ConsentMessage>): Decision<ConsentEvent> {
+  const decideNow = () => decideKnown(state, message)
+  return state.context.isErased ? decideErased(message, whenErased, decideNow) : decideNow()
+}
+
+function decideKnown(state: State, message: Carried<ConsentMessage>): Decision<ConsentEvent> {
+  switch (message.type) {
+    case 'consent.approve':
+    case 'consent.deny':
+    case 'consent.revoke':
+      return ask(state, message.data, asks[message.type])
+    case 'consent.approveInstead':
+    case 'consent.denyInstead':
+    case 'consent.revokeInstead':
+      return ask(state, message.data, asksInstead[message.type], state.context.asked)
+    case 'consent.readDetail':
+      if (isUnknown(state)) return refuse(missing(state))
+      return record({ type: 'consent.detailRequested', data: {}, effects: [readConsent(state.context)] })
+    case 'consent.observe': {
+      const held = heldOf(state)
+      const isOld = message.isStale || maybeOlderUntil(held, message.data) !== undefined
+      return withReading(state, isOld ? crossed(held, message.data) : seen(held, message.data))
+    }
+    case 'consent.observeUnreadable': {
+      const { shown, isReadingOwed } = state.context
+      if (isUnknown(state) || (shown === 'unreadable' && isReadingOwed)) return record()
+      const anomaly = 'the service shows it in a form that cannot be read'
+      return withReading(state, [{ type: 'consent.changeSeen', data: { status: null }, anomaly }])
+    }
+    case 'consent.miss':
+      if (isUnknown(state)) return record()
+      if (message.isStale) return withReading(state, crossedMiss(heldOf(state)))
+      return record({ type: 'consent.vanished', data: {}, anomaly: 'the service no longer lists it' })
+    case 'consent.passTime':
+      return { events: lapse(heldOf(state), state.context.lapsed, message.data.now) }
+    case 'consent.erase':
+      return record({ type: 'consent.erased', data: {} })
+    case 'consent.use':
+      return record(use(state, message.data))
+    case 'consentService.consentRead':
+      return { events: readInFull(state, message) }
+    case 'consentService.statusChanged':
+      return withReading(state, answered(heldOf(state), message.data, readConsent(state.context)))
+    case 'consent.withholdChange':
+      return record({ type: 'consent.changeWithheld', data: message.data })
+    case 'consentService.changeDeclined':
+      return record(refused(heldOf(state), message.data, readConsent(state.context)))
+    case 'consentService.changeLost':
+      return record(lost(heldOf(state), message.data, readConsent(state.context)))
+    case 'consentService.readDeclined':
+      return record({ type: 'consent.readDeclined', data: message.data }, ...believed(state))
+    case 'consentService.readGivenUp':
+      return record({ type: 'consent.readGivenUp', data: {} }, ...believed(state))
+  }
+}
+
+/** Where no reading in full tells, what the list showed is believed, though its time is unknown. */
+function believed(state: State): readonly ConsentEvent[] {
+  const { shown, shownAt, isCrossed, reading } = state.context
+  const isFirm = shown !== null && shown !== 'unreadable' && !isCrossed && heldOf(state).isQuiet
+  if (!isFirm) return []
+  if (shown === reading.status) return [{ type: 'consent.confirmed', data: { status: shown } }]
+  return movesOf(heldOf(state), shown, [], shownAt ?? undefined)
+}
+
+/**
+ * A change is asked for only from the one status that the contract's table gives, and one at a time. The person's no
+ * to an approval that has not left is heard also while the service does not list the consent.
+ */
+function ask(
+  state: State,
+  { askedAt }: { readonly askedAt?: Instant },
+  status: RequestableStatus,
+  instead: RequestableStatus | null = null,
+): Decision<ConsentEvent> {
+  if (isUnknown(state) && !(instead === 'ATIVO' && status === 'NEGADO')) return refuse(missing(state))
+  if (state.matches({ knowledge: 'changing' }) && instead === null)
+    return refuse('another change has not been answered yet')
+  if (state.matches({ knowledge: 'uncertain' })) {
+    return refuse(`${doubtOf(state.context)}: ${whenTold(state.context)}`)
+  }
+  if (state.matches({ knowledge: 'changed' }))
+    return refuse('the service shows another status: its history is being read')
+  const held = state.context.reading.status
+  if (held !== askedFrom[status])
+    return refuse(`it is ${held}, and only ${askedFrom[status]} becomes ${status}`)
+  return record({
+    type: 'consent.changeRequested',
+    data: { status, ...(instead !== null && { instead }), ...(askedAt !== undefined && { askedAt }) },
+    effects: [changeStatus(state.context, status)],
+  })
+}
+
+function doubtOf({ isLost, asked }: State['context']): string {
+  if (isLost) return 'the last change may have been made'
+  return asked === null
+    ? 'the service refused the last change'
+    : 'the service answered the last change with another status'
+}
+
+function whenTold({ lostAt }: State['context']): string {
+  if (lostAt === null) return 'read it first'
+  return `a reading tells that begins after ${toInstant(fromInstant(lostAt) + lateChangeMs)}`
+}
+
+/** What a reading in full adds: the moves of its history that we have not recorded, each with its time. */
+function readInFull(
+  state: State,
+  { data, isStale }: Carried<Extract<ConsentMessage, { type: 'consentService.consentRead' }>>,
+): readonly ConsentEvent[] {
+  const { history, ...reading } = data
+  const { consent, subject } = state.context
+  const held = heldOf(state)
+  // A list makes it appear again: its event keeps what the list shows.
+  if (held.isVanished) return [described(data, readLater(state, data))]
+  const dueAt = maybeOlderUntil(held, data, history)
+  if (isStale || dueAt !== undefined) {
+    const news = crossed(held, reading)
+    const isOpen = news.length > 0 || held.shown !== null || held.isDoubtful || dueAt !== undefined
+    const laterAt = dueAt ?? pausedUntil(held, data)
+    const later = { ...readConsent(state.context), ...(laterAt !== undefined && { dueAt: laterAt }) }
+    return [described({ ...data, isOld: true }, isOpen ? [later] : []), ...news]
+  }
+  return [
+    described(data, readLater(state, data)),
+    ...observed(held, { ...reading, consent, subject }, history),
+  ]
+}
+
+/**
+ * Until when the next reading waits where several in a row crossed something newer: those of two engines could make
+ * each other old for ever, without a pause.
+ */
+function pausedUntil(
+  { oldReadings }: Held,
+  { askedAt }: { readonly askedAt?: Instant },
+): Instant | undefined {
+  if (oldReadings < oldReadingsMax || askedAt === undefined) return undefined
+  return toInstant(fromInstant(askedAt) + lateChangeMs)
+}
+
+/** A change that may still be made is looked for once more, when it should have been made. */
+function readLater(state: State, reading: Parameters<typeof mayStillBeMade>[1]): readonly Effect[] {
+  const { lostAt } = state.context
+  if (lostAt === null || !mayStillBeMade(heldOf(state), reading)) return []
+  return [{ ...readConsent(state.context), dueAt: toInstant(fromInstant(lostAt) + lateChangeMs) }]
+}
+
+function described(
+  {
+    status,
+    history,
+    askedAt,
+    isOld,
+  }: Pick<ConsentReading, 'status'> & {
+    readonly history: readonly HistoryEntry[]
+    readonly askedAt?: Instant
+    readonly isOld?: true
+  },
+  effects: readonly Effect[],
+): ConsentEvent {
+  const data = {
+    status,
+    history,
+    ...(askedAt !== undefined && { askedAt }),
+    ...(isOld && { isOld }),
+  }
+  const event = { type: 'consent.described', data, ...(effects.length > 0 && { effects }) } as const
+  if (history.every(entry => entry.status !== null)) return event
+  return { ...event, anomaly: 'its history shows a status that the contract does not have' }
+}
+
+/**
+ * Whoever sees another status in a list, or one that the history speaks against, owes the reading in full, once, and
+ * where a lost change may still be made, a later one.
+ */
+function withReading(state: State, events: readonly ConsentEvent[]): Decision<ConsentEvent> {
+  const { isReadingOwed, isQuiet, reading } = heldOf(state)
+  const isOwing = ({ type, data }: ConsentEvent) =>
+    type === 'consent.changeSeen' &&
+    !isReadingOwed &&
+    (isQuiet || data.crossed === true || data.status !== reading.status)
+  return {
+    events: events.map(event => {
+      const later = event.type === 'consent.appeared' ? readLater(state, event.data) : []
+      const effects =
+        isOwing(event) || event.type === 'consent.detailRequested' ? [readConsent(state.context)] : later
+      return effects.length > 0 ? { ...event, effects } : event
+    }),
+  }
+}
+
+/** A use is decided on all that is known at this moment: no append comes in between. */
+function use(state: State, asked: Use): ConsentEvent {
+  const { reading, since } = state.context
+  const { at, readAt } = asked
+  const held = heldOf(state)
+  const status = state.matches({ status: 'absent' }) ? null : reading.status
+  const known = { ...held, status, since, expiresAt: reading.expiresAt, readAt }
+  const because = judge({ ...known, isContradicted: isContradicted(held) }, { ...asked, knownAt: at })
+  const data = asked
+  if (because !== 'active') return { type: 'consent.useRefused', data: { ...data, because } }
+  return { type: 'consent.used', data: { ...data, until: reading.expiresAt } }
+}
+
+function missing(state: State): string {
+  return state.matches({ status: 'vanished' }) ? 'the service no longer lists it' : 'nothing is known of it'
+}
+
+/**
+ * Reports whether an event is of a reading in full that may be older than what is known. Nothing is taken from it:
+ * were another reading old for it, two that overlap would make each other old, and be repeated, for ever.
+ */
+function isOldReading(event: ConsentEvent): boolean {
+  return event.type === 'consent.described' && event.data.isOld === true
+}
+
+const silent = [
+  'consent.detailRequested',
+  'consent.readDeclined',
+  'consent.readGivenUp',
+  'consent.answeredLate',
+  'consent.changeWithheld',
+  'consent.lapsed',
+  'consent.used',
+  'consent.useRefused',
+  'consent.erased',
+] as const
+
+/** A consent request of one data subject, as the consent service keeps it (document 1). */
+export const consentMachine: Machine = defineMachine({
+  name: 'consent',
+  version: 1,
+  chart,
+  decide,
+  silent,
+  isSilent: isOldReading,
+})

@@ -1,0 +1,325 @@
+import { assign, type SnapshotFrom, setup } from 'xstate'
+import type { Carried, Effect, Event } from '../../vocabulary/message.ts'
+import { defineMachine } from '../definition/define-machine.ts'
+import { decideErased } from '../definition/erased.ts'
+import { type Decision, type Machine, record, refuse } from '../definition/machine.ts'
+import type { ErasureCompleted } from './erasure.ts'
+import type { AwarenessReading, SubjectEvent, SubjectMessage, SyncAgain } from './messages.ts'
+
+// Effects
+
+function effect(subject: string, verb: string, parts: Record<string, string> = {}, data: object = {}) {
+  return { type: `consentService.${verb}`, data, opens: { cpf: `subject-${subject}/1/cpf`, ...parts } }
+}
+
+/** The next reading of a schedule; none when the host has asked for another schedule since. */
+function nextSync({ subject, everyMs, schedules }: Context, again: SyncAgain | undefined) {
+  if (everyMs === null || again?.schedule !== schedules) return {}
+  const reading = effect(subject, 'listConsents', {}, { everyMs, schedule: schedules })
+  return { effects: [{ ...reading, dueAt: again.dueAt }] }
+}
+
+// Chart
+
+interface Context {
+  readonly subject: string
+  /** The awareness records that have appeared and have not vanished since, as last listed. */
+  readonly awareness: readonly AwarenessReading[]
+  /** How often the consents are read; null when nobody asked for it. */
+  readonly everyMs: number | null
+  /** How often a schedule was asked for. */
+  readonly schedules: number
+  /** The holds: why retention destroys nothing of them, each reason until it ends. */
+  readonly holds: readonly string[]
+  /** What an erasure has kept. */
+  readonly keeps: readonly string[]
+}
+
+const chart = setup({
+  types: { context: {} as Context, events: {} as SubjectEvent },
+  actions: {
+    keepSubject: assign({ subject: ({ context, event }) => subjectOf(event) ?? context.subject }),
+    keepSchedule: assign(({ context, event }) =>
+      event.type === 'subject.scheduled'
+        ? { everyMs: event.data.everyMs, schedules: context.schedules + 1 }
+        : {},
+    ),
+    endSchedule: assign({ everyMs: null }),
+    keepHold: assign(({ context, event }) =>
+      event.type === 'subject.held' ? { holds: [...context.holds, event.data.because] } : {},
+    ),
+    endHold: assign(({ context, event }) =>
+      event.type === 'subject.released'
+        ? { holds: context.holds.filter(because => because !== event.data.because) }
+        : {},
+    ),
+    forget: assign(({ event }) =>
+      event.type === 'subject.erased' ? { everyMs: null, keeps: event.data.keeps } : {},
+    ),
+    keepRecord: assign({
+      awareness: ({ context, event }) =>
+        event.type === 'subject.awarenessAppeared' || event.type === 'subject.awarenessAmended'
+          ? [...withoutRecord(context, event.data.record), readingOf(event.data)]
+          : context.awareness,
+    }),
+    dropRecord: assign({
+      awareness: ({ context, event }) =>
+        event.type === 'subject.awarenessVanished'
+          ? withoutRecord(context, event.data.record)
+          : context.awareness,
+    }),
+  },
+  guards: {
+    isAuthenticated: ({ event }) => event.type === 'subject.loginRead' && event.data.isAuthenticated,
+    keepsSome: ({ event }) => event.type === 'subject.erased' && event.data.isPartial,
+  },
+}).createMachine({
+  id: 'subject',
+  context: { subject: '', awareness: [], everyMs: null, schedules: 0, holds: [], keeps: [] },
+  initial: 'unmet',
+  states: {
+    unmet: { on: { 'subject.enrolled': { target: 'enrolled', actions: 'keepSubject' } } },
+    enrolled: {
+      initial: 'loginUnread',
+      on: {
+        'subject.awarenessAppeared': { actions: 'keepRecord' },
+        'subject.awarenessAmended': { actions: 'keepRecord' },
+        'subject.awarenessVanished': { actions: 'dropRecord' },
+        'subject.scheduled': { actions: 'keepSchedule' },
+        'subject.unscheduled': { actions: 'endSchedule' },
+        'subject.held': { actions: 'keepHold' },
+        'subject.released': { actions: 'endHold' },
+        'subject.erased': [
+          { guard: 'keepsSome', target: 'erased.partly', actions: 'forget' },
+          { target: 'erased.wholly', actions: 'forget' },
+        ],
+        'subject.loginRead': [{ guard: 'isAuthenticated', target: '.loggedIn' }, { target: '.loggedOut' }],
+      },
+      states: { loginUnread: {}, loggedIn: {}, loggedOut: {} },
+    },
+    erased: {
+      initial: 'wholly',
+      states: {
+        // What was kept may be held, and erased later.
+        partly: {
+          on: {
+            'subject.held': { actions: 'keepHold' },
+            'subject.released': { actions: 'endHold' },
+            'subject.erased': [
+              { guard: 'keepsSome', target: 'partly', actions: 'forget' },
+              { target: 'wholly', actions: 'forget' },
+            ],
+          },
+        },
+        wholly: {},
+      },
+    },
+  },
+})
+
+function withoutRecord({ awareness }: Context, record: string): readonly AwarenessReading[] {
+  return awareness.filter(each => each.record !== record)
+}
+
+function readingOf({ record, createdAt, controller }: AwarenessReading): AwarenessReading {
+  return { record, createdAt, controller }
+}
+
+function subjectOf(event: SubjectEvent): string | undefined {
+  return event.type === 'subject.enrolled' ? event.data.subject : undefined
+}
+
+// Decide
+
+type State = SnapshotFrom<typeof chart>
+
+/** Messages that are refused or ignored once the person was erased; any other is recorded and owes nothing. */
+const whenErased: Readonly<Partial<Record<SubjectMessage['type'], 'refused' | 'passed over'>>> = {
+  'subject.enrol': 'refused',
+  'subject.sync': 'refused',
+  'subject.readAwareness': 'refused',
+  'subject.readLogin': 'refused',
+  'subject.readAwarenessDetail': 'refused',
+  'subject.readLoginAddress': 'refused',
+  'subject.refuseUse': 'refused',
+  'subject.schedule': 'refused',
+  'subject.erase': 'refused',
+  'subject.hold': 'refused',
+  'subject.release': 'refused',
+  'subject.observeAwareness': 'passed over',
+  'subject.missAwareness': 'passed over',
+}
+
+/** What may still be said of what an erasure has kept. */
+const ofKept: ReadonlySet<SubjectMessage['type']> = new Set([
+  'subject.erase',
+  'subject.hold',
+  'subject.release',
+])
+
+function decide(state: State, message: Carried<SubjectMessage>): Decision<SubjectEvent> {
+  const decideNow = () => decideKnown(state, message)
+  const isOfErasure = message.type === 'keys.rotated' || message.type === 'keys.epochsDestroyed'
+  const isOfKept = ofKept.has(message.type) && state.matches({ erased: 'partly' })
+  if (!state.matches('erased') || isOfErasure || isOfKept) return decideNow()
+  return decideErased(message, whenErased, decideNow)
+}
+
+function decideKnown(state: State, message: Carried<SubjectMessage>): Decision<SubjectEvent> {
+  if (message.type === 'subject.enrol') {
+    return state.matches('unmet') ? record({ type: 'subject.enrolled', data: message.data }) : record()
+  }
+  if (state.matches('unmet')) return refuse('nobody is enrolled under it')
+  const { subject, awareness, holds } = state.context
+  switch (message.type) {
+    case 'subject.sync':
+      return record(asked('subject.syncRequested', effect(subject, 'listConsents'), message.data))
+    case 'subject.refuseUse':
+      return record({ type: 'subject.useRefused', data: { ...message.data, because: 'never-read' } })
+    case 'subject.schedule': {
+      const { everyMs, dueAt, effects, isDefault } = message.data
+      const isSaid = isDefault && state.context.schedules > 0
+      if (isSaid || everyMs === state.context.everyMs) return record()
+      const schedule = state.context.schedules + 1
+      const next = nextSync({ ...state.context, everyMs, schedules: schedule }, { schedule, dueAt })
+      return record({ type: 'subject.scheduled', data: { everyMs }, ...next, ...cancelling(effects) })
+    }
+    case 'subject.unschedule':
+      if (state.context.everyMs === null) return record()
+      return record({ type: 'subject.unscheduled', data: {}, ...cancelling(message.data.effects) })
+    case 'subject.erase': {
+      const { requester, legalBasis, effects, ...erased } = message.data
+      const request = { requester, legalBasis, keeps: erased.keeps }
+      return record(
+        { type: 'subject.erasureRequested', data: request },
+        {
+          type: 'subject.erased',
+          data: { ...erased, isPartial: erased.keeps.length > 0 },
+          effects: [{ type: 'keys.rotate', data: {} }],
+          ...cancelling(effects),
+        },
+      )
+    }
+    case 'subject.hold':
+      if (holds.includes(message.data.because)) return record()
+      return record({ type: 'subject.held', data: message.data })
+    case 'subject.release':
+      if (!holds.includes(message.data.because)) return refuse('no such reason holds them', 'NOT_FOUND')
+      return record({ type: 'subject.released', data: message.data })
+    case 'keys.rotated':
+      return record(completed(message.data))
+    case 'keys.epochsDestroyed':
+      return record({ type: 'subject.epochsDestroyed', data: message.data })
+    case 'subject.readAwareness':
+      return record(asked('subject.awarenessRequested', effect(subject, 'listAwareness'), message.data))
+    case 'subject.readAwarenessDetail':
+      return record({
+        type: 'subject.awarenessDetailRequested',
+        data: message.data,
+        effects: [effect(subject, 'readAwareness', { id: './id' }, message.data)],
+      })
+    case 'subject.readLogin':
+      return record(asked('subject.loginRequested', effect(subject, 'readLogin'), message.data))
+    case 'subject.readLoginAddress': {
+      const parts = message.data.hasRedirect ? { redirect: './redirect' } : {}
+      const effects = [effect(subject, 'readLoginAddress', parts)]
+      return record({ type: 'subject.loginAddressRequested', data: message.data, effects })
+    }
+    case 'subject.observeAwareness':
+      return record(...observed(state.context, message))
+    case 'subject.missAwareness':
+      if (message.isStale || !awareness.some(each => each.record === message.data.record)) return record()
+      return record({
+        type: 'subject.awarenessVanished',
+        data: message.data,
+        anomaly: 'the service no longer lists it',
+      })
+    case 'consentService.consentsListed': {
+      const { again, ...data } = message.data
+      return record({
+        type: 'subject.synced',
+        data,
+        ...unreadableIn(data),
+        ...nextSync(state.context, again),
+      })
+    }
+    case 'consentService.awarenessListed':
+      return record({ type: 'subject.awarenessListed', data: message.data, ...unreadableIn(message.data) })
+    case 'consentService.awarenessRead':
+      return record({ type: 'subject.awarenessDescribed', data: message.data })
+    case 'consentService.loginRead':
+      return record({ type: 'subject.loginRead', data: { ...message.data, subject } })
+    case 'consentService.loginAddressRead':
+      return record({ type: 'subject.loginAddressRead', data: {} })
+    case 'consentService.readDeclined': {
+      const { again, ...data } = message.data
+      return record({ type: 'subject.readDeclined', data, ...nextSync(state.context, again) })
+    }
+  }
+}
+
+/** What a list adds of a record: nothing when nothing changed, or when it crossed something newer. */
+function observed(
+  { subject, awareness }: Context,
+  { data, isStale }: Carried<Extract<SubjectMessage, { type: 'subject.observeAwareness' }>>,
+): readonly SubjectEvent[] {
+  const held = awareness.find(each => each.record === data.record)
+  if (!held) return [{ type: 'subject.awarenessAppeared', data: { ...data, subject } }]
+  const isSame = held.createdAt === data.createdAt && held.controller === data.controller
+  return isSame || isStale ? [] : [{ type: 'subject.awarenessAmended', data: readingOf(data) }]
+}
+
+/** A reading, in the place of others that were put off. */
+function asked(
+  type: 'subject.syncRequested' | 'subject.awarenessRequested' | 'subject.loginRequested',
+  reading: Effect,
+  { effects }: { readonly effects?: readonly string[] },
+): SubjectEvent {
+  return { type, data: {}, effects: [reading], ...cancelling(effects) }
+}
+
+function cancelling(effects: readonly string[] = []): Pick<Event, 'cancels'> {
+  return effects.length > 0 ? { cancels: effects } : {}
+}
+
+/** The older epochs live as long as the backups that were made with them. */
+function completed(data: ErasureCompleted): SubjectEvent {
+  const { previous: epochs, copiesOpenUntil: dueAt } = data
+  const owed = epochs.length > 0 && { effects: [{ type: 'keys.destroyEpochs', data: { epochs }, dueAt }] }
+  const anomaly = data.found > 0 ? { anomaly: 'the file still holds pieces of what was destroyed' } : {}
+  return { type: 'subject.erasureCompleted', data, ...owed, ...anomaly }
+}
+
+/** Records in another form than the contract's, such as one with an unknown status. */
+function unreadableIn({ unreadable }: { unreadable: number }): Pick<Event, 'anomaly'> {
+  return unreadable === 0 ? {} : { anomaly: 'records could not be read' }
+}
+
+// Only what tells of awareness records makes a list of them old.
+const silent = [
+  'subject.enrolled',
+  'subject.syncRequested',
+  'subject.awarenessRequested',
+  'subject.loginRequested',
+  'subject.scheduled',
+  'subject.unscheduled',
+  'subject.synced',
+  'subject.awarenessDetailRequested',
+  'subject.awarenessDescribed',
+  'subject.loginRead',
+  'subject.loginAddressRequested',
+  'subject.loginAddressRead',
+  'subject.readDeclined',
+  'subject.useRefused',
+  'subject.held',
+  'subject.released',
+] as const
+
+/** A data subject: who they are is sealed, what was read of them is counted (document 1). */
+export const subjectMachine: Machine = defineMachine({
+  name: 'subject',
+  version: 1,
+  chart,
+  decide,
+  silent,
+})

@@ -1,0 +1,73 @@
+import { type Failing, failed, succeeded, unharmed } from './health.ts'
+import type { Held, SubscriptionEvent } from './messages.ts'
+
+/** What a subscription remembers beside its state. */
+export interface Context extends Held, Failing {
+  readonly evento: string
+  /** The event that the portal was last seen to notify us of: another one if somebody changed it there. */
+  readonly eventoAtPortal: string
+  readonly remoteId: number | null
+  /** The id of the former registration, which was deleted or not listed: the portal may show it again. */
+  readonly formerId: number | null
+  /** What a change asked for. */
+  readonly asked: Held
+  /** Whether the portal was last seen with the secrets that we wanted. */
+  readonly areSecretsOurs: boolean
+}
+
+const nothingHeld: Held = { endpoint: '', generation: 1 }
+
+/** Nothing is declared yet. */
+export const emptyContext: Context = {
+  evento: '',
+  eventoAtPortal: '',
+  remoteId: null,
+  formerId: null,
+  ...nothingHeld,
+  asked: nothingHeld,
+  areSecretsOurs: true,
+  ...unharmed,
+}
+
+/** What an event changes in the context. */
+export function contextAfter(context: Context, event: SubscriptionEvent): Partial<Context> {
+  switch (event.type) {
+    case 'subscription.declared':
+      return { evento: event.data.evento, eventoAtPortal: event.data.evento, endpoint: event.data.endpoint }
+    case 'subscription.registered': {
+      const { remoteId, endpoint, generation, how } = event.data
+      const { lastSuccessAt = null, registeredAt = null } = event.data
+      const held = { eventoAtPortal: context.evento, endpoint, generation }
+      const formerId = context.formerId === remoteId ? null : context.formerId
+      const areSecretsOurs = how !== 'takenOver'
+      return { remoteId, formerId, ...held, areSecretsOurs, ...unharmed, lastSuccessAt, registeredAt }
+    }
+    case 'subscription.changeRequested':
+    case 'subscription.rotationRequested':
+      return { asked: event.data }
+    case 'subscription.changed':
+      return { ...heldBy(event.data), eventoAtPortal: context.evento, areSecretsOurs: true }
+    case 'subscription.drifted': {
+      const { evento, endpoint, areSecretsOurs, generation = context.generation } = event.data
+      const { registeredAt = context.registeredAt } = event.data
+      return { eventoAtPortal: evento, endpoint, areSecretsOurs, generation, registeredAt }
+    }
+    case 'subscription.failing':
+      return failed(context, event.data.failedAt)
+    case 'subscription.recovered':
+      return succeeded(event.data.lastSuccessAt, event.data.failsAgain, context)
+    case 'subscription.threatened':
+      return { announced: event.data.percent }
+    case 'subscription.deleted':
+      return { remoteId: null, formerId: context.remoteId ?? context.formerId }
+    case 'subscription.reappeared':
+      return { remoteId: context.remoteId ?? event.data.remoteId, formerId: null }
+    default:
+      return {}
+  }
+}
+
+/** Where notifications go and with which generation of secrets, without the rest of the event. */
+export function heldBy({ endpoint, generation }: Held): Held {
+  return { endpoint, generation }
+}

@@ -1,0 +1,86 @@
+import type { Event } from '../../vocabulary/message.ts'
+import type { Held, OfRegistration, SubscriptionEvent, SubscriptionReading } from './messages.ts'
+
+type Ending = Pick<Event, 'resolves'>
+
+/** Ends the call whose answer was lost. */
+export function resolution(as: 'settled' | 'declined', verb = 'subscribe'): Ending {
+  return { resolves: { effect: `portal.${verb}`, as } }
+}
+
+/** Where a subscription stands while a call is out, and where once it is done. */
+const stations = {
+  subscribe: { during: 'registering', done: 'active' },
+  changeSubscription: { during: 'changing', done: 'active' },
+  deleteSubscription: { during: 'deleting', done: { deleted: 'byUs' } },
+} as const
+
+type Station = (typeof stations)[keyof typeof stations]
+
+/**
+ * Whether an answer is about a registration that is gone: a change of it was still owed when the portal deleted it, and
+ * another may have come since, with changes of its own.
+ */
+export function isOfBefore({ remoteId }: OfRegistration, known: number | null): boolean {
+  return remoteId !== undefined && remoteId !== known
+}
+
+/** What an answer is recorded as: as it reads, unless it is about a registration that is gone. */
+export function answered(
+  operation: string,
+  { remoteId }: OfRegistration,
+  known: { readonly remoteId: number | null },
+  event: SubscriptionEvent,
+): SubscriptionEvent {
+  if (remoteId === undefined || remoteId === known.remoteId) return event
+  return { type: 'subscription.answeredLate', data: { operation, remoteId } }
+}
+
+/**
+ * How a call ended whose loss is reported after a list has told its outcome: the process that made it had died
+ * unnoticed. `undefined` while nothing has been told.
+ */
+export function toldMeanwhile(
+  operation: string,
+  isAt: (where: Station['during'] | Station['done']) => boolean,
+  isBefore: boolean,
+): Ending | undefined {
+  // It went with its registration: a deletion was made, a change had nothing left to change.
+  if (isBefore) return resolution(operation === 'deleteSubscription' ? 'settled' : 'declined', operation)
+  const station = Object.entries(stations).find(([name]) => name === operation)?.[1]
+  if (!station || isAt(station.during)) return undefined
+  return resolution(isAt(station.done) ? 'settled' : 'declined', operation)
+}
+
+/**
+ * Ends a call whose answer was lost when its subscription is gone: a deletion was made, a change had nothing left to
+ * change.
+ */
+export function ofOneThatIsGone(
+  isAt: (where: { changing: 'uncertain' } | { deleting: 'uncertain' }) => boolean,
+): Ending {
+  if (isAt({ deleting: 'uncertain' })) return resolution('settled', 'deleteSubscription')
+  return isAt({ changing: 'uncertain' }) ? resolution('declined', 'changeSubscription') : {}
+}
+
+interface Asking {
+  readonly evento: string
+  readonly asked: Held
+}
+
+/** Whether the portal shows what a change asked for. */
+export function isAsked(
+  { evento, asked }: Asking,
+  shown: Pick<SubscriptionReading, 'evento' | 'endpoint' | 'generation'>,
+): boolean {
+  return shown.evento === evento && shown.endpoint === asked.endpoint && shown.generation === asked.generation
+}
+
+/** A change whose answer was lost was made when the portal shows what was asked for. */
+export function changedOrNot(asking: Asking, shown: SubscriptionReading): SubscriptionEvent {
+  const isDone = isAsked(asking, shown)
+  const ends = resolution(isDone ? 'settled' : 'declined', 'changeSubscription')
+  return isDone
+    ? { type: 'subscription.changed', data: asking.asked, ...ends }
+    : { type: 'subscription.confirmed', data: {}, ...ends }
+}

@@ -1,0 +1,43 @@
+import { existsSync } from 'node:fs'
+import {
+  type Clock,
+  createIds,
+  type Entropy,
+  systemClock,
+  systemEntropy,
+  toInstant,
+} from '../runtime/clock.ts'
+import { Store } from '../store/store.ts'
+import type { StoreOptions } from '../store/store-options.ts'
+import type { Keys } from '../vault/keys.ts'
+import { views } from '../views/views.ts'
+import { AverbaError } from '../vocabulary/errors.ts'
+import type { Instant } from '../vocabulary/message.ts'
+
+/** A store, and what it is opened with. */
+export interface OpenedWith {
+  readonly store: string
+  /** Who holds the root key of the log, where its keyring has none: as `keys` of `openAverba`. */
+  readonly rootKey?: Keys
+  readonly clock?: Clock
+  readonly entropy?: Entropy
+}
+
+/** Opens a store for one piece of work, which is told the time, and closes it. */
+export async function withStore<T>(
+  { store: path, rootKey, clock = systemClock, entropy = systemEntropy }: OpenedWith,
+  work: (store: Store, at: Instant) => Promise<T>,
+  more: Pick<StoreOptions, 'medium' | 'highWaterMark' | 'acceptRollback'> = {},
+): Promise<T> {
+  // Opening would create one.
+  if (!more.medium && !existsSync(path))
+    throw new AverbaError('NOT_FOUND', `Cannot open "${path}": it is not there`)
+  const createId = createIds(clock, entropy)
+  const keys = rootKey && { keys: rootKey }
+  const store = await Store.open({ path, views, clock, entropy, createId, ...keys, ...more })
+  try {
+    return await work(store, toInstant(clock.now()))
+  } finally {
+    await store.close()
+  }
+}

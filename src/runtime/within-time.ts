@@ -1,0 +1,62 @@
+import { type Clock, calledOff } from './clock.ts'
+
+/** Work that took longer than it may. */
+export class LateError extends Error {
+  override readonly name = 'LateError'
+}
+
+/** What limited work is given. */
+export interface Limit {
+  /** Aborts when the time is over. */
+  readonly signal: AbortSignal
+  /** Begins to count again. */
+  restart(): void
+  /** Counts what is left by another clock, until the returned function is called. */
+  countBy(clock: Clock): () => void
+}
+
+/** Does work within a time of a clock; when it is over, rejects with a `LateError` and aborts the work. */
+export async function withinTime<T>(
+  clock: Clock,
+  ms: number,
+  work: (limit: Limit) => Promise<T>,
+): Promise<T> {
+  const late = new AbortController()
+  let isDone = false
+  let changed = new AbortController()
+  let counting = { by: clock, since: clock.now(), leftMs: ms }
+  // A clock that goes back must not give anybody more time.
+  const leftMs = () => counting.leftMs - Math.max(0, counting.by.now() - counting.since)
+  const count = (by: Clock, left: number) => {
+    counting = { by, since: by.now(), leftMs: left }
+    changed.abort(calledOff)
+    changed = new AbortController()
+  }
+  const over = async (working: Promise<T>): Promise<T> => {
+    while (leftMs() > 0 && !isDone) {
+      const { signal } = changed
+      await counting.by.sleep(leftMs(), signal, 'the time of a delivery')
+      // A sleep that ended by itself is over, even if the clock has gone back meanwhile.
+      if (!signal.aborted) break
+    }
+    if (isDone) return working
+    const error = new LateError(`It took longer than ${ms} ms`)
+    late.abort(error)
+    throw error
+  }
+  const limit: Limit = {
+    signal: late.signal,
+    restart: () => count(counting.by, ms),
+    countBy(other) {
+      count(other, leftMs())
+      return () => count(clock, leftMs())
+    },
+  }
+  try {
+    const working = work(limit)
+    return await Promise.race([working, over(working)])
+  } finally {
+    isDone = true
+    changed.abort(calledOff)
+  }
+}

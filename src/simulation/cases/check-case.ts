@@ -1,0 +1,48 @@
+import { machines } from '../../averba/performers.ts'
+import { typesOf } from '../../engine/machine-tables.ts'
+
+/** The names of all members that a case may have. */
+export type MembersOf<Name extends PropertyKey> = Readonly<Record<Name, true>>
+
+/**
+ * Refuses members that a case does not have: where nobody checks types, one that is misspelt would be passed over, and
+ * the case hold whatever happens.
+ *
+ * @throws {TypeError} for the first
+ */
+export function checkMembers(what: string, given: object, members: MembersOf<string>): void {
+  const unknown = Object.keys(given).find(name => !Object.hasOwn(members, name))
+  if (unknown === undefined) return
+  throw new TypeError(`${what} has no member "${unknown}": there are ${Object.keys(members).join(', ')}`)
+}
+
+/**
+ * Refuses an expectation that everything meets: no such members, or none that says something. `isEmpty` tells of a
+ * value that says nothing for its member.
+ *
+ * @throws {TypeError} for what it is
+ */
+export function checkExpectation(
+  of: string,
+  given: unknown,
+  members: MembersOf<string>,
+  isEmpty: (value: unknown, name: string) => boolean = value => value === undefined,
+): void {
+  const expected = typeof given === 'object' && given !== null ? given : {}
+  checkMembers(`"expected" of ${of}`, expected, members)
+  if (Object.entries(expected).some(([name, value]) => !isEmpty(value, name))) return
+  throw new TypeError(`"expected" of ${of} expects nothing: leave it out, or say what is expected`)
+}
+
+/** Refuses types of events that nothing records: none of them would ever come. Throws a `TypeError`. */
+export function checkTypes(types: Iterable<unknown>): void {
+  const known: ReadonlySet<unknown> = typesOf(machines)
+  for (const type of types)
+    if (!known.has(type)) throw new TypeError(`No machine records an event of the type "${type}"`)
+}
+
+/** The types that a list of expected events names; a pattern, a function or a matcher names none. */
+export function* typesIn(events: unknown): Iterable<unknown> {
+  if (!Array.isArray(events)) return
+  for (const event of events) if (typeof event?.type === 'string') yield event.type
+}

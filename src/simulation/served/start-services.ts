@@ -1,0 +1,174 @@
+import { isIPv4 } from 'node:net'
+import { openSocket } from '../../adapters/http/transport.ts'
+import { staticHeaders } from '../../adapters/portal/static-headers.ts'
+import type { AverbaOptions } from '../../api/options.ts'
+import { type Clock, type Entropy, systemClock, systemEntropy } from '../../runtime/clock.ts'
+import { AverbaError } from '../../vocabulary/errors.ts'
+import type { ServiceName } from '../../vocabulary/service-name.ts'
+import type { Fault } from '../faults/fault.ts'
+import { checkOptionNames } from '../services/check-option-names.ts'
+import { createSimulators, credentials, type Simulators, samples } from '../services/create-simulators.ts'
+import type { Policies } from '../services/policies.ts'
+import { createAuthority, type Issued } from './authority.ts'
+import { deliverOverSockets } from './deliver-over-sockets.ts'
+import { type Peer, serve, type TlsServer } from './serve.ts'
+
+/** The simulated services behind real TLS on loopback, to be closed. */
+export interface RunningServices extends Simulators {
+  /** Options for `openAverba`: where the services are, and how to authenticate there. */
+  readonly options: Pick<Required<AverbaOptions>, ServiceName>
+  readonly samples: typeof samples
+  /** The consumer key and secret that the token service knows. */
+  readonly credentials: { readonly consumerKey: string; readonly consumerSecret: string }
+  /** The headers that authenticate a call at the portal. */
+  readonly portalHeaders: Readonly<Record<string, string>>
+  /** The authority that all parties trust, as PEM text. */
+  readonly ca: string
+  /** The client certificate that the consent service knows. */
+  readonly client: Issued
+  /** A server certificate for `localhost` and `*.exemplo.br`, for a receiver. */
+  readonly receiver: Issued
+  /** Sends deliveries for `host` on port 443 to a port of this machine. */
+  connect(host: string, port: number, address?: string): void
+  /** Begins again with the samples alone: no faults, no requests, no connections. */
+  reset(): void
+  close(): Promise<void>
+}
+
+/** What the services stand on, and what they do where the contracts are silent. */
+export interface ServicesOptions {
+  readonly clock?: Clock
+  readonly entropy?: Entropy
+  readonly policies?: Policies
+  /** What goes wrong from the start, until a reset. */
+  readonly faults?: readonly Fault[]
+  /** The address of this machine, in 127.0.0.0/8, that deliveries come from. */
+  readonly deliverFrom?: string
+}
+
+/** Every option of the services. */
+const optionNames: Readonly<Record<keyof ServicesOptions, true>> = {
+  clock: true,
+  entropy: true,
+  policies: true,
+  faults: true,
+  deliverFrom: true,
+}
+
+/**
+ * Starts the four services as HTTPS servers, with certificates made for this run.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when `deliverFrom` is not an address of 127.0.0.0/8, or a fault or a policy is
+ * not one; `MISCONFIGURED` for an option of another name
+ */
+export async function startServices(options: ServicesOptions = {}): Promise<RunningServices> {
+  checkOptionNames(options, optionNames)
+  const { clock = systemClock, entropy = systemEntropy, deliverFrom } = options
+  if (deliverFrom !== undefined) checkLoopback(deliverFrom)
+  const policies = options.policies !== undefined && { policies: options.policies }
+  // TLS itself checks the certificates, against the system's time.
+  const now = Math.min(clock.now(), systemClock.now())
+  const authority = await createAuthority(now)
+  const { ca } = authority
+  const routes = new Map<string, { host: string; port: number }>()
+  const outgoing = openSocket({
+    clock,
+    ca,
+    ...(deliverFrom !== undefined && { localAddress: deliverFrom }),
+    connectTo: target => routes.get(target),
+  })
+  let servers: TlsServer[] = []
+  const connections = {
+    renew: async () => void (await Promise.all(servers.map(each => each.renewConnections()))),
+  }
+  const common = { clock, entropy, deliver: deliverOverSockets(outgoing.stream), connections, ...policies }
+  const create = (faults: readonly Fault[] = []) => createSimulators({ ...common, faults })
+  let simulators = create(options.faults)
+  const names = ['localhost', '127.0.0.1']
+  const stranger = await createAuthority(now, 'an authority that nobody knows')
+  const certificates = {
+    own: await authority.issueServer(names),
+    expired: await authority.issueExpiredServer(names),
+    unknown: await stranger.issueServer(names),
+  }
+  const client = await authority.issueClient('gestora-de-exemplo')
+  const start = (name: ServiceName, clientCa?: string) =>
+    serve(async (request: Request, peer: Peer) => simulators.reach[name](await arrived(request), peer), {
+      ...certificates.own,
+      showInstead: () => certificates[simulators.faults.nextCertificate(name)],
+      ...(clientCa !== undefined && { clientCa }),
+    })
+  servers = await Promise.all([
+    start('consentService', ca),
+    start('tokenService'),
+    start('validationService'),
+    start('portal'),
+  ])
+  const [consentUrl = '', tokenUrl = '', validationUrl = '', portalUrl = ''] = servers.map(each => {
+    return `https://localhost:${each.port}`
+  })
+  const { consumerKey, consumerSecret, service, portalHeaders } = credentials
+  return {
+    get consentService() {
+      return simulators.consentService
+    },
+    get tokenService() {
+      return simulators.tokenService
+    },
+    get validationService() {
+      return simulators.validationService
+    },
+    get portal() {
+      return simulators.portal
+    },
+    get faults() {
+      return simulators.faults
+    },
+    get requests() {
+      return simulators.requests
+    },
+    get reach() {
+      return simulators.reach
+    },
+    samples,
+    ca,
+    client,
+    credentials: { consumerKey, consumerSecret },
+    portalHeaders,
+    receiver: await authority.issueServer(['localhost', '*.exemplo.br']),
+    options: {
+      consentService: { baseUrl: consentUrl, ca, certificate: client },
+      tokenService: { url: `${tokenUrl}/token`, ca, consumerKey, consumerSecret },
+      validationService: { baseUrl: validationUrl, ca, service },
+      portal: { baseUrl: portalUrl, ca, authenticate: staticHeaders(portalHeaders) },
+    },
+    connect: (host, port, address = '127.0.0.1') => void routes.set(`${host}:443`, { host: address, port }),
+    reset() {
+      simulators = create()
+      routes.clear()
+    },
+    async close() {
+      await outgoing.close()
+      await Promise.all(servers.map(each => each.close()))
+    },
+  }
+}
+
+/** A request that has arrived as a whole: what a service does with it waits for no socket. */
+async function arrived(request: Request): Promise<Request> {
+  if (request.body === null) return request
+  const { url, method, headers } = request
+  return new Request(url, { method, headers, body: await request.arrayBuffer() })
+}
+
+/** Only these addresses belong to this machine on every system that allows a choice. */
+function checkLoopback(address: string): void {
+  if (isIPv4(address) && address.startsWith('127.')) return
+  throw new AverbaError(
+    'INVALID_INPUT',
+    `Cannot deliver from "${address.slice(0, 40)}": it is not a loopback address`,
+    {
+      hint: 'Give an address such as 127.9.9.9',
+    },
+  )
+}

@@ -1,0 +1,157 @@
+import { type Falha, limits, type RecipientKind } from '../../../adapters/portal/wire.ts'
+import type { Clock } from '../../../runtime/clock.ts'
+import { LateError, type Limit, withinTime } from '../../../runtime/within-time.ts'
+import { brasiliaDay, writeBrasilia } from '../../../vocabulary/brasilia.ts'
+import { drain } from '../../faults/drain.ts'
+import type { PortalPolicies } from '../policies.ts'
+import { describeFailure } from './failure.ts'
+import type { SimulatedSubscription } from './subscription.ts'
+import { live } from './subscription-life.ts'
+
+/** An event at the portal, and whom it concerns. */
+export interface Notice {
+  readonly evento: string
+  readonly destinatarioTipo: RecipientKind
+  readonly destinatarioId: string
+  readonly body: unknown
+}
+
+/** The result of one delivery. */
+export interface Delivered {
+  readonly subscription: number
+  readonly isDelivered: boolean
+  readonly description: string
+}
+
+/** How a notification leaves; answered as soon as the head of its answer is there. */
+export type Deliver = (request: Request, underway: Underway) => Promise<Response>
+
+/** How a delivery under way reports its progress. */
+interface Underway extends Pick<Limit, 'countBy'> {
+  /** Called when its connection is there. */
+  onConnected(): void
+}
+
+interface Options {
+  readonly clock: Clock
+  /** Counts the 3500 ms, unless the way out says otherwise. */
+  readonly timer: Clock
+  readonly deliver: Deliver
+  readonly nextId: () => number
+  readonly policies: Pick<PortalPolicies, 'success' | 'silence' | 'processingTime' | 'tries' | 'redirects'>
+}
+
+const dayMs = 86_400_000
+
+/** How many redirects are followed, where they are followed at all. */
+const redirectsMax = 5
+
+/** The deliveries of the simulated portal and their failure records (document 3, sections 6 and 7). */
+export class SimulatedDeliveries {
+  readonly #options: Options
+  readonly #failures: { record: Falha; at: number; day: string; user: number }[] = []
+  readonly counts = { succeeded: 0, failed: 0 }
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  /** The failure records of a user on a day in Brasilia, `yyyy-MM-dd`, for as long as they are kept. */
+  failuresOf(user: number | undefined, day: string): Falha[] {
+    const oldest = this.#options.clock.now() - limits.failureDays * dayMs
+    return this.#failures
+      .filter(each => each.user === user && each.at >= oldest && each.day === day)
+      .map(each => each.record)
+  }
+
+  /** Delivers to one subscription: the first successful try counts, else the last failure. */
+  async deliverTo(subscription: SimulatedSubscription, notice: Notice): Promise<Delivered> {
+    const { clock, nextId, policies } = this.#options
+    const content = JSON.stringify(notice.body ?? null)
+    const { tries = 1 } = policies
+    let description = await this.#attempt(subscription, notice, content)
+    for (let made = 1; made < tries && description !== ''; made++) {
+      description = await this.#attempt(subscription, notice, content)
+    }
+    const at = clock.now()
+    const isDelivered = description === ''
+    const type = isDelivered ? 'delivered' : 'deliveryFailed'
+    subscription.life = live(subscription.life, { type, at }, policies.silence)
+    this.counts[isDelivered ? 'succeeded' : 'failed'] += 1
+    if (!isDelivered) {
+      const { evento } = notice
+      const data = writeBrasilia(at)
+      const record = { id: nextId(), data, descricao: description, evento, conteudo: content }
+      this.#failures.push({ record, at, day: brasiliaDay(at), user: subscription.user })
+    }
+    return { subscription: subscription.id, isDelivered, description }
+  }
+
+  /** One try. An empty text means success, any other describes the error. */
+  async #attempt(subscription: SimulatedSubscription, notice: Notice, content: string): Promise<string> {
+    const { timer, policies } = this.#options
+    const { success = '2xx', processingTime = 'exchange' } = policies
+    try {
+      const response = await withinTime(timer, limits.processingMs, async limit => {
+        const answer = await this.#send(subscription, notice, content, limit)
+        // The rest of the answer does not count: the connection is given up.
+        await (processingTime === 'exchange' ? drain(answer) : answer.body?.cancel())
+        return answer
+      })
+      const isSuccess = success === '2xx' ? response.ok : response.status === 200
+      return isSuccess ? '' : `HTTP ${response.status}`
+    } catch (error) {
+      if (error instanceof LateError) return `Tempo esgotado: ${limits.processingMs} ms`
+      return `Falha de entrega: ${describeFailure(error)}`
+    }
+  }
+
+  /** The POST, and by policy the same to where its answer leads. */
+  async #send(
+    subscription: SimulatedSubscription,
+    notice: Notice,
+    content: string,
+    { signal, restart, countBy }: Limit,
+  ): Promise<Response> {
+    const { deliver, policies } = this.#options
+    const { redirects = 'fail', processingTime = 'exchange' } = policies
+    const onConnected = () => {
+      if (processingTime === 'processing') restart()
+    }
+    const underway = { onConnected, countBy }
+    let url: URL | null = new URL(subscription.endpoint)
+    for (let followed = 0; ; followed++) {
+      const answer: Response = await deliver(write(url, subscription, notice, content, signal), underway)
+      if (redirects === 'fail' || followed === redirectsMax) return answer
+      url = locationOf(answer, url)
+      if (url?.protocol !== 'https:') return answer
+      await answer.body?.cancel()
+    }
+  }
+}
+
+/** The request of a notification, with the documented headers (section 6). */
+function write(
+  url: URL,
+  { chaveSecreta, chaveAutenticacao }: SimulatedSubscription,
+  notice: Notice,
+  content: string,
+  signal: AbortSignal,
+): Request {
+  const headers = {
+    'content-type': 'application/json',
+    'destinatario-tipo': notice.destinatarioTipo,
+    'destinatario-id': notice.destinatarioId,
+    'event-type': notice.evento,
+    // An empty key is not sent.
+    ...(chaveSecreta && { secret: chaveSecreta }),
+    ...(chaveAutenticacao && { authorization: chaveAutenticacao }),
+  }
+  return new Request(url, { method: 'POST', headers, body: content, signal })
+}
+
+/** Where an answer leads; null where it leads nowhere. */
+function locationOf(answer: Response, from: URL): URL | null {
+  const location = [301, 302, 303, 307, 308].includes(answer.status) ? answer.headers.get('location') : null
+  return location === null ? null : URL.parse(location, from)
+}

@@ -1,0 +1,34 @@
+import type { Assinatura, AssinaturaListada } from '../../../adapters/portal/wire.ts'
+import { writeBrasilia } from '../../../vocabulary/brasilia.ts'
+import type { SubscriptionLife } from './subscription-life.ts'
+
+/** A subscription as the simulated portal keeps it. */
+export interface SimulatedSubscription {
+  readonly id: number
+  /** The number of the user that it belongs to. */
+  readonly user: number
+  evento: string
+  endpoint: string
+  chaveSecreta: string | undefined
+  chaveAutenticacao: string | undefined
+  life: SubscriptionLife
+}
+
+/** Writes a subscription as Subscribe answers it. */
+export function writeSubscription(subscription: SimulatedSubscription): Assinatura {
+  const { id, evento, endpoint, chaveSecreta = null, chaveAutenticacao = null } = subscription
+  return { id, evento, endpoint, chaveSecreta, chaveAutenticacao }
+}
+
+/** Writes a subscription as a list shows it, with its times and the reason of its deletion. */
+export function writeListed(subscription: SimulatedSubscription): AssinaturaListada {
+  const { registeredAt, deletedAt, reason, lastSuccessAt } = subscription.life
+  const text = (ms: number | undefined) => (ms === undefined ? null : writeBrasilia(ms))
+  return {
+    ...writeSubscription(subscription),
+    dataRegistro: writeBrasilia(registeredAt),
+    dataExclusao: text(deletedAt),
+    motivoExclusao: reason ?? null,
+    dataUltimoSucesso: text(lastSuccessAt),
+  }
+}

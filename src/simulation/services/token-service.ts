@@ -1,0 +1,80 @@
+import { Hono } from 'hono'
+import { tokenRequestSchema, tokenResponseSchema } from '../../adapters/token/wire.ts'
+import type { Clock, Entropy } from '../../runtime/clock.ts'
+import type { TokenPolicies } from './policies.ts'
+
+/** The token endpoint as document 2 describes it. What it does not show is a policy of docs/unspecified.md. */
+export interface TokenSimulator {
+  fetch(request: Request): Promise<Response>
+  /** Reports whether a bearer token would be accepted now. */
+  isValid(token: string): boolean
+  /** Ends the current token before its time. */
+  expire(): void
+  /** How many token requests were answered with a token. */
+  readonly issued: number
+  /** How many requests came, refused ones included. */
+  readonly requests: number
+}
+
+interface Options {
+  readonly policies?: TokenPolicies
+  readonly clock: Clock
+  readonly entropy: Entropy
+  readonly consumerKey: string
+  readonly consumerSecret: string
+}
+
+const lifetimeMs = 3_600_000
+
+/** Makes a token endpoint for one contract. */
+export function simulateTokenService(options: Options): TokenSimulator {
+  const { clock, entropy, consumerKey, consumerSecret } = options
+  const { reissue = 'same', characters = 40, errors = 'json' } = options.policies ?? {}
+  const expected = `Basic ${Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64')}`
+  let token = ''
+  let endsAt = 0
+  let issued = 0
+  let requests = 0
+
+  function refuse(status: number, error: string): Response {
+    if (errors === 'json') return Response.json({ error }, { status })
+    const body = `<ams:fault xmlns:ams="http://wso2.org/apimanager/security"><ams:code>${error}</ams:code></ams:fault>`
+    return new Response(body, { status, headers: { 'content-type': 'application/xml' } })
+  }
+
+  const app = new Hono()
+  app.post('/token', async context => {
+    requests += 1
+    const type = context.req.header('content-type')?.split(';')[0]?.trim().toLowerCase()
+    if (type !== 'application/x-www-form-urlencoded') {
+      return refuse(415, 'invalid_request')
+    }
+    if (context.req.header('authorization') !== expected) return refuse(401, 'invalid_client')
+    const form = Object.fromEntries(new URLSearchParams(await context.req.text()))
+    if (!tokenRequestSchema.safeParse(form).success) {
+      return refuse(400, 'unsupported_grant_type')
+    }
+    if (endsAt <= clock.now() || reissue === 'revoke') {
+      token = Buffer.from(entropy.bytes(20)).toString('hex').slice(0, characters)
+      endsAt = clock.now() + lifetimeMs
+    }
+    issued += 1
+    const expires_in = Math.ceil((endsAt - clock.now()) / 1_000)
+    const answer = { access_token: token, token_type: 'Bearer', scope: 'default', expires_in }
+    return context.json(tokenResponseSchema.parse(answer))
+  })
+
+  return {
+    fetch: async request => app.fetch(request),
+    isValid: candidate => candidate !== '' && candidate === token && endsAt > clock.now(),
+    expire() {
+      endsAt = 0
+    },
+    get issued() {
+      return issued
+    },
+    get requests() {
+      return requests
+    },
+  }
+}

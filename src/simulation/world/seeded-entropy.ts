@@ -1,0 +1,21 @@
+import { hash } from 'node:crypto'
+import type { Entropy } from '../../runtime/clock.ts'
+
+/**
+ * Randomness that the same seed repeats, byte for byte, separately for each name. Never for keys that protect anything.
+ */
+export function seededEntropy(seed: number, name = ''): Entropy {
+  let counter = 0
+  let pool = Buffer.alloc(0)
+  return {
+    bytes(length) {
+      while (pool.length < length) {
+        counter += 1
+        pool = Buffer.concat([pool, hash('sha256', `averba ${seed} ${name}${counter}`, 'buffer')])
+      }
+      const taken = pool.subarray(0, length)
+      pool = pool.subarray(length)
+      return taken
+    },
+  }
+}

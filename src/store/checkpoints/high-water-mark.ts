@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs'
+import { parseCheckpoint } from '../../proof/checkpoint.ts'
+import { replaceDurably } from '../../vault/durable-file.ts'
+import { AverbaError } from '../../vocabulary/errors.ts'
+import { damagedMark } from './checkpoints.ts'
+
+/**
+ * Where the newest checkpoint is kept outside of the database, so that a log that was cut off, put back or replaced is
+ * noticed when it is opened. Best on another disk, or in somebody else's hands.
+ */
+export interface HighWaterMark {
+  /** The signed checkpoint that was written last; `undefined` when none ever was. */
+  read(): Promise<string | undefined>
+  /** Keeps a signed checkpoint, durable when it resolves. Called after the commit, never before. */
+  write(checkpoint: string): Promise<void>
+}
+
+/** The mark of a store: the host's own, or a file beside a file. A log in memory has none. */
+export function markOf(options: { path: string; highWaterMark?: HighWaterMark }): HighWaterMark | undefined {
+  const { path, highWaterMark } = options
+  if (highWaterMark || path === ':memory:') return highWaterMark
+  return createFileMark(`${path}.mark`)
+}
+
+/** Distinguishes the files that one process writes: the host's randomness goes into the log, and is not spent here. */
+let written = 0
+
+/** Keeps the mark in a file, which is replaced as a whole. */
+export function createFileMark(path: string): HighWaterMark {
+  return {
+    async read() {
+      return readMark(path)
+    },
+    async write(checkpoint) {
+      // Another process of the file may have written a later one.
+      const [before, after] = [parseCheckpoint(readMark(path) ?? ''), parseCheckpoint(checkpoint)]
+      if (before && after && before.origin === after.origin && before.size >= after.size) return
+      written += 1
+      replaceDurably(path, checkpoint, `${process.pid}-${written}`)
+    },
+  }
+}
+
+/** Reads the file of a mark; `undefined` when there is none. */
+export function readMark(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined
+    throw new AverbaError('STORE_UNSAFE', `Cannot read the high-water mark "${path}"`, { cause })
+  }
+}
+
+/** The error for a log that is behind its high-water mark, or is another log. */
+export function rolledBack(path: string, fault: string): AverbaError {
+  const isOnlyMark = fault === damagedMark
+  return new AverbaError('ROLLED_BACK', `Cannot open "${path}": ${fault}`, {
+    hint: isOnlyMark
+      ? 'The log may be whole: look at it with averba verify, and move the mark away if it is'
+      : 'Find the newest copy of the log. If it is lost, averba restore --accept-rollback goes on from a backup, and says so in the log',
+  })
+}

@@ -1,0 +1,105 @@
+import { type Checkpoint, parseCheckpoint } from '../../proof/checkpoint.ts'
+import { consistencyRanges, inclusionRanges, type Range, rootOfRange } from '../../proof/paths.ts'
+import { writeTlogProof } from '../../proof/tlog-proof.ts'
+import { AverbaError } from '../../vocabulary/errors.ts'
+import { first, type Steps } from '../database/connection.ts'
+import { rootAt, subtreeRoot } from '../log/tree.ts'
+import { readNewest, type StoredCheckpoint } from './checkpoints.ts'
+
+/** An event, by its position or by its id, `<stream>/<version>`. */
+export type WhichEvent = number | string
+
+/** Writes the proof that an event is under the newest checkpoint, in the form of C2SP tlog-proof. */
+export function* proveEvent(which: WhichEvent): Steps<string> {
+  const event = yield* findEvent(which)
+  const { note, size } = yield* newest()
+  if (event.position > size) {
+    throw new AverbaError(
+      'INVALID_INPUT',
+      `Cannot prove the event at ${event.position}: no checkpoint is over it`,
+      {
+        hint: 'A checkpoint is signed when the log is closed, or asked for',
+      },
+    )
+  }
+  const index = event.position - 1
+  return writeTlogProof(event.header, index, yield* rootsOf(inclusionRanges(index, size)), note)
+}
+
+/** An event's exact header with the hashes that lead from it to the root of a tree (RFC 6962, section 2.1.1). */
+export interface Included {
+  readonly header: string
+  /** The position of the event, less one. */
+  readonly index: number
+  /** From its sibling upwards, in hexadecimal. */
+  readonly path: readonly string[]
+}
+
+/** Proves that events are in the tree of the first `size` events of the log. */
+export function* proveInclusion(positions: readonly number[], size: number): Steps<Included[]> {
+  const proven: Included[] = []
+  for (const position of positions) {
+    const { header } = yield* findEvent(position)
+    const path = yield* rootsOf(inclusionRanges(position - 1, size))
+    proven.push({ header, index: position - 1, path })
+  }
+  return proven
+}
+
+/**
+ * The hashes that prove that the log of an older checkpoint is the beginning of today's, as a witness asks for them.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when it is not a checkpoint, or not one over a beginning of this log
+ */
+export function* proveConsistency(
+  note: string,
+): Steps<{ before: Checkpoint; checkpoint: string; hashes: string[] }> {
+  const before = parseCheckpoint(note)
+  if (!before) throw new AverbaError('INVALID_INPUT', 'Cannot prove consistency: that is not a checkpoint')
+  const { note: checkpoint, size } = yield* newest()
+  if (before.size === 0 || before.size > size || (yield* rootAt(before.size)) !== before.root)
+    throw new AverbaError('INVALID_INPUT', 'Cannot prove consistency: that checkpoint is not of this log')
+  const hashes = yield* rootsOf(consistencyRanges(before.size, size))
+  return { before: { origin: before.origin, size: before.size, root: before.root }, checkpoint, hashes }
+}
+
+function* rootsOf(ranges: readonly Range[]): Steps<string[]> {
+  const roots: string[] = []
+  for (const range of ranges) roots.push(yield* rootOfRange(range, subtreeRoot))
+  return roots
+}
+
+function* newest(): Steps<StoredCheckpoint> {
+  const found = yield* readNewest()
+  if (found) return found
+  throw new AverbaError('INVALID_INPUT', 'Cannot prove anything: the log has no checkpoint yet')
+}
+
+/**
+ * Finds an event with its exact header.
+ *
+ * @throws {AverbaError} `NOT_FOUND`
+ */
+export function* findEvent(which: WhichEvent): Steps<{ position: number; header: string }> {
+  const slash = String(which).lastIndexOf('/')
+  const found =
+    typeof which === 'number'
+      ? yield* first<EventRow>({ sql: selectAt, parameters: [which] })
+      : yield* first<EventRow>({
+          sql: selectById,
+          parameters: [which.slice(0, slash), Number(which.slice(slash + 1))],
+        })
+  if (found) return found
+  throw new AverbaError('NOT_FOUND', 'Cannot prove the event: there is none of this position or id', {
+    hint: 'Give its position, or its id as <stream>/<version>',
+  })
+}
+
+interface EventRow {
+  readonly position: number
+  readonly header: string
+}
+
+const selectAt = 'select position, header from event where position = ?'
+const selectById = `select event.position, event.header from event join stream on stream.key = event.stream
+  where stream.name = ? and event.version = ?`

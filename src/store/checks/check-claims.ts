@@ -1,0 +1,133 @@
+import type { Faults } from '../../proof/faults.ts'
+import type { View } from '../../vocabulary/view.ts'
+import { each, rows, type Steps } from '../database/connection.ts'
+import type { Snapshot } from '../database/snapshot.ts'
+import { readCheckpoints } from '../views/projector.ts'
+
+/** Where the values of one kind of keyed digests are found: the rest of a stream's name, or the key of a view. */
+export type ClaimedKind = { readonly kind: string } & (
+  | {
+      readonly stream: string
+      /** Every stream of the kind must have a digest, as long as the key of its personal data exists. */
+      readonly isOfEach?: boolean
+    }
+  | { readonly view: string }
+)
+
+const pageRows = 500
+
+/**
+ * Compares the keyed index with the log as far as possible: digests cannot be made again without the personal data, but
+ * what each stands for must exist, and for some kinds everything that exists must have one.
+ */
+export async function checkClaims(
+  snapshot: Snapshot,
+  kinds: readonly ClaimedKind[],
+  views: readonly View[],
+  faults: Faults,
+  onPage: () => Promise<boolean>,
+): Promise<void> {
+  snapshot.run(() =>
+    rows({ sql: 'create temp table claimed_check (stream text primary key)', parameters: [] }),
+  )
+  if (kinds.length > 0) snapshot.run(() => checkKinds(kinds, faults))
+  for (const known of kinds) {
+    const columns = columnsOf(snapshot, known, views)
+    if (!columns) continue
+    let after: Uint8Array = new Uint8Array()
+    for (;;) {
+      const page = snapshot.run(() => readClaims(known.kind, columns, after))
+      for (const { name, isThere, isErased } of page) {
+        if (!isThere)
+          faults.add('index', `a digest of the kind "${known.kind}" stands for "${name}", which is not there`)
+        else if (isErased)
+          faults.add('index', `a digest of the kind "${known.kind}" stands for "${name}", which was erased`)
+      }
+      const last = page.at(-1)
+      if (!last) break
+      after = last.digest
+      if (!(await onPage())) return
+    }
+    const isOfEach = 'stream' in known && known.isOfEach
+    if (isOfEach && !(await checkEach(snapshot, known.kind, known.stream, faults, onPage))) return
+  }
+}
+
+/** A digest of a kind that nothing looks up is a fault. */
+function* checkKinds(kinds: readonly ClaimedKind[], faults: Faults): Steps<void> {
+  for (const { kind } of yield* rows<{ kind: string }>({ sql: selectKinds, parameters: [] })) {
+    if (!kinds.some(known => known.kind === kind))
+      faults.add('index', `there are digests of the kind "${kind}", which nothing looks up`)
+  }
+}
+
+async function checkEach(
+  snapshot: Snapshot,
+  kind: string,
+  prefix: string,
+  faults: Faults,
+  onPage: () => Promise<boolean>,
+): Promise<boolean> {
+  for (let after = prefix; ; ) {
+    const page = snapshot.run(() => readStreams(after, `${prefix}~`))
+    for (const { name, isOwed } of page)
+      if (isOwed) faults.add('index', `"${name}" has no digest of the kind "${kind}"`)
+    const last = page.at(-1)
+    if (!last) return true
+    after = last.name
+    if (!(await onPage())) return false
+  }
+}
+
+interface Columns {
+  readonly table: string
+  readonly key: string
+  readonly prefix: string
+}
+
+/** Where to look; nowhere for a view that is not at the end of the log. */
+function columnsOf(snapshot: Snapshot, known: ClaimedKind, views: readonly View[]): Columns | undefined {
+  if ('stream' in known) return { table: 'stream', key: 'name', prefix: known.stream }
+  const view = views.find(({ name }) => name === known.view)
+  const isRunning = snapshot
+    .run(readCheckpoints)
+    .some(found => found.isRunning && found.view === view?.name && found.version === view.version)
+  const [key] = Object.keys(view?.columns ?? {})
+  return isRunning && view && key !== undefined ? { table: view.name, key, prefix: '' } : undefined
+}
+
+interface ClaimRow {
+  readonly digest: Uint8Array
+  readonly name: string
+  readonly isThere: 0 | 1
+  readonly isErased: 0 | 1
+}
+
+function* readClaims(
+  kind: string,
+  { table, key, prefix }: Columns,
+  after: Uint8Array,
+): Steps<readonly ClaimRow[]> {
+  const page = yield* rows<ClaimRow>({
+    sql: `select digest, ? || value as name, exists (select 1 from ${table} where ${key} = ? || value) as "isThere",
+      exists (select 1 from owner_key where owner = ? || value and is_erased = 1) as "isErased"
+      from keyed_index where kind = ? and digest > ? order by digest limit ${pageRows}`,
+    parameters: [prefix, prefix, prefix, kind, after],
+  })
+  if (table === 'stream')
+    yield* each(
+      insertFound,
+      page.map(({ name }) => [name]),
+    )
+  return page
+}
+
+function* readStreams(after: string, end: string): Steps<readonly { name: string; isOwed: 0 | 1 }[]> {
+  return yield* rows({ sql: selectStreams, parameters: [after, end] })
+}
+
+const selectKinds = 'select distinct kind from keyed_index'
+const insertFound = 'insert into temp.claimed_check (stream) values (?) on conflict do nothing'
+const selectStreams = `select name, exists (select 1 from owner_key where owner = name and is_erased = 0)
+  and not exists (select 1 from temp.claimed_check as found where found.stream = name) as "isOwed"
+  from stream where name > ? and name < ? order by name limit ${pageRows}`

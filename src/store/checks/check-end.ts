@@ -1,0 +1,64 @@
+import { hashBytes, isLeafOf } from '../../proof/merkle.ts'
+import { first, type Steps } from '../database/connection.ts'
+import { damaged } from '../log/damaged.ts'
+import { tileHashes } from '../log/tree.ts'
+
+/**
+ * Compares the end of the log with what stands beside it, in a time that does not grow with the log: the last event's
+ * leaf with its header, the last part, effect and follower with the last event, the last tile of each level with the
+ * count.
+ *
+ * @throws {AverbaError} `CORRUPT`
+ */
+export function* checkEnd(path: string): Steps<void> {
+  const fault = yield* endFault()
+  if (fault === undefined) return
+  throw damaged(`Cannot open "${path}": ${fault}`)
+}
+
+/** Says what is wrong at the end of the log, if anything. */
+export function* endFault(): Steps<string | undefined> {
+  const last = yield* first<Last>({ sql: selectLast, parameters: [] })
+  const position = last?.position ?? 0
+  if (last && !isLeafOf(last.header, last.leaf))
+    return `the leaf of the event at ${position} is not the hash of its header`
+  const beside = yield* first<Record<'part' | 'effect' | 'follower', number | null>>({
+    sql: selectBeside,
+    parameters: [],
+  })
+  const reach = Math.max(beside?.part ?? 0, beside?.effect ?? 0, beside?.follower ?? 0)
+  if (reach > position)
+    return `its last event is at ${position}, and what belongs to one at ${reach} is there`
+  return yield* tilesFault(position)
+}
+
+function* tilesFault(size: number): Steps<string | undefined> {
+  let level = 1
+  for (; tileHashes ** level <= size; level++) {
+    const hashes = Math.floor(size / tileHashes ** level)
+    const number = Math.ceil(hashes / tileHashes) - 1
+    const bytes = (hashes - number * tileHashes) * hashBytes
+    const tile = yield* first<Tile>({ sql: selectLastTile, parameters: [level] })
+    if (tile?.number !== number || tile.bytes !== bytes)
+      return `the tree of its ${size} events has another last tile on level ${level}`
+  }
+  const above = yield* first<Tile>({ sql: selectLastTile, parameters: [level] })
+  return above && `the tree of its ${size} events has a level too many`
+}
+
+interface Last {
+  readonly position: number
+  readonly header: string
+  readonly leaf: Uint8Array | null
+}
+
+interface Tile {
+  readonly number: number
+  readonly bytes: number
+}
+
+const selectBeside = `select (select max(position) from part) as part,
+  (select max(position) from effect) as effect, (select max(position) from follower) as follower`
+const selectLast = 'select position, header, leaf from event order by position desc limit 1'
+const selectLastTile = `select number, length(hashes) as bytes from tile where level = ?
+  order by number desc limit 1`

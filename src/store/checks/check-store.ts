@@ -1,0 +1,128 @@
+import { type Fault, Faults } from '../../proof/faults.ts'
+import { giveWay } from '../../runtime/clock.ts'
+import type { Keyring } from '../../vault/keyring.ts'
+import { AverbaError } from '../../vocabulary/errors.ts'
+import type { View } from '../../vocabulary/view.ts'
+import type { Snapshot } from '../database/snapshot.ts'
+import { isCutOff } from '../database/sqlite.ts'
+import { endOfLog } from '../log/end-of-log.ts'
+import type { StoreFacts } from '../log/facts.ts'
+import type { Schemas } from '../log/upcasters.ts'
+import { type ClaimedKind, checkClaims } from './check-claims.ts'
+import { endFault } from './check-end.ts'
+import { checkLog, type LogChecked } from './check-log.ts'
+import { checkRecent } from './check-recent.ts'
+import { checkViews } from './check-views.ts'
+
+/** How to check a store. */
+export interface CheckOptions {
+  /** The views to fold anew; without them, the log alone is checked. */
+  readonly views?: readonly View[]
+  readonly schemas?: Schemas
+  /** The kinds of keyed digests to compare with the log; none when absent. */
+  readonly claimedKinds?: readonly ClaimedKind[]
+  /** Told of each page: what is being checked, the position it has come to, the end of the log. */
+  readonly onProgress?: (what: 'log' | 'views', position: number, end: number) => void
+  /** Ends the check between two pages: the result is what was found until then. */
+  readonly signal?: AbortSignal
+}
+
+/** What a check looked at, and what is wrong: no fault means that all is well. */
+export interface Checked extends LogChecked {
+  readonly faults: readonly Fault[]
+}
+
+/**
+ * Compares everything in a store with everything else in it, on one reading, in pages: SQLite's own checks, the
+ * head, dense positions and versions, every header, leaf, tile, part, owed effect and receipt, the keyed index and
+ * the views.
+ */
+export async function checkStore(snapshot: Snapshot, options: CheckOptions = {}): Promise<Checked> {
+  const { views = [], schemas = {}, claimedKinds = [], onProgress, signal } = options
+  const faults = new Faults()
+  let checked: LogChecked = { events: 0, parts: 0, erasedParts: 0 }
+  const head = await readEnd(snapshot, faults)
+  const onPage = (what: 'log' | 'views') => async (position: number) => {
+    onProgress?.(what, position, Math.max(head, position))
+    await giveWay()
+    return !signal?.aborted
+  }
+  await within(faults, () => checkFile(snapshot, faults))
+  await within(faults, async () => {
+    checked = await checkLog(snapshot, faults, onPage('log'))
+  })
+  const onIndex = () => onPage('log')(head)
+  await within(faults, () => checkClaims(snapshot, claimedKinds, views, faults, onIndex))
+  await within(faults, () => checkRecent(snapshot, faults, onIndex))
+  if (views.length > 0)
+    await within(faults, () => checkViews(snapshot, views, schemas, faults, onPage('views')))
+  return { ...checked, faults: faults.list() }
+}
+
+/** Faults of the keyring with regard to the log. */
+export function keyFaults(
+  facts: Pick<StoreFacts, 'keyring' | 'epochs'>,
+  keyring: Pick<Keyring, 'id' | 'epochs'>,
+): string[] {
+  if (keyring.id !== facts.keyring) return ['the keyring is that of another log']
+  const missing = facts.epochs.filter(epoch => !keyring.epochs.includes(epoch))
+  return missing.map(epoch => `the keyring lacks the epoch ${epoch}`)
+}
+
+/** Throws for what a check found wrong. */
+export function refuseFaults(what: string, { faults }: Pick<Checked, 'faults'>): void {
+  const [worst] = faults
+  if (!worst) return
+  throw new AverbaError('CORRUPT', `${what}: ${worst.examples[0]}`, {
+    hint: 'averba doctor --deep says all that is wrong',
+  })
+}
+
+/** Throws for a file that ends within a page: its copy would end with a page that was filled up. */
+export function refuseCutOff(what: string, snapshot: Snapshot): void {
+  const fault = cutOffFault(snapshot)
+  if (fault === undefined) return
+  const faults = new Faults()
+  faults.add('file', fault)
+  refuseFaults(what, { faults: faults.list() })
+}
+
+/** Says that a file ends within a page, where it does. */
+function cutOffFault(snapshot: Snapshot): string | undefined {
+  const pageBytes = Number(snapshot.pragma('page_size')[0]?.page_size)
+  return isCutOff(snapshot.path, pageBytes) ? 'it ends within a page: it was cut off' : undefined
+}
+
+async function readEnd(snapshot: Snapshot, faults: Faults): Promise<number> {
+  let end = 0
+  await within(faults, async () => {
+    const fault = snapshot.run(endFault)
+    if (fault !== undefined) faults.add('end', fault)
+    end = snapshot.run(endOfLog)
+  })
+  return end
+}
+
+async function checkFile(snapshot: Snapshot, faults: Faults): Promise<void> {
+  for (const row of snapshot.pragma('integrity_check(10)')) {
+    if (row.integrity_check !== 'ok') faults.add('file', String(row.integrity_check))
+  }
+  const cutOff = cutOffFault(snapshot)
+  if (cutOff !== undefined) faults.add('file', cutOff)
+  for (const { table, parent } of snapshot.pragma('foreign_key_check'))
+    faults.add('references', `a row of "${table}" refers to none of "${parent}"`)
+}
+
+/**
+ * Runs a check that damage may end without ending the others. In a damaged file anything may stand in place of the
+ * log's data: what a check fails at there is not news, and must not hide what was found.
+ */
+export async function within(faults: Faults, work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (error instanceof AverbaError && error.code === 'CORRUPT') return faults.add('file', error.message)
+    if (error instanceof AverbaError || faults.list().length === 0) throw error
+    faults.add('file', 'what stands there could not be looked at to its end')
+  }
+}

@@ -1,0 +1,99 @@
+import type { Faults } from '../../proof/faults.ts'
+import { AverbaError } from '../../vocabulary/errors.ts'
+import type { Recorded } from '../../vocabulary/message.ts'
+import type { View } from '../../vocabulary/view.ts'
+import { rows, type Steps } from '../database/connection.ts'
+import type { Snapshot } from '../database/snapshot.ts'
+import { readPage } from '../log/read.ts'
+import type { Schemas } from '../log/upcasters.ts'
+import { compareRows, Differences } from '../views/compare-rows.ts'
+import { readCheckpoints } from '../views/projector.ts'
+import { createViewTable, foldOne, type Row, ViewTable } from '../views/view-table.ts'
+import type { OnPage } from './check-log.ts'
+
+/** How many rows are held before they are written down: what bounds the memory of a check. */
+const rowsMax = 20_000
+
+/** A view that is built anew in a table that ends with the connection. */
+interface Built {
+  readonly view: View
+  readonly table: ViewTable
+  readonly changed: Map<string, Row | undefined>
+  /** The event that it fails at, if any: that is no fault of the log. */
+  failsAt?: number
+}
+
+/** Folds the whole log into every running view anew, in one pass, and compares the rows. */
+export async function checkViews(
+  snapshot: Snapshot,
+  views: readonly View[],
+  schemas: Schemas,
+  faults: Faults,
+  onPage: OnPage,
+): Promise<void> {
+  const checkpoints = snapshot.run(readCheckpoints)
+  const built: Built[] = []
+  for (const view of views) {
+    const checkpoint = checkpoints.find(each => each.view === view.name && each.version === view.version)
+    // A view made by another version of the library is rebuilt when the log is opened.
+    if (checkpoint?.isRunning) built.push(snapshot.run(() => create(view)))
+    else if (checkpoint) faults.add('views', `${view.name} stands still: ${checkpoint.because}`)
+  }
+  let position = 0
+  for (;;) {
+    const from = position
+    position = snapshot.run(() => foldPage(built, schemas, from))
+    if (position === from) break
+    if (!(await onPage(position))) return
+  }
+  for (const { view, table, changed, failsAt } of built) {
+    if (failsAt !== undefined) {
+      faults.add('views', `${view.name} cannot be built: it fails at ${failsAt}`)
+      continue
+    }
+    snapshot.run(() => table.write(changed.values()))
+    const differences = new Differences()
+    const serving = new ViewTable(view)
+    while (differences.after !== undefined) {
+      snapshot.run(() => compareRows(view, table, differences, { serving }))
+      if (!(await onPage(position))) return
+    }
+    const { count, examples } = differences
+    if (count > 0)
+      faults.add('views', `${view.name} differs from the log in ${count} rows: ${examples.join(', ')}`)
+  }
+}
+
+function* create(view: View): Steps<Built> {
+  const name = `temp.${view.name}_check`
+  yield* rows({ sql: createViewTable(view, name, 'sqlite'), parameters: [] })
+  return { view, table: new ViewTable(view, name), changed: new Map() }
+}
+
+function* foldPage(built: readonly Built[], schemas: Schemas, from: number): Steps<number> {
+  const page = yield* readPage(schemas, { after: from })
+  for (const each of built) if (each.failsAt === undefined) yield* foldInto(each, page)
+  return page.at(-1)?.position ?? from
+}
+
+function* foldInto(built: Built, page: readonly Recorded[]): Steps<void> {
+  const { view, table, changed } = built
+  let at = 0
+  try {
+    for (const event of page) {
+      at = event.position
+      const key = view.key(event)
+      if (key === undefined) continue
+      const before = changed.has(key) ? changed.get(key) : yield* table.find(key)
+      changed.set(key, foldOne(view, key, before, event))
+    }
+  } catch (error) {
+    // It may be the file itself that cannot be read.
+    if (error instanceof AverbaError) throw error
+    built.failsAt = at
+    return
+  }
+  if (changed.size < rowsMax) return
+  yield* table.write(changed.values())
+  changed.clear()
+}

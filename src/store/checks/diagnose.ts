@@ -1,0 +1,225 @@
+import { existsSync, statSync } from 'node:fs'
+import type { Entropy } from '../../runtime/clock.ts'
+import { hasRoot, inspectKeyringFile, openKeyringFile } from '../../vault/keyring.ts'
+import { copiesLeft } from '../../vault/keyring-file.ts'
+import type { RememberedErasures } from '../../vault/remembered-erasures.ts'
+import { AverbaError } from '../../vocabulary/errors.ts'
+import type { Instant } from '../../vocabulary/message.ts'
+import type { View } from '../../vocabulary/view.ts'
+import { readMark } from '../checkpoints/high-water-mark.ts'
+import { contradicted } from '../checkpoints/resuming.ts'
+import type { Steps } from '../database/connection.ts'
+import { Snapshot } from '../database/snapshot.ts'
+import { promisedPragmas } from '../database/sqlite.ts'
+import { countOwed, type OwedCount, readFacts, type StoreFacts } from '../log/facts.ts'
+import { positionBefore, timeAt } from '../log/position-before.ts'
+import { describeLostErasures, findLostErasures } from '../owners/lost-erasures.ts'
+import { unopenedKeys } from '../owners/unopened-keys.ts'
+import { type Checkpoint, readCheckpoints } from '../views/projector.ts'
+import { endFault } from './check-end.ts'
+import { type Checked, type CheckOptions, checkStore, keyFaults, refuseCutOff } from './check-store.ts'
+
+/** What was recorded in one month (UTC), and about how much room it takes. */
+export interface Month {
+  /** Such as `2026-11`. */
+  readonly month: string
+  readonly events: number
+  readonly bytes: number
+}
+
+/** How a store is. */
+export interface Diagnosis extends StoreFacts {
+  readonly store: string
+  readonly fileBytes: number
+  readonly walBytes: number
+  /** Free room in the file, which is used before the file grows. */
+  readonly freeBytes: number
+  /** The size of the file, everything included, per event. */
+  readonly bytesPerEvent: number
+  /** The time of the first event. */
+  readonly since: Instant
+  /** The last months up to that of the last event, the newest first. */
+  readonly months: readonly Month[]
+  readonly views: readonly Checkpoint[]
+  readonly owed: readonly OwedCount[]
+  readonly keys: KeysFound
+  readonly pragmas: Readonly<Record<string, unknown>>
+  /** What the deep check saw, where it was asked for. */
+  readonly checked?: Checked
+  /** What is wrong, in words; empty when all is well. */
+  readonly problems: readonly string[]
+}
+
+/** The keyring as it was found. */
+export interface KeysFound {
+  readonly path: string
+  readonly isPresent: boolean
+  readonly id?: string
+  readonly epochs?: readonly number[]
+  /** Its mode in octal digits, such as `600`. */
+  readonly mode?: string
+}
+
+/** How to look at a store. */
+export interface DiagnoseOptions extends CheckOptions {
+  readonly store: string
+  readonly views: readonly View[]
+  readonly entropy: Entropy
+  /** The keyring, where it is not beside the store: that of a backup is kept apart from it. */
+  readonly keys?: string
+  /** Compares everything with everything. */
+  readonly isDeep?: boolean
+}
+
+const monthsMax = 12
+
+/**
+ * Looks at a store without writing to it, beside engines that use it.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
+ */
+export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
+  const { store, isDeep = false } = options
+  // Before the log, which only grows: a later mark may be ahead of it.
+  const mark = findMark(store)
+  const snapshot = await Snapshot.open(store)
+  try {
+    // What stands on its last page may be anything: no other look at it tells as plainly.
+    if (!isDeep) refuseCutOff(`Cannot look at "${store}"`, snapshot)
+    const facts = snapshot.run(readFacts)
+    const {
+      keys,
+      erased,
+      problems: keyProblems,
+    } = findKeys(options.keys ?? `${store}.keys`, facts, options.entropy)
+    const lost = describeLostErasures(snapshot.run(() => findLostErasures(erased)))
+    const checked = isDeep ? await checkStore(snapshot, options) : undefined
+    const views = snapshot.run(readCheckpoints)
+    const problems = [
+      ...(checked ? describeFaults(checked) : quickFaults(snapshot, views, options.views)),
+      ...keyProblems,
+      ...(isDeep ? unopened(snapshot, keys, options.entropy) : []),
+      ...mark(snapshot),
+      ...(lost === undefined ? [] : [`erasures: ${lost}`]),
+    ]
+    const size = sizeOf(snapshot, store, facts.position)
+    return {
+      ...facts,
+      store,
+      ...size,
+      since: snapshot.run(() => timeAt(1)),
+      months: snapshot.run(() => readMonths(facts, size.bytesPerEvent)),
+      views,
+      owed: snapshot.run(countOwed),
+      keys,
+      pragmas: readPragmas(snapshot),
+      ...(checked && { checked }),
+      problems,
+    }
+  } finally {
+    snapshot.close()
+  }
+}
+
+function describeFaults({ faults }: Checked): string[] {
+  return faults.map(({ check, count, examples }) => {
+    const more = count > examples.length ? `; ${count} in all` : ''
+    return `${check}: ${examples.join('; ')}${more}`
+  })
+}
+
+function quickFaults(snapshot: Snapshot, found: readonly Checkpoint[], views: readonly View[]): string[] {
+  const end = snapshot.run(endFault)
+  // A view of another version is rebuilt when the log is opened.
+  const isOurs = (each: Checkpoint) =>
+    views.some(view => view.name === each.view && view.version === each.version)
+  const stopped = found.filter(each => !each.isRunning && isOurs(each))
+  return [
+    ...(end === undefined ? [] : [`end: ${end}`]),
+    ...stopped.map(each => `views: ${each.view} stands still: ${each.because}`),
+  ]
+}
+
+/** Reads the mark beside a store, if there is one; what it says of the log is told later. */
+function findMark(store: string): (snapshot: Snapshot) => string[] {
+  try {
+    const mark = readMark(`${store}.mark`)
+    return snapshot => {
+      const fault = mark && snapshot.run(() => contradicted(mark))
+      return fault ? [`mark: the log does not open beside it: ${fault}`] : []
+    }
+  } catch (error) {
+    if (!(error instanceof AverbaError)) throw error
+    return () => [`mark: the log does not open beside it: ${error.message}`]
+  }
+}
+
+/** Of a keyring whose root key is held elsewhere, nobody can tell here. */
+function unopened(snapshot: Snapshot, { path, epochs }: KeysFound, entropy: Entropy): string[] {
+  if (epochs === undefined || !hasRoot(path)) return []
+  const keyring = openKeyringFile(path, entropy)
+  return snapshot.run(() => unopenedKeys(keyring)).map(fault => `keys: ${fault}`)
+}
+
+function sizeOf(snapshot: Snapshot, store: string, events: number) {
+  const ask = (name: string) => Number(snapshot.pragma(name)[0]?.[name])
+  const pageBytes = ask('page_size')
+  const freeBytes = ask('freelist_count') * pageBytes
+  const held = ask('page_count') * pageBytes - freeBytes
+  return {
+    fileBytes: statSync(store).size,
+    walBytes: existsSync(`${store}-wal`) ? statSync(`${store}-wal`).size : 0,
+    freeBytes,
+    bytesPerEvent: events === 0 ? 0 : Math.round(held / events),
+  }
+}
+
+function* readMonths({ at, position }: StoreFacts, bytesPerEvent: number): Steps<Month[]> {
+  const months: Month[] = []
+  let [until, month] = [position, at.slice(0, 7)]
+  while (until > 0 && months.length < monthsMax) {
+    const from = yield* positionBefore(`${month}-01T00:00:00.000Z`)
+    months.push({ month, events: until - from, bytes: (until - from) * bytesPerEvent })
+    until = from
+    month = monthBefore(month)
+  }
+  return months
+}
+
+function monthBefore(month: string): string {
+  const [year = 0, number = 1] = month.split('-').map(Number)
+  return number === 1 ? `${year - 1}-12` : `${year}-${String(number - 1).padStart(2, '0')}`
+}
+
+function readPragmas(snapshot: Snapshot): Record<string, unknown> {
+  const names = ['journal_mode', 'page_size', ...Object.keys(promisedPragmas)]
+  return Object.fromEntries(names.map(name => [name, Object.values(snapshot.pragma(name)[0] ?? {})[0]]))
+}
+
+function findKeys(
+  path: string,
+  facts: StoreFacts,
+  entropy: Entropy,
+): { keys: KeysFound; erased: RememberedErasures; problems: string[] } {
+  if (!existsSync(path)) {
+    const problem =
+      'keys: the keyring is not there: the log does not open without it. Where it is kept apart, name it with keys, or --keys on the command line'
+    return { keys: { path, isPresent: false }, erased: {}, problems: [problem] }
+  }
+  const mode = (statSync(path).mode & 0o777).toString(8).padStart(3, '0')
+  const problems = mode.endsWith('00') ? [] : [`keys: the keyring has mode ${mode} instead of 600`]
+  for (const copy of copiesLeft(path))
+    problems.push(
+      `keys: a process died and left "${copy}", a copy that opens what was erased since: remove it`,
+    )
+  try {
+    const keyring = inspectKeyringFile(path, entropy)
+    const { id, epochs, erased } = keyring
+    problems.push(...keyFaults(facts, keyring).map(fault => `keys: ${fault}`))
+    return { keys: { path, isPresent: true, id, epochs, mode }, erased, problems }
+  } catch (error) {
+    if (!(error instanceof AverbaError)) throw error
+    const keys = { path, isPresent: true, mode }
+    return { keys, erased: {}, problems: [...problems, `keys: ${error.message}`] }
+  }
+}

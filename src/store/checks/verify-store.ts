@@ -1,0 +1,217 @@
+import { hash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { parseCheckpoint } from '../../proof/checkpoint.ts'
+import { Faults } from '../../proof/faults.ts'
+import { LogVerifier, type PresentPart } from '../../proof/log-verifier.ts'
+import { type GivenCheckpoint, verifyCheckpoint, verifyCheckpoints } from '../../proof/marks.ts'
+import { createVerifierKey, parseVerifierKey, type VerifierKey, writeVerifierKey } from '../../proof/note.ts'
+import { conclude, type Findings, type Verdict } from '../../proof/verdict.ts'
+import { type Entropy, giveWay } from '../../runtime/clock.ts'
+import { hasRoot, type Keyring, openKeyringFile, openKeyringFileUnder } from '../../vault/keyring.ts'
+import type { Keys } from '../../vault/keys.ts'
+import { AverbaError } from '../../vocabulary/errors.ts'
+import type { View } from '../../vocabulary/view.ts'
+import { readCheckpointNotes, type StoredCheckpoint } from '../checkpoints/checkpoints.ts'
+import { readMark } from '../checkpoints/high-water-mark.ts'
+import { readKeyLines } from '../checkpoints/key-lines.ts'
+import { rows, type Steps } from '../database/connection.ts'
+import type { Snapshot } from '../database/snapshot.ts'
+import { endOfLog } from '../log/end-of-log.ts'
+import { unopenedKeys } from '../owners/unopened-keys.ts'
+import type { ClaimedKind } from './check-claims.ts'
+import { LedgerCheck } from './check-ledger.ts'
+import { checkStore, within } from './check-store.ts'
+
+/** How to verify a store. */
+export interface VerifyStoreOptions {
+  readonly views: readonly View[]
+  readonly entropy: Entropy
+  /** The kinds of keyed digests to compare with the log; none when absent. */
+  readonly claimedKinds?: readonly ClaimedKind[]
+  /**
+   * Verifier key lines that the log has to be signed with; otherwise those of the keyring beside it, or else its own.
+   */
+  readonly keys?: readonly string[]
+  /** Who holds the root key of the log. Without it, a keyring that lacks its root key counts as absent. */
+  readonly rootKey?: Keys
+  /** A signed checkpoint that was kept outside, or the path of its file; `<store>.mark` otherwise. */
+  readonly mark?: string
+  /** Verifier key lines of others who sign checkpoints. */
+  readonly witnesses?: readonly string[]
+  readonly onProgress?: (what: 'log' | 'views' | 'proof', position: number, end: number) => void
+}
+
+/** Events are held a few at a time: their parts may be large. */
+const pageRows = 100
+
+/** Verifies a store: everything that a bundle's verifier looks at, and that its rows, tiles and views say the same. */
+export async function verifyStore(snapshot: Snapshot, options: VerifyStoreOptions): Promise<Verdict> {
+  const { views, claimedKinds = [], onProgress } = options
+  const faults = new Faults()
+  const checked = await checkStore(snapshot, { views, claimedKinds, ...(onProgress && { onProgress }) })
+  faults.take(checked.faults)
+  const { events, parts, erasedParts } = checked
+  let found: Proven = { ...nothing, events, parts, erasedParts }
+  await within(faults, async () => {
+    found = await prove(snapshot, options, faults)
+  })
+  return conclude({
+    ...found,
+    faults: faults.list(),
+    whyNotHeld: 'There is no high-water mark: nothing from outside says how far the log had come.',
+  })
+}
+
+type Proven = Omit<Findings, 'faults' | 'whyNotHeld'>
+
+const nothing = {
+  ...{ origin: '', root: '', checkpoints: 0, signed: 0, held: 0, anchored: 0, uncounted: [] },
+  isKeyGiven: false,
+}
+
+async function prove(snapshot: Snapshot, options: VerifyStoreOptions, faults: Faults): Promise<Proven> {
+  const { onProgress, witnesses = [] } = options
+  const { keys, isKeyGiven } = await keysOf(snapshot, options, faults)
+  const stored = snapshot.run(readCheckpointNotes)
+  const trusted = await verifyCheckpoints(stored.map(toGiven), keys, readKeys(witnesses), faults)
+  for (const [i, { number, size, note }] of stored.entries()) {
+    if (number !== i + 1) faults.add('checkpoints', `checkpoint ${i + 1} is missing`)
+    if (parseCheckpoint(note)?.size !== size)
+      faults.add('checkpoints', `checkpoint ${number} says something else than its row`)
+  }
+  const mark = await readOutside(snapshot, options, keys, faults)
+  const points = [...trusted.checkpoints, ...(mark ? [mark] : [])].sort((a, b) => a.size - b.size)
+  const verifier = new LogVerifier(points, keys.map(writeVerifierKey))
+  const ledger = LedgerCheck.begin(snapshot)
+  await walk(snapshot, verifier, ledger, onProgress)
+  await ledger.compare(faults)
+  const [head, ...others] = snapshot.run(readHead)
+  if (!head || others.length > 0 || head.id !== 1 || head.schema < 1)
+    faults.add('end', 'its head is not one row')
+  const verified = verifier.finish()
+  faults.take(verifier.faults.list())
+  const signed = trusted.checkpoints.at(-1)?.size ?? 0
+  if (mark && mark.size > signed && mark.size <= verified.events)
+    faults.add('checkpoints', `the checkpoint over ${mark.size} events is missing`)
+  const { anchored, stamped, uncounted } = trusted
+  return {
+    ...verified,
+    checkpoints: stored.length,
+    signed,
+    held: mark?.size ?? 0,
+    anchored,
+    stamped,
+    uncounted,
+    isKeyGiven,
+  }
+}
+
+function toGiven({ note, anchor }: StoredCheckpoint): GivenCheckpoint {
+  return { note, anchor: anchor ?? undefined }
+}
+
+/** The keys that the log has to be signed with. Keys from the log itself are only as good as the log. */
+async function keysOf(
+  snapshot: Snapshot,
+  options: VerifyStoreOptions,
+  faults: Faults,
+): Promise<{ keys: VerifierKey[]; isKeyGiven: boolean }> {
+  const own = snapshot.run(readKeyLines)
+  if (options.keys) return { keys: readKeys(options.keys), isKeyGiven: true }
+  const keyring = await keyringBeside(snapshot.path, options, faults)
+  if (!keyring) return { keys: readKeys(own.map(line => line.key)), isKeyGiven: false }
+  for (const fault of snapshot.run(() => unopenedKeys(keyring))) faults.add('keys', fault)
+  const keys = own.map(({ origin }) => createVerifierKey(origin, keyring.signer.publicKey))
+  return { keys, isKeyGiven: true }
+}
+
+/** The keyring beside a store, where it opens with what is given. */
+async function keyringBeside(
+  store: string,
+  { entropy, rootKey }: VerifyStoreOptions,
+  faults: Faults,
+): Promise<Keyring | undefined> {
+  const path = `${store}.keys`
+  if (!existsSync(path)) return undefined
+  try {
+    if (hasRoot(path)) return openKeyringFile(path, entropy)
+  } catch (error) {
+    // Who may not read it learns nothing of the log from that.
+    if (error instanceof AverbaError && error.code === 'STORE_UNSAFE') throw error
+    faults.add('keys', error instanceof Error ? error.message : 'the keyring cannot be read')
+    return undefined
+  }
+  // It may fail to open for want of the root key, which says nothing about the log.
+  return rootKey && openKeyringFileUnder(rootKey, path, entropy)
+}
+
+/** Lines in a damaged log may be anything; given ones were checked before. */
+function readKeys(lines: readonly string[]): VerifierKey[] {
+  return lines.flatMap(line => parseVerifierKey(line.trim()) ?? [])
+}
+
+async function readOutside(
+  { path }: Snapshot,
+  { mark }: VerifyStoreOptions,
+  keys: readonly VerifierKey[],
+  faults: Faults,
+) {
+  const text = mark?.includes('\n') ? mark : readMark(mark ?? `${path}.mark`)
+  if (text === undefined) return undefined
+  const checkpoint = await verifyCheckpoint(text, keys)
+  if (typeof checkpoint !== 'string') return checkpoint
+  faults.add('mark', `the high-water mark ${checkpoint}`)
+  return undefined
+}
+
+async function walk(
+  snapshot: Snapshot,
+  verifier: LogVerifier,
+  ledger: LedgerCheck,
+  onProgress: VerifyStoreOptions['onProgress'],
+): Promise<void> {
+  const end = snapshot.run(endOfLog)
+  for (let after = 0; ; ) {
+    const page = snapshot.run(() => readPage(after))
+    const until = page.at(-1)?.position
+    if (until === undefined) return
+    const parts = new Map<number, PresentPart[]>()
+    for (const part of snapshot.run(() => readParts(after, until)))
+      parts.set(part.position, [...(parts.get(part.position) ?? []), part])
+    for (const { position, header } of page) verifier.add(header, parts.get(position) ?? [])
+    ledger.hear(page.map(({ header }) => header))
+    after = until
+    onProgress?.('proof', after, end)
+    await giveWay()
+  }
+}
+
+interface PartRow {
+  readonly position: number
+  readonly name: string
+  readonly owner: string | null
+  readonly sealed: Uint8Array
+}
+
+function* readPage(after: number): Steps<readonly { position: number; header: string }[]> {
+  return yield* rows({ sql: selectPage, parameters: [after, pageRows] })
+}
+
+function* readParts(after: number, until: number): Steps<(PresentPart & { position: number })[]> {
+  const found = yield* rows<PartRow>({ sql: selectParts, parameters: [after, until] })
+  return found.map(({ sealed, owner, ...place }) => ({
+    ...place,
+    owner: owner ?? '',
+    hash: hash('sha256', sealed, 'hex'),
+    bytes: sealed.length,
+  }))
+}
+
+function* readHead(): Steps<readonly { id: number; schema: number }[]> {
+  return yield* rows({ sql: 'select id, schema from head', parameters: [] })
+}
+
+const selectPage = 'select position, header from event where position > ? order by position limit ?'
+const selectParts = `select part.position, part.name, owner_key.owner, part.sealed from part
+  left join owner_key on owner_key.key = part.owner
+  where part.position > ? and part.position <= ? order by part.position, part.name`

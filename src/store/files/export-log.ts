@@ -1,0 +1,231 @@
+import { createReadStream, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { absenceTypes } from '../../proof/absence.ts'
+import type { BundleFile, ReadFile } from '../../proof/verify-bundle.ts'
+import { AverbaError } from '../../vocabulary/errors.ts'
+import { asFileError } from '../../vocabulary/file-errors.ts'
+import { readCheckpointNotes, readOrigin } from '../checkpoints/checkpoints.ts'
+import { readKeyLines } from '../checkpoints/key-lines.ts'
+import { first, rows, type Steps } from '../database/connection.ts'
+import { Snapshot } from '../database/snapshot.ts'
+import { exportReadme } from './export-readme.ts'
+
+/** What was exported. */
+export interface Exported {
+  readonly dir: string
+  readonly origin: string
+  readonly events: number
+  readonly parts: number
+  readonly checkpoints: number
+}
+
+const pageRows = 100
+/** How often it is signed anew, each time for all who cosign, because something was destroyed meanwhile. */
+const signedMax = 10
+
+/**
+ * Opens a log for `exportLog`, with a checkpoint behind every event that says why a part is missing: one that is erased
+ * after it was signed would be missing without a reason.
+ *
+ * @throws {AverbaError} `STORE_BUSY` while one such event comes after the other
+ */
+export async function openSigned(path: string, sign: () => Promise<unknown>): Promise<Snapshot> {
+  for (let signed = 0; signed < signedMax; signed++) {
+    await sign()
+    const snapshot = await Snapshot.open(path)
+    try {
+      if (!snapshot.run(readDestroyedSince)) return snapshot
+    } catch (error) {
+      snapshot.close()
+      throw error
+    }
+    snapshot.close()
+  }
+  throw new AverbaError('STORE_BUSY', 'Cannot export: parts are destroyed one after the other', {
+    hint: 'Export once the erasures or the retention that go on have ended',
+  })
+}
+
+/**
+ * Writes the log up to its newest checkpoint to a folder that anyone can verify.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when something is in the folder, or nothing was signed yet, `STORE_UNSAFE` when
+ * a file cannot be written
+ */
+export async function exportLog(
+  snapshot: Snapshot,
+  dir: string,
+  onProgress: (done: number, end: number) => void = () => undefined,
+): Promise<Exported> {
+  if (holdsSomething(dir))
+    throw new AverbaError('INVALID_INPUT', `Cannot export to "${dir}": something is there already`, {
+      hint: 'Name a folder that is not there yet: nothing is ever overwritten',
+    })
+  const checkpoints = snapshot.run(readCheckpointNotes)
+  const newest = checkpoints.at(-1)
+  if (!newest)
+    throw new AverbaError('INVALID_INPUT', `Cannot export "${snapshot.path}": it has no checkpoint`, {
+      hint: 'A checkpoint is signed when the log is closed',
+    })
+  makeFolder(dir)
+  const { size } = newest
+  const written: string[] = []
+  const write = (name: string, texts: Iterable<string>) =>
+    writeTexts(join(dir, name), texts, () => written.push(name))
+  let parts = 0
+  const origin = snapshot.run(readOrigin)
+  try {
+    await write('key', new Set(snapshot.run(readKeyLines).map(({ key }) => `${key}\n`)))
+    await write('checkpoints.ndjson', checkpoints.map(toLine))
+    await write('leaves.ndjson', leaves(snapshot, size, onProgress))
+    await write(
+      'parts.ndjson',
+      partsOf(snapshot, size, () => (parts += 1)),
+    )
+    await write('README', [exportReadme({ origin, size })])
+    // Last: a folder without it is incomplete.
+    await write('checkpoint', [newest.note])
+  } catch (error) {
+    // Half of it would stand in the way of the next one.
+    for (const name of written) rmSync(join(dir, name), { force: true })
+    throw error
+  }
+  return { dir, origin, events: size, parts, checkpoints: checkpoints.length }
+}
+
+function holdsSomething(dir: string): boolean {
+  try {
+    return existsSync(dir) && (!statSync(dir).isDirectory() || readdirSync(dir).length > 0)
+  } catch (cause) {
+    throw asFileError('read', dir, cause)
+  }
+}
+
+function makeFolder(dir: string): void {
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    throw asFileError('write', dir, cause)
+  }
+}
+
+const bundleFiles: readonly BundleFile[] = [
+  'checkpoint',
+  'key',
+  'leaves.ndjson',
+  'parts.ndjson',
+  'checkpoints.ndjson',
+]
+
+/**
+ * Reads the files of an exported folder.
+ *
+ * @throws {AverbaError} `NOT_OURS` when none of them is there, `STORE_UNSAFE` when one cannot be read, also while it is
+ */
+export function readExported(dir: string): ReadFile {
+  const isThere = (name: string) => {
+    try {
+      return statSync(join(dir, name), { throwIfNoEntry: false }) !== undefined
+    } catch (cause) {
+      throw asFileError('read', join(dir, name), cause)
+    }
+  }
+  const there = new Set(bundleFiles.filter(isThere))
+  if (there.size === 0)
+    throw new AverbaError('NOT_OURS', `Cannot verify "${dir}": the folder holds no export of a log`, {
+      hint: 'Name the file of a log, or a folder that averba export has made',
+    })
+  return name => (there.has(name) ? bytesOf(join(dir, name)) : undefined)
+}
+
+async function* bytesOf(path: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* createReadStream(path)
+  } catch (cause) {
+    throw asFileError('read', path, cause)
+  }
+}
+
+function toLine({ note, anchor }: { note: string; anchor: Uint8Array | null }): string {
+  return `${JSON.stringify({ note, ...(anchor && { anchor: Buffer.from(anchor).toString('base64') }) })}\n`
+}
+
+function* leaves(
+  snapshot: Snapshot,
+  size: number,
+  onProgress: (done: number, end: number) => void,
+): Iterable<string> {
+  for (let after = 0; after < size; ) {
+    const page = snapshot.run(() => readLeaves(after, size))
+    if (page.length === 0) return
+    for (const { header } of page) yield `${header}\n`
+    after += page.length
+    onProgress(after, size)
+  }
+}
+
+function* partsOf(snapshot: Snapshot, size: number, onPart: () => void): Iterable<string> {
+  let last = { position: 0, name: '' }
+  for (;;) {
+    const page = snapshot.run(() => readParts(last, size))
+    for (const { sealed, ...place } of page) {
+      onPart()
+      yield `${JSON.stringify({ ...place, sealed: Buffer.from(sealed).toString('base64') })}\n`
+    }
+    const end = page.at(-1)
+    if (!end) return
+    last = end
+  }
+}
+
+async function writeTexts(path: string, texts: Iterable<string>, onMade: () => void): Promise<void> {
+  try {
+    await writeInto(await open(path, 'wx', 0o600), texts, onMade)
+  } catch (cause) {
+    throw asFileError('write', path, cause)
+  }
+}
+
+async function writeInto(file: FileHandle, texts: Iterable<string>, onMade: () => void): Promise<void> {
+  onMade()
+  try {
+    let held: string[] = []
+    for (const text of texts) {
+      held.push(text)
+      if (held.length < pageRows) continue
+      await file.appendFile(held.join(''))
+      held = []
+    }
+    await file.appendFile(held.join(''))
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+function* readLeaves(after: number, size: number): Steps<readonly { header: string }[]> {
+  return yield* rows({ sql: selectLeaves, parameters: [after, size, pageRows] })
+}
+
+function* readDestroyedSince(): Steps<boolean> {
+  return (yield* first({ sql: selectDestroyedSince, parameters: absenceTypes })) !== undefined
+}
+
+interface PartRow {
+  readonly position: number
+  readonly name: string
+  readonly owner: string
+  readonly sealed: Uint8Array
+}
+
+function* readParts(last: { position: number; name: string }, size: number): Steps<readonly PartRow[]> {
+  return yield* rows<PartRow>({ sql: selectParts, parameters: [last.position, last.name, size, pageRows] })
+}
+
+const selectLeaves = 'select header from event where position > ? and position <= ? order by position limit ?'
+const selectDestroyedSince = `select position from event
+  where position > (select max(size) from checkpoint) and type in (${absenceTypes.map(() => '?')}) limit 1`
+const selectParts = `select part.position, part.name, owner_key.owner, part.sealed from part
+  join owner_key on owner_key.key = part.owner
+  where (part.position, part.name) > (?, ?) and part.position <= ? order by part.position, part.name limit ?`

@@ -1,0 +1,64 @@
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Entropy } from '../../runtime/clock.ts'
+import { syncFolder } from '../../vault/durable-file.ts'
+import { AverbaError } from '../../vocabulary/errors.ts'
+import { asFileError, isOfFiles } from '../../vocabulary/file-errors.ts'
+
+/**
+ * Makes a file as a whole or not at all, and never over another: it is written under a name beside its own, made
+ * durable, and then renamed.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when something is there already, `STORE_UNSAFE` when it cannot be written
+ */
+export async function writeNewFile<T>(
+  path: string,
+  entropy: Entropy,
+  write: (temporary: string) => Promise<T>,
+): Promise<T> {
+  checkAbsent(path)
+  const temporary = `${path}.${Buffer.from(entropy.bytes(8)).toString('hex')}`
+  try {
+    closeSync(openSync(temporary, 'wx', 0o600))
+    const written = await write(temporary)
+    sync(temporary)
+    takeName(temporary, path)
+    syncFolder(dirname(path))
+    return written
+  } catch (cause) {
+    throw asFileError('write', path, cause)
+  } finally {
+    for (const end of ['', '-journal', '-wal', '-shm']) rmSync(`${temporary}${end}`, { force: true })
+  }
+}
+
+/** Refuses a path at which something is already. */
+export function checkAbsent(path: string): void {
+  if (!existsSync(path)) return
+  throw new AverbaError('INVALID_INPUT', `Cannot write "${path}": something is there already`, {
+    hint: 'Give another name: nothing is ever overwritten',
+  })
+}
+
+/**
+ * Gives the file its name. A link fails where a file exists; on a disk without links, there is only a check before the
+ * rename.
+ */
+function takeName(temporary: string, path: string): void {
+  try {
+    linkSync(temporary, path)
+  } catch (error) {
+    checkAbsent(path)
+    if (!isOfFiles(error)) throw error
+    renameSync(temporary, path)
+  }
+}
+
+function sync(path: string): void {
+  const descriptor = openSync(path, 'r+')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}

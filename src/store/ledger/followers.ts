@@ -1,0 +1,161 @@
+import type { Instant } from '../../vocabulary/message.ts'
+import { type Connection, column, first, rows, type Steps } from '../database/connection.ts'
+import { oneOf } from '../database/one-of.ts'
+import { search, type Window } from '../log/search.ts'
+import { isOver, type Lease } from './leases.ts'
+
+/** Where a follower of the log stands. */
+export interface Follower {
+  readonly name: string
+  /** The types of events that it follows, sorted; null for a handler of notifications, whose name tells its event. */
+  readonly types: readonly string[] | null
+  /** Its handler has done all events of its types up to here. */
+  readonly position: number
+  /** Parked: its handler failed too often, and it waits for a person. */
+  readonly isParked: boolean
+  /** How often the next event was tried, and when it is tried again. */
+  readonly attempts: number
+  readonly dueAt: Instant | null
+  /** Why the last attempt failed: the name of the error, never its message. */
+  readonly because: string
+}
+
+interface Row {
+  readonly name: string
+  readonly types: string | null
+  readonly position: number
+  readonly is_parked: number
+  readonly attempts: number
+  readonly due_at: Instant | null
+  readonly because: string
+  readonly lease_owner: string | null
+  readonly lease_until: Instant | null
+}
+
+/** Where every follower of the log stands, and which process has it. */
+export class FollowerTable {
+  readonly #connection: Connection
+  readonly #lease: () => Lease
+
+  /** `lease` tells who this process is, and the time. */
+  constructor(connection: Connection, lease: () => Lease) {
+    this.#connection = connection
+    this.#lease = lease
+  }
+
+  /** Takes a follower for this process, or keeps it for longer; `undefined` while another one has it. */
+  take(name: string): Promise<Follower | undefined> {
+    return this.#connection.transact(() => take(name, this.#lease()))
+  }
+
+  /** Keeps a follower for longer. False once another process has had it: what it made of it is not known here. */
+  keep(name: string): Promise<boolean> {
+    const { owner, until } = this.#lease()
+    return this.#change({ sql: keepOne, parameters: [until, name, owner] })
+  }
+
+  /** Reports whether a follower is still this process's, and where it was; takes it again if it is free. */
+  async holds({ name, position }: Follower): Promise<boolean> {
+    const lease = this.#lease()
+    const row = await this.#connection.read(() => first<Row>({ sql: selectFollower, parameters: [name] }))
+    const isOurs = row?.lease_owner === lease.owner && !isOver(row.lease_until, lease)
+    const found = isOurs ? toFollower(row) : await this.take(name)
+    return found?.position === position && !found.isParked
+  }
+
+  /** Moves a follower on, and keeps it for longer. False when it is no longer ours, or was moved meanwhile. */
+  move({ name, position }: Follower, to: number): Promise<boolean> {
+    const { owner, until } = this.#lease()
+    return this.#change({ sql: moveOne, parameters: [to, until, name, owner, position] })
+  }
+
+  /** Says which types it follows from here on, sorted. False as for `move`. */
+  setTypes({ name, position }: Follower, types: readonly string[]): Promise<boolean> {
+    return this.#change({
+      sql: setTypes,
+      parameters: [JSON.stringify(types), name, this.#lease().owner, position],
+    })
+  }
+
+  /**
+   * Records at which event the handler failed, and when it is tried again; `null` parks it right before that event.
+   * False as for `move`.
+   */
+  fail(follower: Follower, at: number, dueAt: Instant | null, because: string): Promise<boolean> {
+    const { name, position, attempts } = follower
+    const isParked = dueAt === null ? 1 : 0
+    const parameters = [at - 1, attempts + 1, dueAt, because, isParked, name, this.#lease().owner, position]
+    return this.#change({ sql: failOne, parameters })
+  }
+
+  /** Lets another process take a follower. */
+  async release(name: string): Promise<void> {
+    await this.#change({ sql: releaseOne, parameters: [name, this.#lease().owner] })
+  }
+
+  /** Finds the next event of some types, or of any, without reading it: it may be damaged. */
+  async next(after: number, types?: readonly string[]): Promise<number | undefined> {
+    const ofTypes = types ? `and ${oneOf('type', types)}` : ''
+    const sql = `select position from event where position > ? and position <= ? ${ofTypes} order by position limit 1`
+    const look = ({ above, upTo }: Window) =>
+      column<number>({ sql, parameters: [above, upTo, ...(types ?? [])] })
+    return (await search(this.#connection, { after, limit: 1 }, look)).found[0]
+  }
+
+  /** Lists every follower that ever existed, by name. */
+  list(): Promise<Follower[]> {
+    return this.#connection.read(function* (): Steps<Follower[]> {
+      return (yield* rows<Row>({ sql: selectAll, parameters: [] })).map(toFollower)
+    })
+  }
+
+  /** Finds a follower; `undefined` when nothing ever followed under the name. */
+  find(name: string): Promise<Follower | undefined> {
+    return this.#connection.read(function* (): Steps<Follower | undefined> {
+      const row = yield* first<Row>({ sql: selectFollower, parameters: [name] })
+      return row && toFollower(row)
+    })
+  }
+
+  /** Lets a follower that is parked here go on: with the event that it failed at, or past it. False when it is not. */
+  resume({ name, position }: Follower, how: 'again' | 'past'): Promise<boolean> {
+    return this.#change({ sql: resumeOne, parameters: [how === 'past' ? 1 : 0, name, position] })
+  }
+
+  /** Reports whether there was something to change. */
+  #change(statement: { sql: string; parameters: readonly unknown[] }): Promise<boolean> {
+    return this.#connection.transact(function* (): Steps<boolean> {
+      return (yield* first(statement)) !== undefined
+    })
+  }
+}
+
+/** A new one begins with the log. */
+function* take(name: string, lease: Lease): Steps<Follower | undefined> {
+  yield* rows({ sql: addFollower, parameters: [name] })
+  const row = yield* first<Row>({ sql: selectFollower, parameters: [name] })
+  if (!row || (row.lease_owner !== lease.owner && !isOver(row.lease_until, lease))) return undefined
+  yield* rows({ sql: leaseFollower, parameters: [lease.owner, lease.until, name] })
+  return toFollower(row)
+}
+
+function toFollower({ name, types, position, is_parked, attempts, due_at, because }: Row): Follower {
+  const followed = types === null ? null : (JSON.parse(types) as string[]) // As `setTypes` wrote it.
+  return { name, types: followed, position, isParked: is_parked === 1, attempts, dueAt: due_at, because }
+}
+
+const addFollower = `insert into follower (name, position, is_parked, attempts, because) values (?, 0, 0, 0, '')
+  on conflict (name) do nothing`
+const selectAll = 'select * from follower order by name'
+const selectFollower = 'select * from follower where name = ?'
+const leaseFollower = 'update follower set lease_owner = ?, lease_until = ? where name = ?'
+const keepOne = 'update follower set lease_until = ? where name = ? and lease_owner = ? returning name'
+const moveOne = `update follower set position = ?, lease_until = ?, attempts = 0, due_at = null, because = ''
+  where name = ? and lease_owner = ? and position = ? and is_parked = 0 returning name`
+const setTypes = `update follower set types = ? where name = ? and lease_owner = ? and position = ? returning name`
+const failOne = `update follower set position = ?, attempts = ?, due_at = ?, because = ?, is_parked = ?
+  where name = ? and lease_owner = ? and position = ? returning name`
+const releaseOne = `update follower set lease_owner = null, lease_until = null where name = ? and lease_owner = ?
+  returning name`
+const resumeOne = `update follower set position = position + ?, is_parked = 0, attempts = 0, due_at = null,
+  because = '' where name = ? and is_parked = 1 and position = ? returning name`

@@ -1,0 +1,54 @@
+import { AverbaError } from '../../vocabulary/errors.ts'
+import type { Owed } from '../../vocabulary/message.ts'
+import type { Schema } from '../database/schema.ts'
+import { readHeader } from '../log/header.ts'
+import type { Schemas } from '../log/upcasters.ts'
+
+/** An effect with the stream that owes it. */
+export type EffectRow = Schema['effect'] & {
+  readonly version: number
+  readonly header: string
+  readonly name: string
+}
+
+/** What the id of an effect is made of. */
+export type Named = Pick<EffectRow, 'name' | 'version' | 'n'>
+
+/** The id of an effect. */
+export function idOf({ name, version, n }: Named): string {
+  return `${name}/${version}/${n}`
+}
+
+/** Makes an effect of its row; of one whose event is damaged, what the ledger has by itself. */
+export function toOwedOrDamaged(row: EffectRow, schemas: Schemas): Owed {
+  try {
+    return toOwed(row, schemas)
+  } catch (error) {
+    if (!(error instanceof AverbaError) || error.code !== 'CORRUPT') throw error
+    return { ...inLedger(row), data: {}, isDamaged: true }
+  }
+}
+
+/** Makes an effect of its row. Addresses that begin with `./` are those of the event's own parts. */
+export function toOwed(row: EffectRow, schemas: Schemas): Owed {
+  const event = readHeader(row.header, schemas)
+  const { data = {}, opens = {} } = event.effects?.[row.n] ?? {}
+  const addresses = Object.entries(opens).map(([name, address]) => {
+    return [name, address.startsWith('./') ? `${event.id}/${address.slice(2)}` : address]
+  })
+  return { ...inLedger(row), data, opens: Object.fromEntries(addresses) }
+}
+
+function inLedger(row: EffectRow): Omit<Owed, 'data'> {
+  return {
+    id: idOf(row),
+    type: row.type,
+    stream: row.name,
+    position: row.position,
+    state: row.state,
+    dueAt: row.due_at,
+    attempts: row.attempts,
+    because: row.because,
+    ...(row.settled_at !== null && { settledAt: row.settled_at }),
+  }
+}

@@ -1,0 +1,26 @@
+import type { Instant } from '../../vocabulary/message.ts'
+import { first, type Steps } from '../database/connection.ts'
+import { endOfLog } from './end-of-log.ts'
+import { parseHeader } from './header.ts'
+
+/**
+ * Finds the position of the last event recorded before an instant; 0 when there is none. Times never go back
+ * along the log, so that halving it again and again gets there.
+ */
+export function* positionBefore(instant: Instant): Steps<number> {
+  let [low, high] = [0, yield* endOfLog()]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if ((yield* timeAt(middle)) < instant) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+/** The time of an event; empty when there is none. */
+export function* timeAt(position: number): Steps<Instant> {
+  const event = yield* first<{ header: string }>({ sql: selectHeader, parameters: [position] })
+  return event ? parseHeader(event.header).at : ''
+}
+
+const selectHeader = 'select header from event where position = ?'

@@ -1,0 +1,150 @@
+import { hashBytes, rootOver } from '../../proof/merkle.ts'
+import type { Range } from '../../proof/paths.ts'
+import { first, rows, type Steps } from '../database/connection.ts'
+import { endOfLog } from './end-of-log.ts'
+
+/** How many hashes a tile holds. */
+export const tileHashes = 256
+
+/** A row of hashes as it is stored: tile `number` of `level`. Leaves are level 0, and stand beside their events. */
+export interface Tile {
+  readonly level: number
+  readonly number: number
+  readonly hashes: Buffer
+}
+
+/** The unfinished tile of one level. */
+interface Edge {
+  readonly hashes: Buffer
+  count: number
+}
+
+/**
+ * The Merkle tree of the log at its growing edge. A hash of level `n` stands for 256 of the level below: only the last
+ * tile of each level is held, and a leaf costs one hash now and one when its tile is full.
+ */
+export class Tree {
+  #size = 0
+  readonly #edges: Edge[] = []
+  #changed = new Map<string, Tile>()
+
+  /** How many leaves it has. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** Adds the hash of a leaf. */
+  add(leaf: Uint8Array): void {
+    this.#size += 1
+    this.#push(0, leaf)
+  }
+
+  #push(level: number, hash: Uint8Array): void {
+    const edge = this.#edgeOf(level)
+    edge.hashes.set(hash, edge.count * hashBytes)
+    edge.count += 1
+    if (level > 0) this.#stage(level, edge)
+    if (edge.count < tileHashes) return
+    edge.count = 0
+    this.#push(level + 1, rootOver(edge.hashes))
+  }
+
+  #stage(level: number, { hashes, count }: Edge): void {
+    const number = Math.ceil(this.#size / tileHashes ** (level + 1)) - 1
+    this.#changed.set(`${level}/${number}`, {
+      level,
+      number,
+      hashes: Buffer.from(hashes.subarray(0, count * hashBytes)),
+    })
+  }
+
+  #edgeOf(level: number): Edge {
+    this.#edges[level] ??= { hashes: Buffer.alloc(tileHashes * hashBytes), count: 0 }
+    return this.#edges[level]
+  }
+
+  /** The tiles that changed since the last call. */
+  takeChanged(): Tile[] {
+    if (this.#changed.size === 0) return []
+    const changed = [...this.#changed.values()]
+    this.#changed = new Map()
+    return changed
+  }
+
+  /** The root over all leaves, in hexadecimal; `undefined` when there are none. */
+  root(): string | undefined {
+    let below: Buffer = Buffer.alloc(0)
+    for (const { hashes, count } of this.#edges) {
+      const row = Buffer.concat([hashes.subarray(0, count * hashBytes), below])
+      below = row.length > 0 ? rootOver(row) : row
+    }
+    return below.length > 0 ? below.toString('hex') : undefined
+  }
+
+  /** Reads the edge of a log when it had `size` events. */
+  static *load(size: number): Steps<Tree> {
+    const tree = new Tree()
+    tree.#size = size
+    const leaves = yield* rows<{ leaf: Uint8Array }>({
+      sql: selectLeaves,
+      parameters: [size - (size % tileHashes), size],
+    })
+    const edge = tree.#edgeOf(0)
+    for (const { leaf } of leaves) {
+      edge.hashes.set(leaf, edge.count * hashBytes)
+      edge.count += 1
+    }
+    for (let level = 1; tileHashes ** level <= size; level++) {
+      const count = Math.floor(size / tileHashes ** level) % tileHashes
+      const upper = tree.#edgeOf(level)
+      if (count === 0) continue
+      const number = Math.floor(size / tileHashes ** (level + 1))
+      const tile = yield* first<{ hashes: Uint8Array }>({ sql: selectTile, parameters: [level, number] })
+      upper.hashes.set(tile?.hashes ?? Buffer.alloc(0))
+      upper.count = count
+    }
+    return tree
+  }
+}
+
+/** The root over all events of the log, in hexadecimal. */
+export function* treeRoot(): Steps<string | undefined> {
+  return (yield* treeHead()).root
+}
+
+/** How many events the log has, and the root over them in hexadecimal. */
+export function* treeHead(): Steps<{ size: number; root: string | undefined }> {
+  const size = yield* endOfLog()
+  return { size, root: (yield* Tree.load(size)).root() }
+}
+
+/** The root over the first events of the log, in hexadecimal. */
+export function* rootAt(size: number): Steps<string | undefined> {
+  return (yield* Tree.load(size)).root()
+}
+
+/** The root of a full subtree of `2 ** n` leaves, in hexadecimal: positions count from 1, and leaves from 0. */
+export function* subtreeRoot([from, to]: Range): Steps<string> {
+  let level = 0
+  while (tileHashes ** (level + 1) <= to - from) level += 1
+  const each = tileHashes ** level
+  const start = (from / each) % tileHashes
+  const hashes =
+    level === 0 ? yield* leavesOf(from, to) : yield* tileOf(level, Math.floor(from / each / tileHashes))
+  const first = level === 0 ? 0 : start * hashBytes
+  const own = Buffer.from(hashes.subarray(first, first + ((to - from) / each) * hashBytes))
+  return rootOver(own).toString('hex')
+}
+
+function* leavesOf(from: number, to: number): Steps<Buffer> {
+  const leaves = yield* rows<{ leaf: Uint8Array }>({ sql: selectLeaves, parameters: [from, to] })
+  return Buffer.concat(leaves.map(({ leaf }) => leaf))
+}
+
+function* tileOf(level: number, number: number): Steps<Uint8Array> {
+  const tile = yield* first<{ hashes: Uint8Array }>({ sql: selectTile, parameters: [level, number] })
+  return tile?.hashes ?? Buffer.alloc(0)
+}
+
+const selectLeaves = 'select leaf from event where position > ? and position <= ? order by position'
+const selectTile = 'select hashes from tile where level = ? and number = ?'

@@ -1,0 +1,114 @@
+import { AverbaError } from '../../vocabulary/errors.ts'
+import type { View } from '../../vocabulary/view.ts'
+import { type Connection, first, rows, type Steps } from '../database/connection.ts'
+import type { Schema } from '../database/schema.ts'
+import { discard } from './discarded-tables.ts'
+import { createViewIndexes, createViewTable, type Row, ViewTable } from './view-table.ts'
+
+type Mark = Omit<Schema['rebuild'], 'view'>
+
+/**
+ * The table in which a view is built anew, beside the serving one, with a mark of how far it has come. Rows are written
+ * some at a time. Until all are, the mark says how many show the log as it was at `until`, in the order in which the
+ * log touches them after `position`; the others show it as it was at `position`.
+ *
+ * A new rebuild takes the table over by the number of its run: the former one writes nothing more.
+ */
+export class SideTable {
+  readonly table: ViewTable
+  readonly #connection: Connection
+  readonly #view: View
+  #mark: Mark
+
+  private constructor(connection: Connection, view: View, mark: Mark, isEmpty: boolean) {
+    this.#connection = connection
+    this.#view = view
+    this.table = new ViewTable(view, nameOf(view), isEmpty)
+    this.#mark = mark
+  }
+
+  /** Goes on with what an interrupted rebuild of the same version left, or begins with an empty table. */
+  static *begin(connection: Connection, view: View): Steps<SideTable> {
+    const serving = yield* first<{ version: number }>({ sql: selectVersion, parameters: [view.name] })
+    if (serving?.version !== view.version) throw busy(view, 'another version of averba has the file')
+    const left = yield* first<Mark>({ sql: selectMark, parameters: [view.name] })
+    const isLeft = left?.version === view.version
+    const run = yield* takeOver(view)
+    const mark: Mark = isLeft
+      ? { ...left, run }
+      : { version: view.version, position: 0, until: 0, written: 0, run }
+    if (!isLeft) yield* makeTable(connection, view, nameOf(view), run)
+    const side = new SideTable(connection, view, mark, !isLeft)
+    yield* side.#setMark(mark)
+    return side
+  }
+
+  /** How far it has come, and how much is written beyond that. */
+  get mark(): Readonly<Pick<Mark, 'position' | 'until' | 'written'>> {
+    return this.#mark
+  }
+
+  /**
+   * Writes rows as they are at a position, and how many are then written beyond the mark; without a number, all are.
+   */
+  *write(some: readonly (Row | undefined)[], until: number, written?: number): Steps<void> {
+    yield* this.checkAlone()
+    yield* this.table.write(some)
+    const mark = written === undefined ? { position: until, written: 0 } : { written }
+    yield* this.#setMark({ ...this.#mark, until, ...mark })
+  }
+
+  /** Puts it in the place of the serving table, which is discarded: names change, and no row moves. */
+  *swap(last: Iterable<Row | undefined>): Steps<void> {
+    yield* this.checkAlone()
+    yield* this.table.write(last)
+    yield* discard(this.#connection, this.#view.name)
+    yield* rows({ sql: `alter table ${this.table.name} rename to ${this.#view.name}`, parameters: [] })
+    // No view has this version: the next rebuild begins anew, with a run of its own.
+    yield* this.#setMark({ ...this.#mark, version: 0 })
+  }
+
+  *#setMark(mark: Mark): Steps<void> {
+    this.#mark = mark
+    const { version, position, until, written, run } = mark
+    yield* rows({ sql: saveMark, parameters: [this.#view.name, version, position, until, written, run] })
+  }
+
+  /** Throws when another rebuild has taken it over. */
+  *checkAlone(): Steps<void> {
+    const found = yield* first<Mark>({ sql: selectMark, parameters: [this.#view.name] })
+    if (found?.run !== this.#mark.run) throw busy(this.#view, 'another process rebuilds it')
+  }
+}
+
+/** Makes the serving table of a new version: what is being built for another one no longer counts. */
+export function* makeServingTable(connection: Connection, view: View): Steps<void> {
+  yield* makeTable(connection, view, view.name, yield* takeOver(view))
+}
+
+/** Begins a run, with a number that no other run of the view ever had. */
+function* takeOver({ name }: View): Steps<number> {
+  return (yield* first<{ run: number }>({ sql: raiseRun, parameters: [name] }))?.run ?? 0
+}
+
+function* makeTable(connection: Connection, view: View, name: string, run: number): Steps<void> {
+  yield* discard(connection, name)
+  yield* rows({ sql: createViewTable(view, name, connection.dialect), parameters: [] })
+  for (const sql of createViewIndexes(view, name, run)) yield* rows({ sql, parameters: [] })
+}
+
+function busy({ name }: View, why: string): AverbaError {
+  return new AverbaError('STORE_BUSY', `Cannot rebuild "${name}": ${why}`)
+}
+
+function nameOf({ name }: View): string {
+  return `${name}_next`
+}
+
+const selectVersion = 'select version from projection where view = ?'
+const selectMark = 'select version, position, until, written, run from rebuild where view = ?'
+const raiseRun = `insert into rebuild (view, version, position, until, written, run) values (?, 0, 0, 0, 0, 1)
+  on conflict (view) do update set version = 0, run = rebuild.run + 1 returning run`
+const saveMark = `insert into rebuild (view, version, position, until, written, run) values (?, ?, ?, ?, ?, ?)
+  on conflict (view) do update set version = excluded.version, position = excluded.position,
+  until = excluded.until, written = excluded.written, run = excluded.run`

@@ -1,0 +1,93 @@
+import type { Recorded } from '../../vocabulary/message.ts'
+import type { Cell, View } from '../../vocabulary/view.ts'
+import { type Connection, each, first, type Steps } from '../database/connection.ts'
+
+/** A row of any view, by column. */
+export type Row = Record<string, Cell>
+
+/** The table of one view: the serving one, or one that is being built beside it. */
+export class ViewTable {
+  readonly name: string
+  readonly #columns: readonly string[]
+  readonly #select: string
+  readonly #upsert: string
+  #isEmpty: boolean
+
+  /** @param isEmpty it was made just now, and nobody else writes to it: then nothing is read before a write */
+  constructor(view: View, name: string = view.name, isEmpty = false) {
+    this.name = name
+    this.#isEmpty = isEmpty
+    this.#columns = Object.keys(view.columns)
+    const [key, ...others] = this.#columns
+    const marks = this.#columns.map(() => '?').join(', ')
+    const updates = others.map(column => `${column} = excluded.${column}`).join(', ')
+    this.#select = `select * from ${name} where ${key} = ?`
+    this.#upsert = `insert into ${name} (${this.#columns.join(', ')}) values (${marks})
+      on conflict (${key}) do update set ${updates}`
+  }
+
+  /** Finds the row of a key. */
+  *find(key: string): Steps<Row | undefined> {
+    return this.#isEmpty ? undefined : yield* first<Row>({ sql: this.#select, parameters: [key] })
+  }
+
+  /** Writes rows in one request, whether they are new or not. */
+  write(changed: Iterable<Row | undefined>): Steps<void> {
+    this.#isEmpty = false
+    const cells: Cell[][] = []
+    for (const row of changed) if (row) cells.push(this.#columns.map(column => row[column] ?? null))
+    return each(this.#upsert, cells)
+  }
+}
+
+/** A view whose fold returned nothing for an existing row. */
+class RowDroppedError extends Error {
+  override readonly name = 'RowDroppedError'
+}
+
+/**
+ * Folds one event into the row of its key. A row cannot be removed: a table written from changes alone could not tell a
+ * removed row from an unchanged one.
+ */
+export function foldOne(view: View, key: string, before: Row | undefined, event: Recorded): Row | undefined {
+  const row = view.fold(before, event) as Row | undefined // A view's row holds cells only.
+  if (before && !row) throw new RowDroppedError(`The view "${view.name}" drops a row: give it back as it is`)
+  if (row && row[keyColumnOf(view)] !== key)
+    throw new TypeError(`The view "${view.name}" keeps a row under another key`)
+  return row && withAllColumns(view, row)
+}
+
+/**
+ * Fills in the columns that a fold leaves out, as the table does: the next event finds the same row wherever it is
+ * kept.
+ */
+function withAllColumns({ columns }: View, row: Row): Row {
+  for (const column in columns) {
+    if (row[column] !== undefined) continue
+    return Object.fromEntries(Object.keys(columns).map(name => [name, row[name] ?? null]))
+  }
+  return row
+}
+
+function keyColumnOf({ columns }: View): string {
+  for (const column in columns) return column
+  return ''
+}
+
+/** The statement that makes the table of a view. */
+export function createViewTable(view: View, name: string, dialect: Connection['dialect']): string {
+  const types = { text: 'text', integer: dialect === 'sqlite' ? 'integer' : 'bigint' }
+  // Keys are ordered by their bytes, as in SQLite.
+  const key = dialect === 'sqlite' ? ' primary key' : ' collate "C" primary key'
+  const columns = Object.entries(view.columns).map(([column, type], i) => {
+    return `${column} ${types[type]}${i === 0 ? key : ''}`
+  })
+  return `create table ${name} (${columns.join(', ')}) ${dialect === 'sqlite' ? 'strict' : ''}`
+}
+
+/** The statements that make the indexes of a view's table while it is empty. Every run of a rebuild has its own. */
+export function createViewIndexes({ name, indexes = [] }: View, table: string, run: number): string[] {
+  return indexes.map(column => {
+    return `create index ${name}_${column}_${run} on ${table} (${column}) where ${column} is not null`
+  })
+}

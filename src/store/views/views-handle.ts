@@ -1,0 +1,66 @@
+import {
+  type CompiledQuery,
+  type Driver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
+import { AverbaError } from '../../vocabulary/errors.ts'
+import type { Connection } from '../database/connection.ts'
+import { onlyRead } from '../database/only-read.ts'
+
+/** A typed handle on the views that refuses everything but reads. */
+export type ViewsHandle<Tables> = Pick<Kysely<Tables>, 'selectFrom' | 'with'>
+
+/** Opens the handle that hosts query the views through. */
+export function openViews<Tables>(reader: Pick<Connection, 'readOnly' | 'dialect'>): ViewsHandle<Tables> {
+  const isSqlite = reader.dialect === 'sqlite'
+  return new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => (isSqlite ? new SqliteAdapter() : new PostgresAdapter()),
+      createDriver: () => new ReadOnlyDriver(reader),
+      createIntrospector: db => (isSqlite ? new SqliteIntrospector(db) : new PostgresIntrospector(db)),
+      createQueryCompiler: () => (isSqlite ? new SqliteQueryCompiler() : new PostgresQueryCompiler()),
+    },
+  })
+}
+
+class ReadOnlyDriver implements Driver {
+  readonly #reader: Pick<Connection, 'readOnly'>
+
+  constructor(reader: Pick<Connection, 'readOnly'>) {
+    this.#reader = reader
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection() {
+    // As compiled.
+    const run = async <R>(query: CompiledQuery) => ({ rows: (await this.#reader.readOnly(query)) as R[] })
+    return {
+      executeQuery: run,
+      async *streamQuery<R>(query: CompiledQuery) {
+        yield await run<R>(query)
+      },
+    }
+  }
+
+  async beginTransaction(): Promise<never> {
+    throw onlyRead('Cannot begin a transaction')
+  }
+
+  async commitTransaction(): Promise<void> {}
+  async rollbackTransaction(): Promise<void> {}
+  async releaseConnection(): Promise<void> {}
+
+  /** Everything that lists rows reads through this one. */
+  async destroy(): Promise<never> {
+    throw new AverbaError('INVALID_INPUT', 'Cannot destroy the views: they are open as long as the log', {
+      hint: 'close() closes the log, and the views with it',
+    })
+  }
+}

@@ -1,0 +1,120 @@
+import type { Instant, Recorded, Settlement } from '../../vocabulary/message.ts'
+import { first, type Steps } from '../database/connection.ts'
+import {
+  cancelEffect,
+  endEffect,
+  insertEffect,
+  type Move,
+  moveEffect,
+  resolveEffect,
+} from '../ledger/ledger.ts'
+import type { Tile } from '../log/tree.ts'
+import type { Claim, Receipt } from './append.ts'
+import { type Destruction, destroy } from './destruction.ts'
+import type { NewlySeen, RecentDigests } from './recent-digests.ts'
+import type { KnownOwner } from './writer-cache.ts'
+
+/** An event with everything that goes into the tables with it. */
+export interface StagedEvent {
+  readonly recorded: Recorded
+  readonly stream: number
+  readonly header: string
+  readonly leaf: Uint8Array
+  readonly parts: readonly { readonly name: string; readonly owner: number; readonly sealed: Uint8Array }[]
+}
+
+/** The appends of one transaction: each is checked first, and all that passed are written together. */
+export class Batch {
+  readonly streams: { readonly key: number; readonly name: string }[] = []
+  readonly owners: KnownOwner[] = []
+  readonly events: StagedEvent[] = []
+  /** The rows of the effects that its events owe. */
+  readonly effects: unknown[][] = []
+  readonly receipts = new Map<string, Receipt>()
+  readonly claims = new Map<string, Claim>()
+  readonly recent = new Map<string, NewlySeen>()
+  /** The moves of effects, each with the time of the clock. */
+  readonly moved = new Map<string, { move: Move; now: Instant }>()
+  readonly ended = new Map<string, { as: Settlement; because: string; position: number }>()
+  /** The effects that its events cancel. */
+  readonly cancelled = new Set<string>()
+  readonly destroyed: Destruction[] = []
+
+  /** Reports whether every append of it was refused. */
+  get isEmpty(): boolean {
+    return this.events.length + this.receipts.size + this.claims.size + this.ended.size === 0
+  }
+
+  /** Writes everything but the views, and the checkpoints that move with them. Most batches have little of each. */
+  *write(tiles: readonly Tile[], recents: RecentDigests): Steps<void> {
+    if (this.streams.length > 0)
+      yield { sql: insertStream, forEach: this.streams.map(({ key, name }) => [key, name]) }
+    if (this.owners.length > 0) yield { sql: insertOwner, forEach: this.owners.map(ownerRow) }
+    if (this.events.length > 0) yield { sql: insertEvent, forEach: this.events.map(eventRow) }
+    const parts = this.events.flatMap(partRows)
+    if (parts.length > 0) yield { sql: insertPart, forEach: parts }
+    if (this.effects.length > 0) yield { sql: insertEffect, forEach: this.effects }
+    if (this.claims.size > 0) yield { sql: upsertClaim, forEach: Array.from(this.claims.values(), claimRow) }
+    yield* recents.add(this.recent)
+    for (const { move, now } of this.moved.values()) yield* moveEffect(move, now)
+    for (const [effect, { position, ...how }] of this.ended) yield* endEffect({ effect, ...how }, position)
+    for (const { recorded, stream } of this.events) {
+      if (recorded.resolves) yield* resolveEffect(stream, recorded.resolves, recorded.position)
+      for (const effect of recorded.cancels ?? []) yield* cancelEffect(effect, recorded)
+    }
+    if (this.receipts.size > 0)
+      yield { sql: insertReceipt, forEach: Array.from(this.receipts.values(), receiptRow) }
+    if (tiles.length > 0) yield { sql: upsertTile, forEach: tiles.map(tileRow) }
+    for (const destruction of this.destroyed) yield* destroy(destruction)
+  }
+}
+
+function ownerRow({ key, owner, epoch, wrapped, commitment }: KnownOwner): unknown[] {
+  return [key, owner, epoch, wrapped, commitment]
+}
+
+function claimRow({ kind, digest, value }: Claim): unknown[] {
+  return [kind, digest, value]
+}
+
+function tileRow({ level, number, hashes }: Tile): unknown[] {
+  return [level, number, hashes]
+}
+
+function eventRow({ recorded, stream, header, leaf }: StagedEvent): unknown[] {
+  const { position, version, type } = recorded
+  return [position, stream, version, type, header, leaf]
+}
+
+function partRows({ recorded, parts }: StagedEvent): unknown[][] {
+  return parts.map(({ name, owner, sealed }) => [recorded.position, name, owner, sealed])
+}
+
+function receiptRow({ commandId, digest, code, detail, effect, position, stream }: Receipt): unknown[] {
+  return [commandId, digest, code, detail, effect, position, stream]
+}
+
+/** Finds what a keyed digest stands for. */
+export function* lookUp(kind: string, digest: Uint8Array): Steps<string | undefined> {
+  return (yield* first<{ value: string }>({ sql: selectClaim, parameters: [kind, digest] }))?.value
+}
+
+/** Finds what is remembered of a command. */
+export function* findReceipt(commandId: string): Steps<Receipt | undefined> {
+  return yield* first<Receipt>({ sql: selectReceipt, parameters: [commandId] })
+}
+
+const insertStream = 'insert into stream (key, name) values (?, ?)'
+const insertOwner = 'insert into owner_key (key, owner, epoch, wrapped, commitment) values (?, ?, ?, ?, ?)'
+const insertEvent =
+  'insert into event (position, stream, version, type, header, leaf) values (?, ?, ?, ?, ?, ?)'
+const insertPart = 'insert into part (position, name, owner, sealed) values (?, ?, ?, ?)'
+const insertReceipt = `insert into receipt (command_id, digest, code, detail, effect, position, stream)
+  values (?, ?, ?, ?, ?, ?, ?)`
+const selectReceipt = `select command_id as "commandId", digest, code, detail, effect, position, stream
+  from receipt where command_id = ?`
+const upsertClaim = `insert into keyed_index (kind, digest, value) values (?, ?, ?)
+  on conflict (kind, digest) do update set value = excluded.value`
+const selectClaim = 'select value from keyed_index where kind = ? and digest = ?'
+const upsertTile = `insert into tile (level, number, hashes) values (?, ?, ?)
+  on conflict (level, number) do update set hashes = excluded.hashes`

@@ -1,0 +1,47 @@
+import type { Carried, Json, Outcome, Owed } from './message.ts'
+
+/**
+ * What may be done when an attempt never reported back:
+ *
+ * - `read`, `idempotent`: do it again.
+ * - `probed`: ask the service what became of it.
+ * - `once`: nothing by itself; a person decides.
+ */
+export type EffectClass = 'read' | 'idempotent' | 'probed' | 'once'
+
+/** Asked right before a request leaves: false when the attempt is no longer this process's, and nothing may leave. */
+export type MayLeave = () => Promise<boolean>
+
+/** Performs the effects of one type. */
+export interface Performer {
+  readonly effectClass: EffectClass
+  /** Nothing leaves the store and its keyring: even a log restored from a backup performs it. */
+  readonly isLocal?: true
+  /** A list that is asked for again and again: where more is due than may be sent, it leaves half of the room. */
+  readonly isRoutine?: true
+  /**
+   * Whether an effect is for this process: false where it is configured with something else than the effect was
+   * recorded for. Then the effect is left as it stands, unless it has left already and is in doubt: that anybody says.
+   */
+  takes?(owed: Owed): boolean | Promise<boolean>
+  /**
+   * One attempt. Never throws for what the outside does. An `AverbaError` says that nothing has left: it goes again.
+   *
+   * @param mayLeave asked before each request of a `probed` or `once` effect, also before one that is sent again
+   */
+  perform(owed: Owed, opened: Readonly<Record<string, Json>>, mayLeave?: MayLeave): Promise<Outcome>
+  /** The fact to record for an attempt that never reported back; for `probed` and `once` only. */
+  lost(owed: Owed): Carried
+  /** The fact that it was given up and parked, for the stream that owes it: where something waits for its answer. */
+  givenUp?(owed: Owed): Carried
+  /** The fact that an attempt which had been called in doubt certainly did nothing; for `once` only. */
+  undone?(owed: Owed): Carried
+}
+
+/** Performers by the type of their effect. */
+export type Performers = Readonly<Record<string, Performer>>
+
+/** Whose data an effect concerns: the subject whose CPF it opens, else the stream that owes it. */
+export function ownerOf(owed: Owed): string {
+  return owed.opens?.cpf?.split('/')[0] ?? owed.stream
+}

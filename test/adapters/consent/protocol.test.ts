@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { readConsent } from '../../../src/adapters/consent/protocol.ts'
+
+const asked = { cpf: '52998224725', id: 'x' }
+const read = (more: object) => readConsent(JSON.stringify({ id: 'x', status: 'ATIVO', ...more }), asked)
+
+test('an answer that names another person is none, also where a number has lost the zeros of a CPF', () => {
+  expect(read({ titular: { cpf: '00000000191' } })).toBeUndefined()
+  expect(read({ titular: { cpf: 191 } })).toBeUndefined()
+  expect(read({ titular: { cpf: 52998224725 } })).toBeDefined()
+  expect(read({ titular: { cpf: '529.982.247-25' } })).toBeDefined()
+  expect(read({ titular: { cpf: '***.982.247-**' } })).toBeDefined()
+})
+
+test.each([{}, { historico: null }, { historico: [] }])(
+  'a consent without a history is read: %j',
+  history => {
+    expect(read({ titular: null, ...history })).toMatchObject({ summary: { status: 'ATIVO' } })
+  },
+)

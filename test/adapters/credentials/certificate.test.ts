@@ -1,0 +1,205 @@
+import { execFileSync } from 'node:child_process'
+import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import forge from 'node-forge'
+import { describe, expect, test } from 'vitest'
+import { useCertificate } from '../../../src/adapters/credentials/certificate.ts'
+import { openSocket } from '../../../src/adapters/http/transport.ts'
+import { openAverba } from '../../../src/index.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import { createAuthority } from '../../../src/simulation/served/authority.ts'
+import { serve } from '../../../src/simulation/served/serve.ts'
+
+const now = systemClock.now()
+const dayMs = 86_400_000
+const recorded = (name: string) =>
+  readFileSync(join(import.meta.dirname, '../../recordings/certificates', name))
+const passphrase = 'senha'
+
+describe('a certificate is understood in every form', () => {
+  test.each(['aes.pfx', 'rc2-40.pfx', 'ec.pfx'])('%s', async name => {
+    const { cert, key, daysLeft } = await useCertificate({ pfx: recorded(name), passphrase }, now)
+    expect(cert).toContain('BEGIN CERTIFICATE')
+    expect(createPrivateKey(key).type).toBe('private')
+    expect(daysLeft).toBeGreaterThan(1_000)
+  })
+
+  test('PEM with an encrypted key', async () => {
+    const { cert, key } = await (await createAuthority(now)).issueClient('x')
+    const cipher = { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase } as const
+    const encrypted = createPrivateKey(key).export(cipher).toString()
+    expect((await useCertificate({ cert, key: encrypted, passphrase }, now)).key).not.toContain('ENCRYPTED')
+    for (const [given, words] of [
+      [{ passphrase: 'outra' }, 'its passphrase is wrong'],
+      [{}, 'its passphrase is missing'],
+    ] as const) {
+      const using = useCertificate({ cert, key: encrypted, ...given }, now)
+      await expect(using).rejects.toMatchObject({ message: expect.stringContaining(words) })
+    }
+  })
+})
+
+test.each(['aes.pfx', 'rc2-40.pfx'])('a wrong passphrase of %s is told from a broken file', async name => {
+  const pfx = recorded(name)
+  const wrong = useCertificate({ pfx, passphrase: 'outra' }, now)
+  await expect(wrong).rejects.toMatchObject({
+    code: 'MISCONFIGURED',
+    message: expect.stringContaining('passphrase is wrong'),
+  })
+  const broken = useCertificate({ pfx: pfx.subarray(0, 500), passphrase }, now)
+  await expect(broken).rejects.toMatchObject({
+    message: expect.stringContaining('PKCS#12 file cannot be read'),
+  })
+})
+
+test('a PKCS#12 file that has its chain before its own certificate is put in order', async () => {
+  const { cert, key } = await useCertificate({ pfx: recorded('aes.pfx'), passphrase }, now)
+  const issuerKeys = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const issuer = forge.pki.createCertificate()
+  issuer.publicKey = forge.pki.publicKeyFromPem(
+    issuerKeys.publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+  )
+  issuer.sign(
+    forge.pki.privateKeyFromPem(issuerKeys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()),
+  )
+  const chain = [issuer, forge.pki.certificateFromPem(cert)]
+  const written = forge.pkcs12.toPkcs12Asn1(forge.pki.privateKeyFromPem(key), chain, passphrase)
+  const pfx = Buffer.from(forge.asn1.toDer(written).getBytes(), 'latin1')
+  const used = await useCertificate({ pfx, passphrase }, now)
+  expect(used.cert.startsWith(cert)).toBe(true)
+  expect(used.cert.match(/BEGIN CERTIFICATE/g)).toHaveLength(2)
+})
+
+test('the chain of a PEM text may come first', async () => {
+  const authority = await createAuthority(now)
+  const { cert, key } = await authority.issueClient('x')
+  const used = await useCertificate({ cert: `${authority.ca}\n${cert}`, key }, now)
+  expect(new X509Certificate(used.cert).subject).toBe('CN=x')
+  expect(used.cert.match(/BEGIN/g)).toHaveLength(2)
+})
+
+/** A PKCS#12 file as openssl writes it today. */
+async function byOpenssl(cert: string, key: string, passphrase: string, how: string[] = []): Promise<Buffer> {
+  const folder = mkdtempSync(join(tmpdir(), 'averba-pfx-'))
+  for (const [name, text] of Object.entries({ cert, key })) writeFileSync(join(folder, name), text)
+  const flags = [
+    '-export',
+    '-in',
+    'cert',
+    '-inkey',
+    'key',
+    '-passout',
+    `pass:${passphrase}`,
+    '-out',
+    'pfx',
+    ...how,
+  ]
+  execFileSync('openssl', ['pkcs12', ...flags], { cwd: folder, stdio: 'pipe' })
+  return readFileSync(join(folder, 'pfx'))
+}
+
+test.each(['senha-ção', 'senha€'])(
+  'a passphrase with letters beyond ASCII opens its file: %s',
+  async given => {
+    const { cert, key } = await (await createAuthority(now)).issueClient('x')
+    const pfx = await byOpenssl(cert, key, given)
+    expect(new X509Certificate((await useCertificate({ pfx, passphrase: given }, now)).cert).subject).toBe(
+      'CN=x',
+    )
+    await expect(useCertificate({ pfx, passphrase: `${given}x` }, now)).rejects.toMatchObject({
+      message: expect.stringContaining('its passphrase is wrong'),
+    })
+  },
+)
+
+/** Issues certificates of one key, each valid from and to so many days from now. */
+function issuing() {
+  const keys = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const key = keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const publicKey = keys.publicKey.export({ type: 'spki', format: 'pem' }).toString()
+  let serial = 0
+  const issue = (fromDays: number, toDays: number) => {
+    const cert = forge.pki.createCertificate()
+    serial += 1
+    cert.publicKey = forge.pki.publicKeyFromPem(publicKey)
+    cert.serialNumber = `0${serial}`
+    cert.validity.notBefore = new Date(now + fromDays * dayMs)
+    cert.validity.notAfter = new Date(now + (toDays + 0.5) * dayMs)
+    cert.setSubject([{ name: 'commonName', value: `number ${serial}` }])
+    cert.sign(forge.pki.privateKeyFromPem(key), forge.md.sha256.create())
+    return forge.pki.certificateToPem(cert)
+  }
+  return { key, issue }
+}
+
+test('of several certificates of one key in a file, the one that ends last of those whose time has come is used', async () => {
+  const { key, issue } = issuing()
+  const [former, present, next] = [issue(-365, -1), issue(-100, 265), issue(30, 395)]
+  const pfx = await byOpenssl(former + present, key, passphrase)
+  expect((await useCertificate({ pfx, passphrase }, now)).daysLeft).toBe(265)
+  const used = await useCertificate({ cert: former + next + present, key }, now)
+  expect([used.daysLeft, used.notBefore]).toEqual([265, undefined])
+})
+
+test('a certificate under another label of PEM is one', async () => {
+  const { key, issue } = issuing()
+  const [own, ...others] = [issue(-1, 100), issuing().issue(-1, 300), issuing().issue(-1, 300)]
+  const labelled = own?.replaceAll('CERTIFICATE', 'X509 CERTIFICATE') ?? ''
+  expect((await useCertificate({ cert: others.join('') + labelled, key }, now)).daysLeft).toBe(100)
+})
+
+test('one that ends in 20 days is told of when it is used', async () => {
+  const authority = await createAuthority(now - 345 * dayMs)
+  const issued = await authority.issueServer(['localhost'])
+  const server = await serve(async () => new Response('ok'), { ...issued, clientCa: authority.ca })
+  const told: number[] = []
+  const socket = openSocket({
+    clock: systemClock,
+    ca: authority.ca,
+    certificate: await authority.issueClient('x'),
+    onExpiring: daysLeft => void told.push(daysLeft),
+  })
+  for (let i = 0; i < 2; i++) await socket.fetch(new Request(`https://localhost:${server.port}/`))
+  expect(told).toEqual([expect.any(Number)])
+  expect(told[0]).toBeGreaterThanOrEqual(18)
+  expect(told[0]).toBeLessThanOrEqual(20)
+  await socket.close()
+  await server.close()
+})
+
+test('the operator is told of it in words', async () => {
+  const certificate = await (await createAuthority(now - 344.5 * dayMs)).issueClient('x')
+  const lines: unknown[] = []
+  const averba = await openAverba({
+    store: ':memory:',
+    consentService: { baseUrl: 'https://localhost:1', certificate },
+    logger: line => void lines.push(line),
+  })
+  const subject = await averba.consents.enrol({ cpf: '25774435016' })
+  expect((await averba.consents.sync({ subject })).status).toBe('deferred')
+  expect(lines).toEqual([{ message: 'the client certificate ends soon: renew it', daysLeft: 20 }])
+  await averba.close()
+})
+
+test('a legacy PKCS#12 file presents its certificate over TLS', async () => {
+  const pem = await useCertificate({ pfx: recorded('rc2-40.pfx'), passphrase }, now)
+  const authority = await createAuthority(now)
+  const names: (string | undefined)[] = []
+  const issued = await authority.issueServer(['localhost'])
+  const server = await serve(
+    async (_, { clientName }) => {
+      names.push(clientName)
+      return new Response('ok')
+    },
+    // It signed itself, so it is its own authority.
+    { ...issued, clientCa: pem.cert },
+  )
+  const certificate = { pfx: recorded('rc2-40.pfx'), passphrase }
+  const socket = openSocket({ clock: systemClock, ca: authority.ca, certificate })
+  expect((await socket.fetch(new Request(`https://localhost:${server.port}/`))).status).toBe(200)
+  expect(names).toEqual(['gestora a1'])
+  await socket.close()
+  await server.close()
+})

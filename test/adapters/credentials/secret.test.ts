@@ -1,0 +1,107 @@
+import { inspect } from 'node:util'
+import { expect, test } from 'vitest'
+import { AverbaError, Secret, valueOf } from '../../../src/index.ts'
+import { simulate } from '../../../src/simulation/index.ts'
+
+const canary = 'segredo-canario-4711'
+
+test('a secret is not printed in any way that values are printed, and gives itself to who asks', () => {
+  const secret = new Secret(canary)
+  const within = { options: { consumerSecret: secret, list: [secret] } }
+  const printed = [
+    String(secret),
+    `${secret}`,
+    JSON.stringify(within),
+    inspect(within, { depth: null, showHidden: true }),
+    Object.keys(secret).join(),
+    JSON.stringify(Object.entries(secret)),
+    JSON.stringify(structuredClone({ ...secret })),
+    new AverbaError('MISCONFIGURED', `Cannot use ${secret}`, { cause: secret }).message,
+    inspect(new AverbaError('MISCONFIGURED', 'x', { cause: secret })),
+    (secret as unknown as { [key: symbol]: () => string })[Symbol.for('Deno.customInspect')]?.() ?? '',
+  ]
+  expect(printed.filter(text => text.includes(canary))).toEqual([])
+  expect(printed.slice(0, 4).every(text => text.includes('[secret]'))).toBe(true)
+  expect(secret.expose()).toBe(canary)
+})
+
+test('every option that is a secret takes one, also from a function, and works as with plain text', async () => {
+  const secrets: string[] = []
+  const world = await simulate({
+    averba: {
+      receiver: {
+        publicUrl: 'https://receptor.exemplo.br/averba',
+        secretFrom: new Secret(`${canary}-${'x'.repeat(32)}`),
+      },
+      subscriptions: [
+        {
+          evento: 'e',
+          chaveSecreta: new Secret('chave-secreta-1'),
+          chaveAutenticacao: () => new Secret('Basic 1'),
+        },
+        { evento: 'f' },
+      ],
+    },
+    async intercept(request, forward) {
+      if (request.url.endsWith('/token')) secrets.push(request.headers.get('authorization') ?? '')
+      return forward(request)
+    },
+  })
+  const { averba, portal, samples } = world
+  await averba.subscriptions.apply(await averba.subscriptions.plan())
+  for (const evento of ['e', 'f'])
+    expect(
+      await portal.notify({
+        evento,
+        destinatarioTipo: 'CNPJ',
+        destinatarioId: '12ABC34501DE35',
+        body: { n: 1 },
+      }),
+    ).toMatchObject([{ isDelivered: true }])
+  valueOf(await averba.validations.validate({ id: 'p1', cpf: samples.cpf, claims: { nome: 'X' } }))
+  await world.close()
+  const wrapped = await simulate({
+    averba: {
+      tokenService: {
+        url: 'https://gateway.exemplo.br/token',
+        consumerKey: new Secret('chave-de-exemplo'),
+        consumerSecret: async () => new Secret('segredo-de-exemplo'),
+      },
+    },
+    async intercept(request, forward) {
+      if (request.url.endsWith('/token')) secrets.push(request.headers.get('authorization') ?? '')
+      return forward(request)
+    },
+  })
+  valueOf(await wrapped.averba.validations.validate({ id: 'p1', cpf: samples.cpf, claims: { nome: 'X' } }))
+  await wrapped.close()
+  expect(new Set(secrets).size).toBe(1)
+  expect(secrets).toHaveLength(2)
+})
+
+test.each<[string, () => unknown]>([
+  ['nothing', () => undefined],
+  ['nothing, later', async () => undefined],
+  ['an empty text', () => ''],
+  ['an empty secret', () => new Secret('')],
+  ['a number', () => 7],
+])('a function that gives %s in place of a token has nothing sent', async (_, bearer) => {
+  let left = 0
+  const world = await simulate({
+    averba: {
+      validationService: {
+        ...{ baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
+        bearer: bearer as () => string, // As a host without types may give it.
+      },
+    },
+    async intercept(request, forward) {
+      left += 1
+      return forward(request)
+    },
+  })
+  const input = { id: 'a', cpf: world.samples.cpf, claims: { nome: 'X' } }
+  const because = 'Cannot use the bearer token: it is empty, or not a text'
+  expect(await world.averba.validations.validate(input)).toMatchObject({ status: 'deferred', because })
+  expect(left).toBe(0)
+  await world.close()
+})

@@ -1,0 +1,394 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { openSocket, type SocketOptions } from '../../../src/adapters/http/transport.ts'
+import { systemClock, toInstant } from '../../../src/runtime/clock.ts'
+import { VirtualClock } from '../../../src/simulation/index.ts'
+import { type Authority, createAuthority, type Issued } from '../../../src/simulation/served/authority.ts'
+import { type Peer, type Server, serve } from '../../../src/simulation/served/serve.ts'
+
+let authority: Authority
+let stranger: Authority
+let server: Server
+let client: Issued
+const seen: Peer[] = []
+
+beforeAll(async () => {
+  authority = await createAuthority(systemClock.now())
+  stranger = await createAuthority(systemClock.now())
+  client = await authority.issueClient('gestora')
+  const issued = await authority.issueServer(['localhost', '127.0.0.1', '*.exemplo.br'])
+  server = await serve(
+    async (request, peer) => {
+      seen.push(peer)
+      const { pathname } = new URL(request.url)
+      if (pathname === '/large') return new Response('x'.repeat(100_000))
+      if (pathname === '/never') return new Promise<never>(() => undefined)
+      if (pathname === '/endless') return new Response(endless())
+      return new Response(`${request.method} ${await request.text()}`)
+    },
+    { ...issued, clientCa: authority.ca },
+  )
+})
+
+/** One byte, and then nothing. */
+function endless(): ReadableStream<Uint8Array> {
+  return new ReadableStream({ start: controller => controller.enqueue(Buffer.from('x')) })
+}
+
+afterAll(() => server.close())
+
+async function send(path: string, options: Partial<SocketOptions>, init: RequestInit = {}) {
+  const socket = openSocket({ clock: systemClock, ca: authority.ca, ...options })
+  try {
+    const response = await socket.fetch(new Request(`https://localhost:${server.port}${path}`, init))
+    return { status: response.status, text: await response.text() }
+  } finally {
+    await socket.close()
+  }
+}
+
+test('the client is known by the name in its certificate', async () => {
+  expect(await send('/', { certificate: client }, { method: 'PUT', body: 'x' })).toEqual({
+    status: 200,
+    text: 'PUT x',
+  })
+  expect(seen.at(-1)).toEqual({ remoteAddress: '127.0.0.1', clientName: 'gestora' })
+})
+
+test('a certificate of another authority says nothing', async () => {
+  await send('/', { certificate: await stranger.issueClient('gestora') })
+  expect(seen.at(-1)?.clientName).toBeUndefined()
+  await send('/', {})
+  expect(seen.at(-1)?.clientName).toBeUndefined()
+})
+
+test('requests leave from the address that is asked for', async () => {
+  await send('/', { localAddress: '127.16.5.9' })
+  expect(seen.at(-1)?.remoteAddress).toBe('127.16.5.9')
+})
+
+test('a delivery goes to another port, and the name is still checked', async () => {
+  const to = { host: '127.0.0.1', port: server.port }
+  const connectTo = (target: string) => (target.endsWith(':443') ? to : undefined)
+  const socket = openSocket({ clock: systemClock, ca: authority.ca, connectTo })
+  expect((await socket.fetch(new Request('https://receptor.exemplo.br/'))).status).toBe(200)
+  await expect(socket.fetch(new Request('https://receptor.outro.br/'))).rejects.toMatchObject({
+    name: 'UnsentError',
+  })
+  await socket.close()
+})
+
+describe('a certificate that cannot be used is told apart', () => {
+  test.each([
+    [
+      'a key of another certificate',
+      async () => ({ ...client, key: (await authority.issueClient('x')).key }),
+      'its key belongs',
+    ],
+    [
+      'a certificate that is no PEM',
+      async () => ({ ...client, cert: 'x' }),
+      'its certificate cannot be read',
+    ],
+    ['a key that is no PEM', async () => ({ ...client, key: 'x' }), 'its key cannot be read'],
+    [
+      'an expired certificate',
+      async () => (await createAuthority(0)).issueClient('x'),
+      'it expired on 1971-01-01',
+    ],
+  ])('%s is said in words', async (_, given, words) => {
+    const sending = send('/', { certificate: await given() })
+    await expect(sending).rejects.toMatchObject({
+      code: 'MISCONFIGURED',
+      message: expect.stringContaining(words),
+    })
+  })
+})
+
+test('an answer over the bound, or over the time, is no answer', async () => {
+  await expect(send('/large', { bodyBytesMax: 99_999 })).rejects.toMatchObject({ name: 'OversizedError' })
+  expect((await send('/large', { bodyBytesMax: 100_000 })).text).toHaveLength(100_000)
+  await expect(send('/never', { budgetMs: 200 })).rejects.toMatchObject({ name: 'TimeoutError' })
+})
+
+describe('an answer as a stream', () => {
+  const stream = async (path: string, options: Partial<SocketOptions>, onConnected?: () => void) => {
+    const socket = openSocket({ clock: systemClock, ca: authority.ca, ...options })
+    onTestFinished(() => socket.close())
+    const url = `https://localhost:${server.port}${path}`
+    return socket.stream(new Request(url, { method: 'POST', body: 'x' }), onConnected)
+  }
+
+  test('is whole, and fails over the bound as it is read', async () => {
+    const bounded = { bodyBytesMax: 99_999 }
+    expect(await (await stream('/large', {})).text()).toHaveLength(100_000)
+    await expect((await stream('/large', bounded)).text()).rejects.toMatchObject({ name: 'OversizedError' })
+  })
+
+  test('may be given up while more is waited for', async () => {
+    const response = await stream('/endless', { budgetMs: 120_000 })
+    const reader = response.body?.getReader()
+    expect((await reader?.read())?.value).toHaveLength(1)
+    const more = reader?.read()
+    await new Promise(resolve => setImmediate(resolve)) // By then the socket is waited for.
+    await reader?.cancel()
+    expect(await more).toMatchObject({ done: true })
+  })
+
+  test('tells when the connection is there, and not where there is none', async () => {
+    const told: number[] = []
+    const socket = openSocket({ clock: systemClock, ca: authority.ca })
+    onTestFinished(() => socket.close())
+    for (const port of [server.port, server.port]) {
+      const url = `https://localhost:${port}/`
+      await (await socket.stream(new Request(url), () => told.push(port))).text()
+    }
+    expect(told).toEqual([server.port, server.port])
+    const nobody = new Request('https://localhost:1/')
+    await expect(socket.stream(nobody, () => told.push(1))).rejects.toMatchObject({ name: 'UnsentError' })
+    expect(told).toHaveLength(2)
+  })
+})
+
+test('a certificate that is rotated is used without a restart, and a wrong one may be put right', async () => {
+  const clock = new VirtualClock(toInstant(Date.now()))
+  let certificate = { ...client, key: 'x' }
+  const socket = openSocket({ clock, ca: authority.ca, certificate: () => certificate })
+  const name = async () => {
+    await socket.fetch(new Request(`https://localhost:${server.port}/`))
+    return seen.at(-1)?.clientName
+  }
+  await expect(name()).rejects.toMatchObject({ code: 'MISCONFIGURED' })
+  certificate = client
+  expect(await name()).toBe('gestora')
+  certificate = await authority.issueClient('gestora-nova')
+  expect(await name()).toBe('gestora')
+  await clock.advance(60_000)
+  expect(await name()).toBe('gestora-nova')
+  await socket.close()
+})
+
+test('a vault that is away, or a file that is half written, leaves the certificate before in use, and is told of', async () => {
+  const clock = new VirtualClock(toInstant(Date.now()))
+  const told: string[] = []
+  let give = (): typeof client => client
+  const onTrouble = ({ message }: Error) => void told.push(message)
+  const socket = openSocket({ clock, ca: authority.ca, certificate: () => give(), onTrouble })
+  const name = async () => {
+    await socket.fetch(new Request(`https://localhost:${server.port}/`))
+    return seen.at(-1)?.clientName
+  }
+  expect(await name()).toBe('gestora')
+  const next = await authority.issueClient('gestora-nova')
+  const halves: (typeof give)[] = [
+    () => {
+      throw new Error('the vault is sealed')
+    },
+    () => ({ ...client, cert: next.cert }),
+    // As types forbid and functions do.
+    () => undefined as never,
+    () => ({}) as never,
+  ]
+  for (const half of halves) {
+    give = half
+    await clock.advance(60_000)
+    expect(await name()).toBe('gestora')
+    expect(await name()).toBe('gestora')
+  }
+  expect(told).toEqual([
+    'Cannot get the client certificate: the function that gives it failed',
+    'Cannot use the client certificate: its key belongs to another certificate',
+    'Cannot use the client certificate: it is none',
+    'Cannot use the client certificate: it is none',
+  ])
+  give = () => next
+  await clock.advance(60_000)
+  expect(await name()).toBe('gestora-nova')
+  await socket.close()
+})
+
+test('a burst of first requests, and one after a rotation, asks for the certificate once each', async () => {
+  const clock = new VirtualClock(toInstant(Date.now()))
+  let asked = 0
+  const certificate = async () => {
+    asked += 1
+    return asked === 1 ? client : authority.issueClient('gestora-nova')
+  }
+  const socket = openSocket({ clock, ca: authority.ca, certificate })
+  const burst = () =>
+    Promise.all(
+      Array.from({ length: 20 }, () => socket.fetch(new Request(`https://localhost:${server.port}/`))),
+    )
+  await burst()
+  expect(asked).toBe(1)
+  await clock.advance(60_000)
+  expect((await burst()).map(response => response.status)).toEqual(Array.from({ length: 20 }, () => 200))
+  expect(asked).toBe(2)
+  await socket.close()
+})
+
+test('a certificate whose time has not come does not take the place of the one before until then', async () => {
+  // What is issued now begins a day ago, by the clock of this machine.
+  const clock = new VirtualClock(toInstant(Date.now() - 3 * 86_400_000))
+  const told: string[] = []
+  let certificate = client
+  const onTrouble = ({ message }: Error) => void told.push(message)
+  const socket = openSocket({ clock, ca: authority.ca, certificate: () => certificate, onTrouble })
+  const name = async () => {
+    await socket.fetch(new Request(`https://localhost:${server.port}/`))
+    return seen.at(-1)?.clientName
+  }
+  expect(await name()).toBe('gestora')
+  certificate = await authority.issueClient('gestora-nova')
+  await clock.advance(60_000)
+  expect(await name()).toBe('gestora')
+  expect(told).toEqual([expect.stringContaining('it is not valid before 20')])
+  await clock.advance(3 * 86_400_000)
+  expect(await name()).toBe('gestora-nova')
+  await socket.close()
+})
+
+test('a certificate whose texts come as bytes is used like one of texts', async () => {
+  const bytes = { cert: Buffer.from(client.cert), key: Buffer.from(client.key) }
+  const socket = openSocket({ clock: systemClock, ca: authority.ca, certificate: bytes as never }) // As files are read.
+  await socket.fetch(new Request(`https://localhost:${server.port}/`))
+  expect(seen.at(-1)?.clientName).toBe('gestora')
+  await socket.close()
+})
+
+test('the time that a vault takes is none in which a request is on its way', async () => {
+  const clock = new VirtualClock(toInstant(Date.now()))
+  let isSlow = false
+  const certificate = async () => {
+    if (isSlow) await systemClock.sleep(400)
+    return client
+  }
+  const socket = openSocket({ clock, ca: authority.ca, certificate, budgetMs: 300 })
+  const send = () => socket.fetch(new Request(`https://localhost:${server.port}/`))
+  await send()
+  isSlow = true
+  await clock.advance(60_000)
+  expect((await send()).status).toBe(200)
+  await socket.close()
+})
+
+test('a certificate that has ended is shown to nobody, and one in its place is used at once', async () => {
+  const clock = new VirtualClock(toInstant(Date.now()))
+  const next = await (await createAuthority(systemClock.now() + 366 * 86_400_000)).issueClient('gestora-nova')
+  let certificate = client
+  const sockets = [client, () => certificate].map(given =>
+    openSocket({ clock, ca: authority.ca, certificate: given }),
+  )
+  const [fixed, asked] = sockets.map(socket => () => {
+    return socket.fetch(new Request(`https://localhost:${server.port}/`))
+  })
+  await Promise.all([fixed?.(), asked?.()])
+  await clock.advance(366 * 86_400_000)
+  const before = seen.length
+  const ended = { code: 'MISCONFIGURED', message: expect.stringContaining('it expired on 20') }
+  for (const send of [fixed, asked]) await expect(send?.()).rejects.toMatchObject(ended)
+  expect(seen).toHaveLength(before)
+  certificate = next
+  expect((await asked?.())?.status).toBe(200)
+  await expect(fixed?.()).rejects.toMatchObject(ended)
+  await Promise.all(sockets.map(socket => socket.close()))
+})
+
+test('a vault that hangs holds up a request only for a moment while there is a good certificate', async () => {
+  const clock = new VirtualClock(toInstant(Date.now()))
+  const vault = Promise.withResolvers<typeof client>()
+  let isHanging = false
+  const certificate = () => (isHanging ? vault.promise : client)
+  const socket = openSocket({ clock, ca: authority.ca, certificate, budgetMs: 500 })
+  const send = () => socket.fetch(new Request(`https://localhost:${server.port}/`))
+  await send()
+  isHanging = true
+  await clock.advance(60_000)
+  // The vault is not done, and will not be before they are answered.
+  expect((await send()).status).toBe(200)
+  expect((await send()).status).toBe(200)
+  vault.resolve(await authority.issueClient('gestora-nova'))
+  await expect.poll(async () => (await send()) && seen.at(-1)?.clientName).toBe('gestora-nova')
+  await socket.close()
+})
+
+test('a request whose connection comes when its time is over was not sent', async () => {
+  const budgetMs = 300
+  const slow = createServer(socket => {
+    socket.on('error', () => undefined)
+    const timer = setTimeout(() => socket.pipe(connect(server.port, '127.0.0.1')).pipe(socket), budgetMs + 60)
+    socket.once('close', () => clearTimeout(timer))
+  })
+  await new Promise<void>(resolve => slow.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => new Promise<void>(resolve => slow.close(() => resolve())))
+  const { port } = slow.address() as AddressInfo // Of a server that listens on a port.
+  const before = seen.length
+  const socket = openSocket({ clock: systemClock, ca: authority.ca, budgetMs })
+  const paid = new Request(`https://localhost:${port}/`, { method: 'POST', body: 'x' })
+  await expect(socket.fetch(paid)).rejects.toMatchObject({ name: 'UnsentError' })
+  await socket.close()
+  await expect(socket.fetch(new Request(`https://localhost:${server.port}/`))).rejects.toMatchObject({
+    name: 'UnsentError',
+  })
+  expect(seen).toHaveLength(before)
+})
+
+test('a service is looked at also where the environment says that none is', async () => {
+  vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const before = seen.length
+  await expect(send('/', { ca: stranger.ca })).rejects.toMatchObject({ name: 'UnsentError' })
+  expect(seen).toHaveLength(before)
+})
+
+describe('a certificate for another purpose is refused before anything is read', () => {
+  test.each(['-tls1_2', '-tls1_3'])('by openssl with %s', async version => {
+    const issued = await authority.issueServer(['localhost'])
+    const { port, end } = await serveByOpenssl(version, issued)
+    // A server's: a common mistake.
+    const socket = openSocket({ clock: systemClock, ca: authority.ca, certificate: issued })
+    const paid = new Request(`https://localhost:${port}/`, { method: 'POST', body: 'x' })
+    await expect(socket.fetch(paid)).rejects.toMatchObject({
+      name: 'UnsentError',
+      message: expect.stringContaining('the service refused the handshake'),
+    })
+    await socket.close()
+    end()
+  })
+})
+
+/** A server that demands a client's certificate and says with an alert what it has against one. */
+async function serveByOpenssl(version: string, { cert, key }: Issued) {
+  const folder = mkdtempSync(join(tmpdir(), 'averba-openssl-'))
+  const files = { cert, key, ca: authority.ca }
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  const flags = ['-accept', '0', '-cert', 'cert', '-key', 'key', '-CAfile', 'ca', '-Verify', '2', version]
+  const server: ChildProcess = spawn('openssl', ['s_server', ...flags, '-verify_return_error'], {
+    cwd: folder,
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
+  const port = await new Promise<string>(resolve => {
+    let said = ''
+    server.stdout?.on('data', text => {
+      said += text
+      const [, found] = /ACCEPT .*:(\d+)/.exec(said) ?? []
+      if (found !== undefined) resolve(found)
+    })
+  })
+  return { port, end: () => server.kill() }
+}
+
+test('a connection that ends before TLS is there carried nothing', async () => {
+  const rude = createServer(socket => void socket.once('data', () => socket.resetAndDestroy()))
+  await new Promise<void>(resolve => rude.listen(0, '127.0.0.1', resolve))
+  const { port } = rude.address() as AddressInfo // Of a server that listens on a port.
+  const socket = openSocket({ clock: systemClock, ca: authority.ca })
+  const paid = new Request(`https://localhost:${port}/`, { method: 'POST', body: 'x' })
+  await expect(socket.fetch(paid)).rejects.toMatchObject({ name: 'UnsentError' })
+  await socket.close()
+  await new Promise(resolve => rude.close(resolve))
+})

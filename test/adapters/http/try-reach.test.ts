@@ -1,0 +1,95 @@
+import { createServer as createHttps, type Server as HttpsServer } from 'node:https'
+import { type AddressInfo, createServer, type Server } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { tryReach } from '../../../src/adapters/http/try-reach.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import { createAuthority } from '../../../src/simulation/served/authority.ts'
+
+const servers: Server[] = []
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    const closed = new Promise(done => server.close(done))
+    if ('closeAllConnections' in server) (server as HttpsServer).closeAllConnections()
+    await closed
+  }
+})
+
+async function listen(server: Server): Promise<string> {
+  servers.push(server)
+  await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
+  return `https://localhost:${(server.address() as AddressInfo).port}` // It listens on a port.
+}
+
+const clock = systemClock
+const authority = await createAuthority(clock.now())
+const { ca } = authority
+const own = await authority.issueServer(['localhost'])
+
+test('any answer will do, nothing but HEAD / is sent, and its date tells how far the clocks are apart', async () => {
+  const seen: string[] = []
+  const address = await listen(
+    createHttps(own, (incoming, outgoing) => {
+      seen.push(`${incoming.method} ${incoming.url} ${incoming.headers.authorization ?? 'nobody'}`)
+      outgoing.writeHead(500, { date: new Date(clock.now() - 600_000).toUTCString() }).end()
+    }),
+  )
+  const found = await tryReach(`${address}/token?x=1`, { clock, ca })
+  expect(found).toMatchObject({
+    isReached: true,
+    detail: expect.stringMatching(/^it answered within \d+ ms$/),
+  })
+  expect(Math.abs((found.skewMs ?? 0) + 600_000)).toBeLessThan(2_000)
+  expect(seen).toEqual(['HEAD / nobody'])
+})
+
+test('a service that says no time tells nothing of the clock', async () => {
+  const address = await listen(
+    createHttps(own, (_, outgoing) => {
+      outgoing.sendDate = false
+      outgoing.end()
+    }),
+  )
+  expect(await tryReach(address, { clock, ca })).not.toHaveProperty('skewMs')
+})
+
+test('each way not to get there is said in words, with what to do', async () => {
+  const untrusted = await createAuthority(clock.now(), 'another authority')
+  const silent = await listen(createServer(socket => socket.resume().on('error', () => undefined)))
+  const mute = await listen(createHttps(own, () => undefined))
+  const elsewhere = await listen(createHttps(await authority.issueServer(['outro.exemplo.br'])))
+  const expired = await listen(createHttps(await authority.issueExpiredServer(['localhost'])))
+  const needy = await listen(
+    createHttps({ ...own, ca, requestCert: true, rejectUnauthorized: true }, (_, outgoing) => outgoing.end()),
+  )
+  const stranger = await untrusted.issueClient('ninguem')
+  // The budget ends a connection that is only being made, which a signal alone does not.
+  const began = clock.now()
+  const handshake = await tryReach(silent, { clock, ca, budgetMs: 300 })
+  expect(clock.now() - began).toBeLessThan(8_000)
+  const tried = {
+    name: await tryReach('https://nao-existe.invalid', { clock }),
+    port: await tryReach('https://localhost:1', { clock }),
+    ca: await tryReach(mute, { clock, ca: untrusted.ca, budgetMs: 2_000 }),
+    elsewhere: await tryReach(elsewhere, { clock, ca }),
+    expired: await tryReach(expired, { clock, ca }),
+    handshake,
+    answer: await tryReach(mute, { clock, ca, budgetMs: 300 }),
+    client: await tryReach(needy, { clock, ca, certificate: stranger }),
+    mismatch: await tryReach(needy, { clock, ca, certificate: { ...own, key: stranger.key } }),
+  }
+  const words = Object.fromEntries(Object.entries(tried).map(([name, { detail }]) => [name, detail]))
+  expect(Object.values(tried).filter(each => each.isReached)).toEqual([])
+  expect(words).toEqual({
+    name: expect.stringMatching(/^the name of the service was not found \(\w+\): correct its address/),
+    port: expect.stringMatching(/^the connection was refused \(ECONNREFUSED\): nothing listens/),
+    ca: expect.stringMatching(/is not trusted: is the option ca missing or wrong\?/),
+    elsewhere: expect.stringMatching(/certificate is for another name .*: correct its address$/),
+    expired: expect.stringMatching(/^the service's certificate has expired .*compare this machine's clock/),
+    handshake: expect.stringMatching(
+      /^there is no connection in time \(UND_ERR_CONNECT_TIMEOUT\): does a firewall/,
+    ),
+    answer: expect.stringMatching(/^there is a connection, and no answer within 0\.3 s: ask the service$/),
+    client: expect.stringMatching(/does it know our client certificate\?$/),
+    mismatch: expect.stringMatching(/its key belongs to another certificate/),
+  })
+})

@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openAverba, portalSession } from '../../../src/index.ts'
+import { systemClock, systemEntropy } from '../../../src/runtime/clock.ts'
+import { createAuthority } from '../../../src/simulation/served/authority.ts'
+import { serve } from '../../../src/simulation/served/serve.ts'
+import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
+
+test('the portal is shown the certificate over TLS, and the login goes by its headers', async () => {
+  const authority = await createAuthority(systemClock.now())
+  const { ca } = authority
+  let laterMs = 0
+  const clock = { ...systemClock, now: () => systemClock.now() + laterMs }
+  const portal = simulatePortal({
+    clock,
+    entropy: systemEntropy,
+    policies: { authentication: 'session' },
+    deliver: async () => new Response(),
+  })
+  const seen: [path: string, client: string | undefined, role: string | null][] = []
+  const server = await serve(
+    (request, { clientName }) => {
+      seen.push([new URL(request.url).pathname, clientName, request.headers.get('role-type')])
+      return portal.fetch(request)
+    },
+    { ...(await authority.issueServer(['localhost'])), clientCa: ca },
+  )
+  let certificate = await authority.issueClient('importadora')
+  const averba = await openAverba({
+    store: ':memory:',
+    clock,
+    portal: {
+      baseUrl: `https://localhost:${server.port}`,
+      ca,
+      authenticate: portalSession({ certificate: () => certificate, roleType: 'IMPEXP' }),
+    },
+  })
+  expect((await averba.subscriptions.plan()).changes).toEqual([])
+  expect(seen).toEqual([
+    ['/portal/api/autenticar', 'importadora', 'IMPEXP'],
+    ['/portal/api/ext/webhook', 'importadora', null],
+  ])
+  // The certificate is asked for again, without a restart: the connections of a minute later present the new one.
+  certificate = await authority.issueClient('importadora-nova')
+  laterMs = 61_000
+  expect((await averba.subscriptions.plan()).changes).toEqual([])
+  expect(seen.slice(2)).toEqual([
+    ['/portal/api/autenticar', 'importadora-nova', 'IMPEXP'],
+    ['/portal/api/ext/webhook', 'importadora-nova', null],
+  ])
+  await averba.close()
+  await server.close()
+})
+
+test('a PKCS#12 that was asked for once with a former passphrase is the certificate that it is to others', async () => {
+  const pfx = readFileSync(join(import.meta.dirname, '../../recordings/certificates/aes.pfx'))
+  let passphrase = 'antiga'
+  const begin = () => portalSession({ certificate: () => ({ pfx, passphrase }), roleType: 'IMPEXP' })
+  const [early, late] = [begin(), begin()]
+  const unread = await early.identity()
+  passphrase = 'senha'
+  const read = await late.identity()
+  expect(read).not.toBe(unread)
+  expect(await early.identity()).toBe(read)
+  // What was read once stays known, and is opened no more.
+  passphrase = 'antiga'
+  expect(await early.identity()).toBe(read)
+})

@@ -1,0 +1,71 @@
+import { inspect } from 'node:util'
+import { expect, test } from 'vitest'
+import { createPortalClient } from '../../../src/adapters/portal/client.ts'
+import { shareInMemory } from '../../../src/adapters/portal/shared-session.ts'
+import { portalAccessKeys, portalSession, staticHeaders } from '../../../src/index.ts'
+import { systemClock, systemEntropy } from '../../../src/runtime/clock.ts'
+import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
+import { AverbaError } from '../../../src/vocabulary/errors.ts'
+import type { Owed } from '../../../src/vocabulary/message.ts'
+
+const owed: Owed = {
+  ...{
+    type: 'portal.subscribe',
+    id: 's/1/1',
+    stream: 's',
+    position: 1,
+    state: 'owed',
+    attempts: 0,
+    because: '',
+  },
+  dueAt: '2026-11-20T12:00:00.000Z',
+  data: { evento: 'dimp-situacao-import', endpoint: 'https://receptor.exemplo.br/averba', generation: 1 },
+}
+
+test('what the portal did counts as done, although another process keeps the session from being written down', async () => {
+  const portal = simulatePortal({
+    clock: systemClock,
+    entropy: systemEntropy,
+    policies: { authentication: 'session' },
+    deliver: async () => new Response(),
+  })
+  const kept = shareInMemory()
+  let isHeld = false
+  const performers = createPortalClient({
+    baseUrl: 'https://portal.exemplo.br',
+    authenticate: portalSession({ certificate: { cert: '', key: '' }, roleType: 'IMPEXP' }),
+    clock: systemClock,
+    async fetch(request) {
+      isHeld = request.method === 'POST' && request.url.includes('/ext/webhook')
+      return portal.fetch(request)
+    },
+    shareOf: () => ({
+      ...kept,
+      async change(make) {
+        if (isHeld) throw new AverbaError('STORE_BUSY', 'Cannot write: another process holds the file')
+        return kept.change(make)
+      },
+    }),
+    secretsOf: async () => ({ chaveSecreta: 'um' }),
+  })
+  const outcome = await performers['portal.subscribe']?.perform(owed, {})
+  expect(outcome).toMatchObject({ status: 'settled', fact: { type: 'portal.subscribed' } })
+  expect(await performers['portal.listSubscriptions']?.perform(owed, {})).toMatchObject({ status: 'settled' })
+})
+
+const malformed = 'AAA\ncanario'
+test.each([
+  ['an access key', portalAccessKeys({ clientId: 'x', clientSecret: malformed, roleType: 'IMPEXP' })],
+  ['a header of the host’s own', staticHeaders({ authorization: malformed })],
+])('%s that no request can carry is MISCONFIGURED, and quoted nowhere', async (_, authenticate) => {
+  const performers = createPortalClient({
+    baseUrl: 'https://portal.exemplo.br',
+    authenticate,
+    clock: systemClock,
+    fetch: async () => new Response('[]'),
+    secretsOf: async () => ({}),
+  })
+  const error = await performers['portal.listSubscriptions']?.perform(owed, {}).catch(error => error)
+  expect(error).toMatchObject({ name: 'AverbaError', code: 'MISCONFIGURED', hint: expect.any(String) })
+  expect(inspect(error, { depth: null, showHidden: true })).not.toContain('canario')
+})

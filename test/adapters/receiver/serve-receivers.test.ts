@@ -1,0 +1,293 @@
+import type { IncomingMessage } from 'node:http'
+import { request } from 'node:https'
+import { createConnection } from 'node:net'
+import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import {
+  createReceiver,
+  type Incoming,
+  type ReceiverOptions,
+} from '../../../src/adapters/receiver/receiver.ts'
+import { type ServeReceiversOptions, serveReceivers } from '../../../src/adapters/receiver/serve-receivers.ts'
+import { systemClock, toInstant } from '../../../src/runtime/clock.ts'
+import { VirtualClock } from '../../../src/simulation/index.ts'
+import { type Authority, createAuthority } from '../../../src/simulation/served/authority.ts'
+
+let authority: Authority
+beforeAll(async () => {
+  authority = await createAuthority(systemClock.now())
+})
+
+/** A receiver that keeps what it is given in memory. */
+function receiverOf(stored: Incoming[], store?: () => Promise<void>) {
+  return createReceiver(receiving(stored, store))
+}
+
+function receiving(stored: Incoming[], store?: () => Promise<void>): ReceiverOptions {
+  return {
+    clock: systemClock,
+    sources: ['127.0.0.0/8'],
+    secretsOf: async () => [],
+    store: store ?? (async incoming => void stored.push(incoming)),
+    bodyBytesMax: 1_000,
+    onRefused: () => undefined,
+    onStoreError: () => undefined,
+  }
+}
+
+/** Two tenants behind one server. */
+async function given(options: Partial<ServeReceiversOptions> = {}) {
+  const [north, south]: [Incoming[], Incoming[]] = [[], []]
+  const server = await serveReceivers({
+    receivers: { '/norte': receiverOf(north), '/sul': receiverOf(south) },
+    certificate: await authority.issueServer(['localhost', '127.0.0.1']),
+    host: '127.0.0.1',
+    port: 0,
+    ...options,
+  })
+  onTestFinished(server.close)
+  return { north, south, port: server.port, close: server.close }
+}
+
+/** Posts as the portal does, and gives the status. */
+function post(port: number, path: string, { headers = {}, body = '{}' } = {}): Promise<number | undefined> {
+  const given = { host: 'localhost', port, path, method: 'POST', ca: authority.ca }
+  return new Promise((resolve, reject) => {
+    const sent = request({ ...given, headers: { 'event-type': 'e', ...headers }, agent: false })
+    sent.on('response', (answer: IncomingMessage) => {
+      answer.resume()
+      resolve(answer.statusCode)
+    })
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+/** Opens a connection, and tells how it ends when nothing is done with it. */
+async function open(
+  port: number,
+  options: ConnectionOptions & { localAddress?: string } = {},
+): Promise<TLSSocket> {
+  const socket = connect({ host: '127.0.0.1', servername: 'localhost', port, ca: authority.ca, ...options })
+  await new Promise<void>((resolve, reject) => {
+    socket.once('secureConnect', resolve)
+    socket.once('error', reject)
+  })
+  return socket
+}
+
+async function readAll(socket: TLSSocket): Promise<string> {
+  let text = ''
+  socket.on('error', () => undefined) // That it was broken off is what is waited for.
+  socket.on('data', chunk => {
+    text += chunk
+  })
+  await new Promise(resolve => socket.once('close', resolve))
+  return text
+}
+
+test('each path has a receiver of its own, and any other path has none', async () => {
+  const { north, south, port } = await given()
+  expect(await post(port, '/norte')).toBe(200)
+  expect(await post(port, '/sul?x=1')).toBe(200)
+  expect(await post(port, '/sul')).toBe(200)
+  expect(await post(port, '/toString')).toBe(404)
+  expect([north.length, south.length]).toEqual([1, 2])
+})
+
+test('TLS 1.1 is refused, TLS 1.2 and 1.3 are taken', async () => {
+  const { port } = await given()
+  const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' } as const
+  await expect(open(port, old)).rejects.toMatchObject({ code: 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION' })
+  for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+    const socket = await open(port, { minVersion: version, maxVersion: version })
+    expect(socket.getProtocol()).toBe(version)
+    socket.destroy()
+  }
+})
+
+test('a head that comes too slowly or is too large, and a body that is too large, are cut off', async () => {
+  const { north, port } = await given({ headersTimeoutMs: 100, headerBytesMax: 2_000 })
+  const slow = await open(port)
+  slow.write('POST /norte HTTP/1.1\r\nhost: localhost\r\n')
+  expect(await readAll(slow)).toMatch(/^HTTP\/1\.1 408 /)
+  expect(await post(port, '/norte', { headers: { 'x-large': 'x'.repeat(2_000) } })).toBe(431)
+  expect(await post(port, '/norte', { body: 'x'.repeat(1_001) })).toBe(413)
+  expect(north).toEqual([])
+})
+
+test('a body that comes too slowly is cut off', async () => {
+  const { north, port } = await given({ headersTimeoutMs: 100, requestTimeoutMs: 200 })
+  const slow = await open(port)
+  slow.write('POST /norte HTTP/1.1\r\nhost: localhost\r\nevent-type: e\r\ncontent-length: 2\r\n\r\n{')
+  expect(await readAll(slow)).toMatch(/^HTTP\/1\.1 408 /)
+  expect(north).toEqual([])
+})
+
+test('a body without a length that never ends is cut off at its bound', async () => {
+  const { north, port } = await given()
+  const endless = await open(port)
+  endless.write(
+    'POST /norte HTTP/1.1\r\nhost: localhost\r\nevent-type: e\r\ntransfer-encoding: chunked\r\n\r\n',
+  )
+  endless.write(`3e9\r\n${'x'.repeat(1_001)}\r\n`)
+  expect(await readAll(endless)).toMatch(/^HTTP\/1\.1 413 /)
+  expect(north).toEqual([])
+})
+
+test('a handshake that does not come is not waited for', async () => {
+  const { port } = await given({ handshakeTimeoutMs: 100 })
+  const idle = createConnection(port, '127.0.0.1')
+  idle.on('error', () => undefined) // It is broken off.
+  await new Promise(resolve => idle.once('close', resolve))
+})
+
+test('clients are shown the certificate of the name that they ask for, and the own one for any other', async () => {
+  const { port } = await given({
+    certificates: {
+      'aduana.exemplo.br': await authority.issueServer(['aduana.exemplo.br']),
+      '*.exemplo.br': await authority.issueServer(['*.exemplo.br']),
+    },
+  })
+  const shownTo = async (servername: string) => {
+    const socket = await open(port, { servername, checkServerIdentity: () => undefined })
+    const { subjectaltname } = socket.getPeerCertificate()
+    socket.destroy()
+    return subjectaltname
+  }
+  const nameOf = async (servername: string) => (await shownTo(servername))?.split(', ')[0]
+  expect(await nameOf('aduana.exemplo.br')).toBe('DNS:aduana.exemplo.br')
+  expect(await nameOf('outra.exemplo.br')).toBe('DNS:*.exemplo.br')
+  expect(await nameOf('outro.br')).toBe('DNS:localhost')
+  expect(await nameOf('')).toBe('DNS:localhost')
+})
+
+test('a certificate that was renewed is shown without a restart, and one that cannot be had leaves the old one', async () => {
+  const clock = new VirtualClock(toInstant(Date.now()))
+  const issued = [await authority.issueServer(['localhost']), await authority.issueServer(['localhost'])]
+  let asked = 0
+  const troubles: unknown[] = []
+  const { port } = await given({
+    clock,
+    certificate: async () => {
+      asked += 1
+      if (asked === 2) throw new Error('The vault is locked')
+      return issued[asked === 1 ? 0 : 1] ?? { cert: '', key: '' }
+    },
+    onTrouble: error => void troubles.push(error),
+  })
+  const serialOf = async (servername: string) => {
+    const socket = await open(port, { servername, checkServerIdentity: () => undefined })
+    const { serialNumber } = socket.getPeerCertificate()
+    socket.destroy()
+    return serialNumber
+  }
+  const first = await serialOf('localhost')
+  expect(asked).toBe(1)
+  await clock.advance(60_000)
+  expect(await serialOf('localhost')).toBe(first)
+  await expect.poll(() => troubles).toMatchObject([{ code: 'MISCONFIGURED' }])
+  await clock.advance(60_000)
+  await expect.poll(() => serialOf('localhost')).not.toBe(first)
+  expect(asked).toBe(3)
+  // Those that name nobody are shown it too.
+  await expect.poll(() => serialOf('')).not.toBe(first)
+})
+
+test('a function that never gives the next certificate keeps nobody from being shown the one before', async () => {
+  const clock = new VirtualClock(toInstant(Date.now()))
+  const issued = await authority.issueServer(['localhost'])
+  let asked = 0
+  const { port } = await given({
+    clock,
+    certificate: () => (++asked === 1 ? issued : new Promise<never>(() => undefined)),
+  })
+  await clock.advance(60_000)
+  for (let i = 0; i < 3; i++) (await open(port, { servername: 'localhost' })).destroy()
+  expect(asked).toBe(2)
+})
+
+test('strangers who send nothing leave room for those who may notify', async () => {
+  const stored: Incoming[] = []
+  const own = createReceiver({ ...receiving(stored), sources: ['127.0.0.2/32'] })
+  const { port } = await given({ receivers: { '/norte': own }, connectionsMax: 8 })
+  const silent = Array.from({ length: 20 }, () => createConnection({ host: '127.0.0.1', port }))
+  onTestFinished(() => {
+    for (const each of silent) each.destroy()
+  })
+  for (const each of silent) each.on('error', () => undefined)
+  await expect.poll(() => silent.filter(each => each.destroyed || each.readableEnded).length).toBe(16)
+  const socket = await open(port, { localAddress: '127.0.0.2' })
+  socket.destroy()
+  // One of them is told why, as long as there is room.
+  for (const each of silent) each.destroy()
+  await expect.poll(() => post(port, '/norte').catch(() => undefined)).toBe(403)
+})
+
+test('a target that is a whole address leads to its path', async () => {
+  const { north, port } = await given()
+  const socket = await open(port)
+  const head = 'host: localhost\r\nevent-type: e\r\ncontent-length: 2\r\nconnection: close'
+  socket.write(`POST https://localhost/norte?x=1 HTTP/1.1\r\n${head}\r\n\r\n{}`)
+  expect(await readAll(socket)).toMatch(/^HTTP\/1\.1 200 /)
+  expect(north).toHaveLength(1)
+})
+
+test('closing ends each connection with the answer under way, however long it is kept alive', async () => {
+  const storing = Promise.withResolvers<void>()
+  const stored = Promise.withResolvers<void>()
+  let taken = 0
+  const receiver = receiverOf([], () => {
+    taken += 1
+    storing.resolve()
+    return stored.promise
+  })
+  const { port, close } = await given({ receivers: { '/norte': receiver } })
+  const socket = await open(port)
+  const one = 'POST /norte HTTP/1.1\r\nhost: localhost\r\nevent-type: e\r\ncontent-length: 2\r\n\r\n{}'
+  socket.write(one)
+  await storing.promise
+  const closing = close()
+  stored.resolve()
+  const answer = await readAll(socket)
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+  expect(answer).toMatch(/\r\nconnection: close\r\n/i)
+  await closing
+  expect(taken).toBe(1)
+})
+
+test('closing takes no more, and lets what is under way be answered', async () => {
+  const storing = Promise.withResolvers<void>()
+  const stored = Promise.withResolvers<void>()
+  const receiver = receiverOf([], () => {
+    storing.resolve()
+    return stored.promise
+  })
+  const { port, close } = await given({ receivers: { '/norte': receiver } })
+  const answering = post(port, '/norte')
+  await storing.promise
+  const closing = close()
+  await expect(post(port, '/norte')).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+  stored.resolve()
+  expect(await answering).toBe(200)
+  await closing
+})
+
+test('a path that is none, a key of another certificate and an expired one are told in words, before anything listens', async () => {
+  const { cert } = await authority.issueServer(['localhost'])
+  const { key } = await authority.issueServer(['localhost'])
+  const misconfigured = (message: string) => ({ code: 'MISCONFIGURED', message })
+  await expect(given({ receivers: {} })).rejects.toMatchObject(
+    misconfigured('Cannot serve the receivers: there is none'),
+  )
+  await expect(given({ receivers: { norte: receiverOf([]) } })).rejects.toMatchObject(
+    misconfigured('Cannot serve the receivers: "norte" is not a path'),
+  )
+  await expect(given({ certificate: { cert, key } })).rejects.toMatchObject(
+    misconfigured('Cannot use the server certificate: its key belongs to another certificate'),
+  )
+  const expired = await authority.issueExpiredServer(['localhost'])
+  await expect(given({ certificates: { 'a.br': expired } })).rejects.toThrow(
+    'Cannot use the server certificate: it expired on',
+  )
+})

@@ -1,0 +1,259 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type ConsentRecorded, tell } from '../../../src/api/consents/timeline.ts'
+import { consentMachine } from '../../../src/machines/consent/consent.ts'
+import { type ConsentStatus, consentStatuses } from '../../../src/machines/consent/status.ts'
+import { toInstant } from '../../../src/runtime/clock.ts'
+import type { Event, Message } from '../../../src/vocabulary/message.ts'
+
+/** Minutes of a small world: its instants are few, so that they meet. */
+const at = (minute: number) => toInstant(minute * 60_000)
+const end = 20
+
+/** What happens to one consent, minute by minute: at the service, and in what we ask and read. */
+type Step =
+  | { does: 'change'; status: ConsentStatus }
+  | { does: 'list' | 'read' | 'decline' | 'vanish' | 'use' | 'trim' }
+  | { does: 'ask'; verb: 'approve' | 'deny' | 'revoke'; answer: 'done' | 'lost' | 'lostUndone' | 'late' }
+  | { does: 'expire'; minute: number }
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({ does: fc.constant('change'), status: fc.constantFrom(...consentStatuses) }),
+  },
+  { weight: 4, arbitrary: fc.record({ does: fc.constantFrom('list', 'read') }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constantFrom('decline', 'vanish', 'use', 'trim') }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      does: fc.constant('ask'),
+      verb: fc.constantFrom('approve', 'deny', 'revoke'),
+      answer: fc.constantFrom('done', 'lost', 'lostUndone', 'late'),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ does: fc.constant('expire'), minute: fc.integer({ min: 5, max: 25 }) }),
+  },
+) as fc.Arbitrary<Step>
+
+interface Entry {
+  readonly status: ConsentStatus
+  readonly minute: number
+}
+
+/** What a reading showed: the status, the expiry, and the history where it was read in full. */
+interface Shown {
+  readonly minute: number
+  readonly status: ConsentStatus
+  readonly expires: number
+  readonly history?: readonly Entry[]
+}
+
+const targets = { approve: 'ATIVO', deny: 'NEGADO', revoke: 'REVOGADO' } as const
+
+/** Plays the steps, one a minute, against the machine, and keeps what the service showed beside the events. */
+function play(first: ConsentStatus, skew: number, steps: readonly Step[]) {
+  let expires = 16
+  const history: Entry[] = [{ status: first, minute: skew }]
+  const shown: Shown[] = []
+  const doubts: { from: number; until: number }[] = []
+  const events: ConsentRecorded[] = []
+  let state = consentMachine.initial
+  const status = () => (history.at(-1) as Entry).status
+  const tellMachine = (minute: number, message: Message) => {
+    const decision = consentMachine.decide(state, message)
+    if ('refused' in decision) return false
+    for (const event of decision.events) {
+      state = consentMachine.evolve(state, event)
+      const position = events.length + 1
+      events.push({ ...(event as Event), at: at(minute), position, version: position } as ConsentRecorded)
+    }
+    return true
+  }
+  const reading = () => ({ status: status(), createdAt: at(0), expiresAt: at(expires), controller: null })
+  const show = (minute: number, isFull: boolean) => {
+    shown.push({ minute, status: status(), expires, ...(isFull && { history: [...history] }) })
+  }
+  const list = (minute: number) => {
+    show(minute, false)
+    tellMachine(minute, { type: 'consent.observe', data: { ...reading(), consent: 'c', subject: 's' } })
+  }
+  list(0)
+  for (const [i, each] of steps.entries()) {
+    const minute = i + 1
+    if (each.does === 'change') history.push({ status: each.status, minute: minute + skew })
+    // The service takes an end back, and drops it from the history.
+    const active = history.findLastIndex(entry => entry.status === 'ATIVO')
+    if (each.does === 'trim' && active >= 0) history.splice(active + 1)
+    if (each.does === 'expire') expires = each.minute
+    if (each.does === 'list') list(minute)
+    if (each.does === 'vanish') tellMachine(minute, { type: 'consent.miss', data: {} })
+    if (each.does === 'decline') {
+      tellMachine(minute, { type: 'consentService.readDeclined', data: { httpStatus: 403 } })
+    }
+    if (each.does === 'read') {
+      show(minute, true)
+      const told = history.map(entry => ({ status: entry.status, since: at(entry.minute) }))
+      tellMachine(minute, { type: 'consentService.consentRead', data: { ...reading(), history: told } })
+    }
+    if (each.does === 'use') {
+      const data = { at: at(minute), ageMaxMs: null, readAt: at(0) }
+      tellMachine(minute, { type: 'consent.use', data })
+    }
+    if (each.does === 'ask' && tellMachine(minute, { type: `consent.${each.verb}`, data: {} })) {
+      if (each.answer !== 'lostUndone') history.push({ status: targets[each.verb], minute: minute + skew })
+      if (each.answer === 'done') {
+        show(minute, false)
+        tellMachine(minute, { type: 'consentService.statusChanged', data: reading() })
+      } else {
+        if (each.answer !== 'late') tellMachine(minute, { type: 'consentService.changeLost', data: {} })
+        // It ends with whatever is read next.
+        const next = steps.findIndex((later, j) => j > i && (later.does === 'list' || later.does === 'read'))
+        if (each.verb === 'revoke') doubts.push({ from: minute, until: next < 0 ? end : next + 1 })
+      }
+    }
+  }
+  return { events, shown, doubts }
+}
+
+const lives = fc.tuple(
+  fc.constantFrom<ConsentStatus>('PENDENTE', 'ATIVO'),
+  fc.constantFrom(-2, 0, 0, 0, 2),
+  fc.array(step, { maxLength: end - 2 }),
+)
+
+function everyQuestion(
+  life: ReturnType<typeof play>,
+  ask: (minute: number, known: number, because: string) => void,
+) {
+  for (let known = 0; known <= end; known += 1) {
+    const events = life.events.filter(event => event.at <= at(known))
+    // Every other minute, another one each time: each question tells the whole stream anew.
+    for (let minute = known % 2; minute <= end; minute += 2) {
+      const asked = { at: at(minute), knownAt: at(known), ageMaxMs: null, syncedAt: null }
+      ask(minute, known, tell(events, asked).because)
+    }
+  }
+}
+
+test('a consent never stands at an instant at which its history, as it was known, says that it does not', () => {
+  let effective = 0
+  fc.assert(
+    fc.property(lives, ([first, skew, steps]) => {
+      const life = play(first, skew, steps)
+      everyQuestion(life, (minute, known, because) => {
+        if (because !== 'active') return
+        effective += 1
+        const readings = life.shown.filter(each => each.minute <= known)
+        const last = readings.at(-1)
+        expect(minute, 'expired').toBeLessThan(last?.expires ?? 0)
+        for (const { minute: readAt, history } of readings) {
+          if (!history || minute > readAt) continue
+          expect(history.findLast(entry => entry.minute <= minute)?.status, 'by its history').toBe('ATIVO')
+        }
+        const before = readings.filter(each => each.minute <= minute).at(-1)
+        if (before) expect(minute, 'expired by the last reading').toBeLessThan(before.expires)
+        const isBegunAnew = readings.some(({ history = [] }) =>
+          history.some(
+            entry =>
+              entry.status === 'ATIVO' && entry.minute >= (before?.minute ?? 0) && entry.minute <= minute,
+          ),
+        )
+        const hadEnded = before && before.status !== 'ATIVO' && before.status !== 'PENDENTE'
+        if (hadEnded) expect(isBegunAnew, 'had ended').toBe(true)
+        const isToldLater = readings.some(each => each.history && each.minute >= minute)
+        if (!isToldLater) expect(before?.status, 'by the last reading').toBe('ATIVO')
+        const doubt = life.doubts.find(({ from, until }) => from <= minute && from <= known && known < until)
+        expect(doubt, 'in doubt').toBeUndefined()
+      })
+    }),
+    { seed: 5, numRuns: 150 },
+  )
+  expect(effective).toBeGreaterThan(500)
+})
+
+test('a consent stands wherever the service says so in full, within its expiry and out of doubt', () => {
+  let standing = 0
+  const quiet = fc.tuple(
+    fc.constant<ConsentStatus>('PENDENTE'),
+    fc.constant(0),
+    fc.array(
+      fc.oneof(
+        fc.record({
+          does: fc.constant('change'),
+          status: fc.constantFrom<ConsentStatus>('ATIVO', 'REVOGADO'),
+        }),
+        fc.record({ does: fc.constantFrom('list', 'read') }),
+      ) as fc.Arbitrary<Step>,
+      { maxLength: 12 },
+    ),
+  )
+  fc.assert(
+    fc.property(quiet, ([first, skew, steps]) => {
+      // The table leads there and nowhere else.
+      const order = ['PENDENTE', 'ATIVO', 'REVOGADO']
+      let now = 0
+      const lawful = steps.filter(
+        each => each.does !== 'change' || (order.indexOf(each.status) === now + 1 && ++now),
+      )
+      const life = play(first, skew, [...lawful, { does: 'list' }, { does: 'read' }])
+      const { history = [], minute: readAt } = life.shown.at(-1) ?? { minute: 0 }
+      everyQuestion(life, (minute, known, because) => {
+        if (known < readAt || minute > readAt) return
+        const isActive = history.findLast(entry => entry.minute <= minute)?.status === 'ATIVO'
+        if (isActive) standing += 1
+        expect(because === 'active').toBe(isActive)
+      })
+    }),
+    { seed: 5, numRuns: 40 },
+  )
+  expect(standing).toBeGreaterThan(500)
+})
+
+describe('a reading in full that may be of an older copy', () => {
+  const second = (n: number) => toInstant(n * 1_000)
+  const reading = { createdAt: null, expiresAt: second(9_000), controller: null }
+
+  /** What the machine makes of readings, each at its second: lists, and histories with the second of each entry. */
+  function readings(
+    ...all: readonly [number, ConsentStatus, (readonly (readonly [ConsentStatus, number])[])?][]
+  ) {
+    const events: ConsentRecorded[] = []
+    let state = consentMachine.initial
+    for (const [n, status, entries] of all) {
+      const data = { ...reading, status, askedAt: second(n), consent: 'c', subject: 's' }
+      const history = entries?.map(([of, since]) => ({ status: of, since: second(since) }))
+      const type = history ? 'consentService.consentRead' : 'consent.observe'
+      const decision = consentMachine.decide(state, { type, data: { ...data, ...(history && { history }) } })
+      if ('refused' in decision) throw new Error(decision.refused)
+      for (const event of decision.events) {
+        state = consentMachine.evolve(state, event)
+        const position = events.length + 1
+        events.push({ ...event, at: second(n), position, version: position } as ConsentRecorded) // As the log keeps it.
+      }
+    }
+    return (n: number) =>
+      tell(events, { at: second(n), knownAt: second(8_000), ageMaxMs: null, syncedAt: null }).because
+  }
+
+  test('leaves the past as uncertain as the newer one had made it', () => {
+    const begun = [
+      ['PENDENTE', 0],
+      ['ATIVO', 1],
+    ] as const
+    const at = readings([10, 'ATIVO'], [11, 'ATIVO', [...begun, ['REVOGADO', 2]]], [20, 'ATIVO', begun])
+    expect(at(15)).toBe('uncertain')
+  })
+
+  test('tells of an end that nothing else tells of', () => {
+    const begun = [
+      ['PENDENTE', 0],
+      ['ATIVO', 1],
+    ] as const
+    const after = [...begun, ['REVOGADO', 900], ['ATIVO', 1_010]] as const
+    const at = readings([10, 'ATIVO'], [11, 'ATIVO', begun], [1_000, 'REVOGADO'], [1_020, 'ATIVO', after])
+    expect(at(905)).toBe('revoked')
+  })
+})

@@ -1,0 +1,216 @@
+import { mkdtempSync, readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { type AverbaOptions, openAverba, Secret } from '../../src/index.ts'
+
+const certificate = { cert: 'c', key: 'k' }
+
+describe('what is missing is said when the log is opened', () => {
+  test.each([
+    ['the store', { store: '' }],
+    ['a certificate', { consentService: { baseUrl: 'https://a.exemplo.br', certificate: undefined } }],
+    ['an address of the consent service', { consentService: { certificate } }],
+    ['an address of the gateway', { tokenService: { consumerKey: 'a', consumerSecret: 'b' } }],
+    ['an address of the portal', { portal: { authenticate: async () => ({}) } }],
+    ['an address of the receiver', { receiver: {} }],
+    ['an authentication', { portal: { baseUrl: 'https://a.exemplo.br' } }],
+    [
+      'a list of addresses that a login returns to',
+      {
+        consentService: {
+          baseUrl: 'https://a.exemplo.br',
+          certificate: async () => certificate,
+          redirectUrls: 'x',
+        },
+      },
+    ],
+    ['TLS', { consentService: { baseUrl: 'http://a.exemplo.br', certificate } }],
+    ['an address', { tokenService: { url: 'gateway', consumerKey: 'a', consumerSecret: 'b' } }],
+    ['a consumer key', { tokenService: { url: 'https://a.exemplo.br/token', consumerSecret: 'b' } }],
+    [
+      'a consumer key that is empty',
+      {
+        tokenService: { url: 'https://a.exemplo.br/token', consumerKey: new Secret(''), consumerSecret: 'b' },
+      },
+    ],
+    [
+      'a consumer secret',
+      { tokenService: { url: 'https://a.exemplo.br/token', consumerKey: 'a', consumerSecret: '' } },
+    ],
+    ['a service', { validationService: { baseUrl: 'https://a.exemplo.br', bearer: 't' } }],
+    [
+      'the name of a service',
+      { validationService: { baseUrl: 'https://a.exemplo.br', service: '', bearer: 't' } },
+    ],
+    [
+      'a bearer token that is empty',
+      { validationService: { baseUrl: 'https://a.exemplo.br', service: 'demo', bearer: '' } },
+    ],
+    ['a token', { validationService: { baseUrl: 'https://a.exemplo.br', service: 'demo' } }],
+    [
+      'a name that is misspelt',
+      { subscriptions: [{ evento: 'e', endpoint: 'https://a.exemplo.br', chavesecreta: 'x' }] },
+    ],
+    ['a group that is misspelt', { consentservice: {} }],
+    [
+      'a password in an address',
+      { portal: { baseUrl: 'https://u:p@a.exemplo.br', authenticate: async () => ({}) } },
+    ],
+    [
+      'a query in an address that paths are added to',
+      { portal: { baseUrl: 'https://a.exemplo.br/?x=', authenticate: async () => ({}) } },
+    ],
+    ['a certificate that is none', { consentService: { baseUrl: 'https://a.exemplo.br', certificate } }],
+    ['a count of proxies', { receiver: { publicUrl: 'https://a.exemplo.br', trustedProxies: -1 } }],
+    ['a kind of records that has no parts', { recordKeys: ['token'] }],
+    ['kinds of records that are no list', { recordKeys: 'validation' }],
+    ['a range', { receiver: { publicUrl: 'https://a.exemplo.br', sources: ['161.148.0.0/33'] } }],
+  ])('%s', async (_, change) => {
+    const opening = openAverba({ store: ':memory:', ...change } as AverbaOptions)
+    await expect(opening).rejects.toMatchObject({ name: 'AverbaError', code: 'MISCONFIGURED' })
+  })
+})
+
+describe('a name that would be taken for something else is refused when the log is opened', () => {
+  const tokenService = { url: 'https://a.exemplo.br/token', consumerKey: 'a', consumerSecret: 'b' }
+  const validationService = { baseUrl: 'https://a.exemplo.br', service: 'demo' }
+  const open = (options: Partial<AverbaOptions>) => openAverba({ store: ':memory:', ...options })
+
+  test.each([
+    ['prod/serpro', 'MISCONFIGURED'],
+    ['', 'INVALID_INPUT'],
+    ['25774435016', 'PERSONAL_ID'],
+    ['257.744.350-16', 'PERSONAL_ID'],
+  ])('tokenService.credential "%s"', async (credential, code) => {
+    const opening = open({ tokenService: { ...tokenService, credential } })
+    await expect(opening).rejects.toMatchObject({ name: 'AverbaError', code })
+  })
+
+  test.each(['Authorization', 'content-type', 'traceparent', 'host', 'x id', 'x:y', ''])(
+    'validationService.traceHeader "%s"',
+    async traceHeader => {
+      const opening = open({ tokenService, validationService: { ...validationService, traceHeader } })
+      await expect(opening).rejects.toMatchObject({ name: 'AverbaError', code: 'MISCONFIGURED' })
+    },
+  )
+
+  test('and others are taken', async () => {
+    const averba = await open({
+      tokenService: { ...tokenService, credential: 'produção 2' },
+      validationService: { ...validationService, traceHeader: 'x-request-trace-id' },
+    })
+    await averba.close()
+  })
+})
+
+test('an area without its service is refused by its name', async () => {
+  const averba = await openAverba({ store: ':memory:' })
+  const subject = await averba.consents.enrol({ cpf: '25774435016' })
+  const calls = [
+    () => averba.consents.sync({ subject }),
+    () => averba.awareness.list({ subject }),
+    () => averba.logins.state({ subject }),
+    () => averba.validations.validate({ id: 'a', cpf: '25774435016', claims: { nome: 'X' } }),
+    () => averba.subscriptions.plan(),
+  ]
+  for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'SERVICE_NOT_CONFIGURED' })
+  await averba.close()
+})
+
+test('ids that look like a CPF are refused wherever the host gives one', async () => {
+  const averba = await openAverba({ store: ':memory:' })
+  const id = 'cliente-25774435016'
+  for (const ask of [
+    { commandId: id },
+    { correlationId: id },
+    { actor: { kind: 'person', ref: id } as const },
+  ]) {
+    const enrolling = averba.consents.enrol({ cpf: '25774435016' }, ask)
+    await expect(enrolling).rejects.toMatchObject({ code: 'PERSONAL_ID' })
+  }
+  await averba.close()
+})
+
+test('a listener that fails does not reach those who append', async () => {
+  const lines: unknown[] = []
+  const averba = await openAverba({ store: ':memory:', logger: line => void lines.push(line) })
+  const heard: string[] = []
+  averba.on('subject.enrolled', () => {
+    throw new Error('25774435016')
+  })
+  const stop = averba.on('subject.enrolled', event => void heard.push(event.type))
+  averba.on('subject.enrolled', async () => {
+    throw new TypeError('25774435016')
+  })
+  await averba.consents.enrol({ cpf: '25774435016' })
+  stop()
+  await averba.consents.enrol({ cpf: '11144477735' })
+  expect(heard).toEqual(['subject.enrolled'])
+  expect(lines).toEqual([
+    { message: 'a listener failed', error: 'Error' },
+    { message: 'a listener failed', error: 'TypeError' },
+    { message: 'a listener failed', error: 'Error' },
+    { message: 'a listener failed', error: 'TypeError' },
+  ])
+  await averba.close()
+})
+
+test('a log that was closed says so, and can be closed again', async () => {
+  const averba = await openAverba({ store: ':memory:' })
+  await averba.close()
+  await averba.close()
+  const calls = [
+    () => averba.consents.enrol({ cpf: '25774435016' }),
+    () => averba.settle(),
+    () => averba.views.selectFrom('consents').selectAll().execute(),
+    () => averba.log.read()[Symbol.asyncIterator]().next(),
+  ]
+  for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'CLOSED' })
+})
+
+test('what is misconfigured leaves no file behind', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'averba-options-'))
+  const store = join(folder, 'log.sqlite')
+  const opening = openAverba({
+    store,
+    validationService: { baseUrl: 'https://a.exemplo.br', service: 'demo' },
+  })
+  await expect(opening).rejects.toMatchObject({ code: 'MISCONFIGURED' })
+  expect(readdirSync(folder)).toEqual([])
+})
+
+test('the address of a database, which may hold a password, is refused and not repeated', async () => {
+  const error = await openAverba({ store: 'postgres://u:p4ss@h/db' }).catch(reason => reason)
+  expect(error).toMatchObject({ code: 'MISCONFIGURED' })
+  expect(inspect(error)).not.toContain('p4ss')
+})
+
+test('the actor and the basis of the options name nobody either', async () => {
+  const actor = { kind: 'person', ref: '25774435016' } as const
+  await expect(openAverba({ store: ':memory:', actor })).rejects.toMatchObject({ code: 'PERSONAL_ID' })
+  const basis = { purpose: 'crédito de 257.744.350-16', legalBasis: 'LGPD 7 V' }
+  await expect(openAverba({ store: ':memory:', basis })).rejects.toMatchObject({ code: 'PERSONAL_ID' })
+})
+
+test.each([
+  ['over 200 characters', 'x'.repeat(201)],
+  ['nothing', ''],
+  ['a number', 7],
+  ['a lone surrogate', 'a\ud800'],
+])('a command id that is %s is refused', async (_, commandId) => {
+  const averba = await openAverba({ store: ':memory:' })
+  const enrolling = averba.consents.enrol({ cpf: '25774435016' }, { commandId } as never)
+  await expect(enrolling).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await averba.close()
+})
+
+test('a logger that fails does not reach anyone', async () => {
+  const logger = () => {
+    throw new Error('disk full')
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'averba-logger-'))
+  const averba = await openAverba({ store: join(folder, 'log.sqlite'), logger })
+  await averba.close()
+})

@@ -1,0 +1,134 @@
+import { expect, test } from 'vitest'
+import type { ProcessingReport, SubjectReport } from '../../../src/index.ts'
+import { valueOf } from '../../../src/index.ts'
+import { simulate } from '../../../src/simulation/index.ts'
+
+const dayMs = 86_400_000
+const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
+
+/** A person whose data was revealed once, and whose validation's result was kept for a day only. */
+async function createWorld() {
+  const retention = { 'validation.result': { days: 1 }, 'validation.claims': 'until-settled' } as const
+  const world = await simulate({ averba: { retention, schedules: true } })
+  const { averba, samples, clock } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  valueOf(
+    await averba.validations.validate({ id: 'p1', cpf: samples.cpf, claims: { nome: 'Fulana Canário' } }),
+  )
+  const [row] = await averba.views.selectFrom('consents').selectAll().execute()
+  const actor = { kind: 'person', ref: 'atendente-7' } as const
+  await averba.subjects.reveal(row ?? {}, { actor, purpose: 'atendimento ao titular' })
+  const other = await averba.consents.enrol({ cpf: '52998224725' })
+  valueOf(await averba.validations.validate({ id: 'p2', cpf: '52998224725', claims: { nome: 'Outra' } }))
+  for (let day = 0; day < 3; day++) {
+    await clock.advance(dayMs)
+    await averba.settle()
+  }
+  const report = async (language: 'en' | 'pt-BR', who = subject) =>
+    JSON.parse(await averba.subjects.report({ subject: who }, { language })) as SubjectReport
+  return { ...world, subject, other, report }
+}
+
+const wordsOf = ({ timeline }: SubjectReport, type: string) =>
+  timeline.filter(entry => entry.type === type).map(({ words }) => words)
+
+test('what was revealed, and what retention destroyed, is in the timeline in words', async () => {
+  const { report, other, close } = await createWorld()
+  const [portuguese, english] = [await report('pt-BR'), await report('en')]
+  expect(wordsOf(portuguese, 'reveal.recorded')).toEqual([
+    'Dados lacrados abertos para esta organização: atendimento ao titular',
+  ])
+  expect(wordsOf(english, 'reveal.recorded')).toEqual([
+    'Sealed data opened for this organisation: atendimento ao titular',
+  ])
+  expect(wordsOf(portuguese, 'retention.applied').sort()).toEqual([
+    'Prazo de conservação encerrado, dados eliminados: dados declarados para a validação',
+    'Prazo de conservação encerrado, dados eliminados: resultado da validação',
+  ])
+  expect(wordsOf(english, 'retention.applied').sort()).toEqual([
+    'The time to keep it is over, data destroyed: data declared for a validation',
+    'The time to keep it is over, data destroyed: result of a validation',
+  ])
+  // Nobody revealed anything of the other person.
+  expect(wordsOf(await report('en', other), 'reveal.recorded')).toEqual([])
+  expect(english.timeline.find(({ type }) => type === 'reveal.recorded')?.actor).toEqual({
+    kind: 'person',
+    ref: 'atendente-7',
+  })
+  await close()
+})
+
+test('the records of processing say for how long the organisation keeps what', async () => {
+  const { averba, close, clock } = await createWorld()
+  const period = { from: '2000-01-01T00:00:00.000Z', until: new Date(clock.now()).toISOString() }
+  const of = async (language: 'en' | 'pt-BR') =>
+    (JSON.parse(await averba.audit.processingReport(period, { language })) as ProcessingReport).retention
+  expect(await of('en')).toContain(
+    'Destroyed after: result of a validation: 1 day; data declared for a validation: until it is settled.',
+  )
+  expect(await of('pt-BR')).toContain(
+    'Prazos de eliminação: resultado da validação: 1 dia; dados declarados para a validação: até a conclusão.',
+  )
+  await close()
+})
+
+test('a person who was erased has a report that says so, with what the receipt says and no personal data', async () => {
+  const { averba, samples, subject, report, close } = await createWorld()
+  expect((await report('en')).erasure).toBeNull()
+  const receipt = await averba.subjects.erase({ subject }, asked)
+  const erased = await report('en')
+  expect(erased.erasure).toEqual({
+    ...asked,
+    erasedAt: receipt.erasedAt,
+    keeps: [],
+    parts: receipt.destroyed.parts.length,
+    cancelledCalls: receipt.destroyed.calls.length,
+    isKeyKept: false,
+    completedAt: receipt.completed?.at,
+    copiesOpenUntil: receipt.completed?.copiesOpenUntil,
+    epochsDestroyedAt: null,
+  })
+  expect(erased.held.reduce((sum, { held }) => sum + held, 0)).toBe(0)
+  expect(erased.timeline.map(({ type }) => type)).toContain('subject.erased')
+  const pages = [
+    await averba.subjects.report({ subject }, { format: 'html' }),
+    await averba.subjects.report({ subject }, { format: 'html', language: 'en' }),
+  ]
+  expect(pages[0]).toContain('Os dados pessoais deste titular foram eliminados')
+  expect(pages[1]).toContain('The personal data of this person was erased')
+  const text = [...pages, JSON.stringify(erased)].join()
+  expect([samples.cpf, '257.744', 'Canário'].filter(canary => text.includes(canary))).toEqual([])
+  // Whether there ever was such a person, nobody can tell by the CPF: the answer says so, and how to ask.
+  const byCpf = await averba.subjects.report({ cpf: samples.cpf }).catch(error => error)
+  expect([byCpf.code, byCpf.hint]).toEqual([
+    'NOT_FOUND',
+    expect.stringMatching(/who was erased, ask by their ref/),
+  ])
+  expect(String(byCpf)).not.toContain(samples.cpf)
+  const stranger = await averba.subjects.report({ cpf: '11144477735' }).catch(error => error)
+  expect([stranger.message, stranger.hint]).toEqual([byCpf.message, byCpf.hint])
+  const refused = await averba.consents.sync({ subject }).catch(error => error)
+  expect([refused.code, refused.hint]).toEqual([
+    'SUBJECT_ERASED',
+    expect.stringContaining('subjects.receipt'),
+  ])
+  await close()
+})
+
+test('an erasure that kept what the law keeps says so in words', async () => {
+  const { averba, samples, subject, other, report, close } = await createWorld()
+  await averba.validations.validate({ id: 'kept', cpf: samples.cpf, claims: { nome: 'X' } })
+  await averba.subjects.erase({ subject }, { ...asked, keep: ['validation.claims'] })
+  expect(wordsOf(await report('en'), 'subject.erased')).toEqual([
+    "The person's data was erased, but for what the law keeps",
+  ])
+  expect(wordsOf(await report('pt-BR'), 'subject.erased')).toEqual([
+    'Dados do titular eliminados, exceto os que a lei manda conservar',
+  ])
+  // Of this one there is nothing of what was to be kept.
+  await averba.subjects.erase({ subject: other }, { ...asked, keep: ['consent.detail'] })
+  expect(wordsOf(await report('en', other), 'subject.erased')).toEqual(["The person's data was erased"])
+  expect(wordsOf(await report('pt-BR', other), 'subject.erased')).toEqual(['Dados do titular eliminados'])
+  await close()
+})

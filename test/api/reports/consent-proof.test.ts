@@ -1,0 +1,226 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import {
+  type AverbaError,
+  type ConsentReport,
+  checkPageProof,
+  type PageProof,
+  valueOf,
+} from '../../../src/index.ts'
+import { labelsOf } from '../../../src/pages/labels.ts'
+import { showTimeline } from '../../../src/pages/show-timeline.ts'
+import { createVerifierKey, writeVerifierKey } from '../../../src/proof/note.ts'
+import { toInstant } from '../../../src/runtime/clock.ts'
+import { simulate } from '../../../src/simulation/index.ts'
+import { createReportedWorld, type ReportedWorld } from './reported-world.ts'
+
+const golden = (name: string) => join(import.meta.dirname, 'golden', name)
+const { subtle } = globalThis.crypto
+
+async function proofOf({ world, which, unawareAt }: ReportedWorld, knownAt: string | number = unawareAt) {
+  return JSON.parse(
+    await world.averba.audit.prove({ consent: which, at: unawareAt, knownAt }),
+  ) as ConsentReport
+}
+
+test('the same log gives the same file, byte for byte', async () => {
+  const { world, which, unawareAt } = await createReportedWorld()
+  const question = { consent: which, at: unawareAt }
+  const first = await world.averba.audit.prove(question)
+  expect(await world.averba.audit.prove(question)).toBe(first)
+  // The hashes change with every header before them, such as the tables of the machines in the first.
+  const { proof, ...told } = JSON.parse(first) as ConsentReport
+  const kept = { ...told, proof: { positions: proof.events.map(({ index }) => index + 1) } }
+  await expect(`${JSON.stringify(kept, null, 2)}\n`).toMatchFileSnapshot(golden('consent.pt-BR.json'))
+  await world.close()
+})
+
+test('it says what was known then and what is known now, as standing does', async () => {
+  const reported = await createReportedWorld()
+  const { world, which, unawareAt } = reported
+  const { consents } = world.averba
+  const report = await proofOf(reported)
+  const then = await consents.standing(which, { at: unawareAt, knownAt: unawareAt })
+  expect(then.because).toBe('active')
+  expect(report.answer).toMatchObject({ ...then, words: expect.stringContaining('ATIVO') })
+  const now = await consents.standing(which, { at: unawareAt })
+  expect(report.today).toMatchObject({ because: 'revoked', effective: false, position: now.position })
+  expect(report.timeline.at(-1)?.position).toBe(then.position)
+  expect(report.later.map(({ type }) => type)).toEqual([
+    'consent.changeSeen',
+    'subject.synced',
+    'consent.described',
+    'consent.revoked',
+    'consent.useRefused',
+  ])
+  const byPosition = await proofOf(reported, then.position)
+  expect(byPosition.answer).toEqual(report.answer)
+  await world.close()
+})
+
+test('what carries the proof is checked by WebCrypto alone, and every change of it is seen', async () => {
+  const reported = await createReportedWorld()
+  const { proof, log } = await proofOf(reported)
+  const check = await checkPageProof(proof, subtle)
+  expect(check).toEqual({
+    ...{ included: proof.events.length, faults: [], signature: 'right' },
+    ...{ origin: log.origin, size: log.position },
+  })
+  expect(proof.events.length).toBeGreaterThan(8)
+  const [, second, ...rest] = proof.events
+  if (!second) throw new Error('There are too few events')
+  const withSecond = (changed: Partial<typeof second>): PageProof => ({
+    ...proof,
+    events: [...proof.events.slice(0, 1), { ...second, ...changed }, ...rest],
+  })
+  const position = second.index + 1
+  const path = [{ position, what: 'path' }]
+  const flipped = second.path.map((hash, i) =>
+    i === 1 ? `${hash.slice(0, -1)}${hash.endsWith('0') ? 1 : 0}` : hash,
+  )
+  const wrong: [string, PageProof, object][] = [
+    [
+      'a letter of the header',
+      withSecond({ header: second.header.replace('ATIVO', 'ATIVA') }),
+      { faults: path },
+    ],
+    ['white space in the header', withSecond({ header: `${second.header} ` }), { faults: path }],
+    ['a hash of the path', withSecond({ path: flipped }), { faults: path }],
+    ['a path that is too short', withSecond({ path: second.path.slice(0, -1) }), { faults: path }],
+    [
+      'a path that is too long',
+      withSecond({ path: [...second.path, ...second.path.slice(0, 1)] }),
+      { faults: path },
+    ],
+    ['swapped hashes', withSecond({ path: second.path.toReversed() }), { faults: path }],
+    [
+      'another index',
+      withSecond({ index: second.index + 1 }),
+      { faults: [{ position: position + 1, what: 'path' }] },
+    ],
+    [
+      'an index that is not there',
+      withSecond({ index: 9_999 }),
+      { faults: [{ position: 10_000, what: 'path' }] },
+    ],
+    [
+      'another size',
+      { ...proof, checkpoint: proof.checkpoint.replace(`\n${log.position}\n`, `\n${log.position + 1}\n`) },
+      { signature: 'wrong' },
+    ],
+    [
+      'another name',
+      { ...proof, checkpoint: proof.checkpoint.replace('log_', 'lag_') },
+      { signature: 'wrong' },
+    ],
+    ['another key', { ...proof, key: otherKey(proof.key) }, { signature: 'wrong' }],
+    [
+      'no signature',
+      { ...proof, checkpoint: proof.checkpoint.slice(0, proof.checkpoint.indexOf('—')) },
+      { signature: 'wrong' },
+    ],
+    ['no checkpoint', { ...proof, checkpoint: 'averba' }, { faults: [{ position: 0, what: 'checkpoint' }] }],
+  ]
+  for (const [what, changed, expected] of wrong) {
+    expect(await checkPageProof(changed, subtle), what).toMatchObject(expected)
+    expect(await checkPageProof(changed, subtle), what).not.toEqual(check)
+  }
+  await reported.world.close()
+})
+
+/** A key of somebody else, under the same name and with a right id. */
+function otherKey(line: string): string {
+  const name = line.slice(0, line.indexOf('+'))
+  return writeVerifierKey(createVerifierKey(name, new Uint8Array(32).fill(7)))
+}
+
+test('a browser that does not know Ed25519 checks the rest, and says so', async () => {
+  const reported = await createReportedWorld()
+  const { proof } = await proofOf(reported)
+  const older = {
+    digest: subtle.digest.bind(subtle),
+    importKey: () => Promise.reject(new DOMException('', 'NotSupportedError')),
+  } as unknown as SubtleCrypto // What an older browser has of it.
+  const check = await checkPageProof(proof, older)
+  expect(check).toMatchObject({ included: proof.events.length, faults: [], signature: 'unsupported' })
+  await reported.world.close()
+})
+
+test('a proof of a log of any size leads to its root', async () => {
+  const reported = await createReportedWorld()
+  const { world, which } = reported
+  for (let i = 0; i < 40; i++) {
+    await world.averba.consents.enrol({ cpf: cpfOf(i) })
+    const at = toInstant(world.clock.now())
+    const { proof, log } = JSON.parse(await world.averba.audit.prove({ consent: which, at })) as ConsentReport
+    const check = await checkPageProof(proof, subtle)
+    expect(check).toMatchObject({ faults: [], signature: 'right', size: log.position })
+  }
+  await world.close()
+})
+
+test('proving a consent that was used often lets others have their turn', async () => {
+  const world = await simulate()
+  const { averba, clock, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [held] = await averba.consents.list({ subject, status: 'ATIVO' })
+  const which = { subject, id: held?.id ?? '' }
+  const basis = { purpose: 'p', legalBasis: 'l' }
+  const uses = 500
+  for (let i = 0; i < uses; i++) await averba.consents.use(which, { basis })
+  await clock.advance(1)
+  let [turns, isOver] = [0, false]
+  const count = () => {
+    turns += 1
+    if (!isOver) setImmediate(count)
+  }
+  count()
+  const { proof } = JSON.parse(await averba.audit.prove({ consent: which, at: toInstant(clock.now()) }))
+  isOver = true
+  expect(proof.events.length).toBeGreaterThan(uses)
+  expect(turns).toBeGreaterThan(uses / 50)
+  await world.close()
+})
+
+test('a timeline of very many readings is told in one pass', () => {
+  let read = 0
+  const about = {
+    at: toInstant(0),
+    stream: 's',
+    words: '',
+    actor: null,
+    basis: null,
+    anomaly: null,
+    parts: [],
+  }
+  const entries = Array.from({ length: 1_000 }, (_, position) => ({
+    ...about,
+    position,
+    get type() {
+      read += 1
+      return 'subject.synced'
+    },
+  }))
+  showTimeline(entries, labelsOf('en'))
+  expect(read).toBeLessThan(10 * entries.length)
+})
+
+function cpfOf(i: number): string {
+  const nine = [...String(100_000_000 + i * 7)].map(Number)
+  for (const weights of [10, 11]) {
+    const sum = nine.reduce((total, digit, at) => total + digit * (weights - at), 0)
+    nine.push(sum % 11 < 2 ? 0 : 11 - (sum % 11))
+  }
+  return nine.join('')
+}
+
+test('a consent that nobody has seen, and a time in another form, are refused', async () => {
+  const { world, subject, unawareAt } = await createReportedWorld()
+  const { audit } = world.averba
+  const codeOf = (work: Promise<unknown>) => work.catch((error: unknown) => (error as AverbaError).code)
+  const consent = { subject, id: 'nobody' }
+  expect(await codeOf(audit.prove({ consent, at: unawareAt }))).toBe('NOT_FOUND')
+  expect(await codeOf(audit.prove({ consent, at: 'today' }))).toBe('INVALID_INPUT')
+  await world.close()
+})

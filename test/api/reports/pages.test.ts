@@ -1,0 +1,181 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { ConsentReport, SubjectReport } from '../../../src/index.ts'
+import { writeConsentPage } from '../../../src/pages/consent-page.ts'
+import { writeSubjectPage } from '../../../src/pages/subject-page.ts'
+import { openPage, scriptOf } from './open-page.ts'
+import { createReportedWorld } from './reported-world.ts'
+
+const golden = (name: string) => join(import.meta.dirname, 'golden', name)
+const { subtle } = globalThis.crypto
+
+async function createReports() {
+  const { world, which, unawareAt } = await createReportedWorld()
+  const { subjects, audit } = world.averba
+  const question = { consent: which, at: unawareAt }
+  const who = { cpf: world.samples.cpf }
+  const read = async (format: 'json' | 'html') => ({
+    subject: await subjects.report(who, { format }),
+    consent: await audit.prove(question, { format }),
+  })
+  const [json, html] = [await read('json'), await read('html')]
+  await world.close()
+  const subject = JSON.parse(json.subject) as SubjectReport
+  const consent = JSON.parse(json.consent) as ConsentReport
+  return { subject, consent, html }
+}
+
+/**
+ * The script is the text of functions, which every compiler writes in its own way; and what is proven changes with every
+ * header, such as the tables of the machines in the first.
+ */
+function withoutScript(page: string): string {
+  return page
+    .replace(scriptOf(page) ?? '-', '…')
+    .replace(/script-src &#39;[^&]+&#39;/, 'script-src …')
+    .replace(/(<pre[^>]*>)[^<]*/g, '$1…')
+    .replace(/(id="proof">)[^<]*/, '$1…')
+}
+
+test('the same report gives the same page', async () => {
+  const { subject, consent, html } = await createReports()
+  expect(writeSubjectPage(subject)).toBe(html.subject)
+  expect(writeConsentPage(consent)).toBe(html.consent)
+  await expect(withoutScript(html.subject)).toMatchFileSnapshot(golden('subject.pt-BR.html'))
+  await expect(withoutScript(html.consent)).toMatchFileSnapshot(golden('consent.pt-BR.html'))
+  expect(writeConsentPage({ ...consent, language: 'en' })).toContain('<html lang="en">')
+})
+
+test('a page loads nothing, and its policy lets only its own style and script work', async () => {
+  const { html } = await createReports()
+  for (const page of [html.subject, html.consent]) {
+    expect(page).not.toMatch(/\b(?:src|href|action|srcset)=|url\(|@import|https?:|\son\w+=|\sstyle=/)
+    const policy = /Content-Security-Policy" content="([^"]+)"/.exec(page)?.[1]?.replaceAll('&#39;', "'")
+    const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+    const style = /<style>([\s\S]*?)<\/style>/.exec(page)?.[1] ?? ''
+    const script = scriptOf(page)
+    const allowed = script === undefined ? '' : ` script-src ${hashOf(script)};`
+    expect(policy).toBe(
+      `default-src 'none'; style-src ${hashOf(style)};${allowed} base-uri 'none'; form-action 'none'`,
+    )
+  }
+  expect(scriptOf(html.subject)).toBeUndefined()
+})
+
+const hostile = `"'><img src=x onerror=alert(1)></script></pre><script>alert(1)</script><!--&amp;\u202e`
+
+/** The same with hostile text in every place where text can be. */
+function poison<T>(value: T): T {
+  if (typeof value === 'string') return hostile as T // The type of a text.
+  if (Array.isArray(value)) return value.map(poison) as T // Of the same form.
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, poison(each)])) as T // As above.
+}
+
+test('nothing that came from outside becomes markup, wherever it stands', async () => {
+  const { subject, consent, html } = await createReports()
+  const kept = { language: 'pt-BR' } as const
+  const pages = [
+    [writeSubjectPage({ ...poison(subject), ...kept }), html.subject],
+    [writeConsentPage({ ...poison(consent), ...kept }), html.consent],
+  ] as const
+  for (const [page, honest] of pages) {
+    const tags = (text: string) => [...text.matchAll(/<(?:\/?\w+|!)/g)].map(([tag]) => tag).sort()
+    const known = new Set(tags(honest))
+    const body = page.replace(scriptOf(page) ?? '-', '')
+    expect(tags(body).filter(tag => !known.has(tag))).toEqual([])
+    expect(tags(body).filter(tag => tag === '<script')).toEqual(
+      tags(honest.replace(scriptOf(honest) ?? '-', '')).filter(tag => tag === '<script'),
+    )
+    expect(body).toContain('&lt;img src=x onerror=alert(1)&gt;')
+  }
+  const shown = openPage(pages[1][0])
+  expect(JSON.parse(shown.textOf('proof'))).toEqual(poison(consent.proof))
+})
+
+test('what cannot be seen, or turns text around, is shown as its code', async () => {
+  const { consent } = await createReports()
+  const codes = [0, 7, 0x1b, 0x85, 0xad, 0x34f, 0x61c, 0x115f, 0x180e, 0x200b, 0x200f, 0x2028, 0x2029]
+  codes.push(0x202e, 0x2060, 0x2066, 0xd800, 0xfe0f, 0xfeff, 0xfff9, 0xe0041)
+  for (const code of codes) {
+    const char = String.fromCodePoint(code)
+    const escaped = char.split('').map(unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    const page = writeConsentPage({ ...consent, consent: `a${char}b` })
+    expect(page, code.toString(16)).toContain(`<code>a${escaped.join('')}b</code>`)
+  }
+  expect(writeConsentPage({ ...consent, consent: 'São\tJoão\n€ 𝒜 日本' })).toContain(
+    '<code>São\tJoão\n€ 𝒜 日本</code>',
+  )
+})
+
+test('the script of a page checks the page that it stands in, and finds what was changed', async () => {
+  const { consent, html } = await createReports()
+  const right = await openPage(html.consent).run(subtle)
+  expect(right).toMatchObject({ className: 'card yes' })
+  expect(right.text).toContain('A prova confere')
+  expect(right.text).toContain(`${consent.proof.events.length} / ${consent.proof.events.length}`)
+
+  const header = consent.proof.events[1]?.header ?? ''
+  const forged = writeConsentPage({
+    ...consent,
+    proof: {
+      ...consent.proof,
+      events: consent.proof.events.map(each =>
+        each.header === header ? { ...each, header: header.replace('ATIVO', 'NEGADO') } : each,
+      ),
+    },
+  })
+  const wrong = await openPage(forged).run(subtle)
+  expect(wrong).toMatchObject({ className: 'card no' })
+  expect(wrong.text).toContain('A prova NÃO confere')
+
+  // Only what is shown is changed: the proof itself is right.
+  const painted = html.consent.replace(
+    '&quot;status&quot;:&quot;ATIVO&quot;',
+    '&quot;status&quot;:&quot;NEGADO&quot;',
+  )
+  expect(painted).not.toBe(html.consent)
+  const differing = await openPage(painted).run(subtle)
+  expect(differing).toMatchObject({ className: 'card no' })
+  expect(differing.text).toContain('NÃO é o que está na prova')
+})
+
+test('a page that shows another key or checkpoint, other bytes, or less than it checked, says so', async () => {
+  const { html } = await createReports()
+  const page = html.consent
+  const events = [...page.matchAll(/<pre data-position="\d+">[\s\S]*?<\/pre>/g)].map(([piece]) => piece)
+  const [one = ''] = events.slice(-2)
+  const bytes = one.slice(one.indexOf('>') + 1)
+  const forgeries: Record<string, string> = {
+    'another key': page.replace(/(<pre data-shown="key">)[^<]*/, '$1outra.exemplo+0badc0de+AbCdEf'),
+    'another checkpoint': page.replace(/(<pre data-shown="checkpoint">)[^<]*/, '$1outra.exemplo'),
+    'a key that is not named': page.replace(' data-shown="key"', ''),
+    'other bytes that are not named': page.replace(one, `<pre>${bytes.replace('position', 'other')}`),
+    'an event that is left out': page.replace(one, ''),
+    'no event at all': events
+      .reduce((rest, piece) => rest.replace(piece, ''), page)
+      .replace(
+        /(id="proof">)([^<]*)/,
+        (_, begin, proof) => begin + JSON.stringify({ ...JSON.parse(proof), events: [] }),
+      ),
+  }
+  for (const [what, forged] of Object.entries(forgeries)) {
+    expect(forged, what).not.toBe(page)
+    expect(await openPage(forged).run(subtle), what).toMatchObject({ className: 'card no' })
+  }
+})
+
+test('a page that cannot check says what it did not check', async () => {
+  const { html } = await createReports()
+  const none = await openPage(html.consent).run(undefined)
+  expect(none).toMatchObject({ className: 'card doubt' })
+  expect(none.text).toContain('A prova não foi conferida')
+  const older = {
+    digest: subtle.digest.bind(subtle),
+    importKey: () => Promise.reject(new DOMException('', 'NotSupportedError')),
+  } as unknown as SubtleCrypto // What an older browser has of it.
+  const partly = await openPage(html.consent).run(older)
+  expect(partly).toMatchObject({ className: 'card doubt' })
+  expect(partly.text).toContain('não conhece Ed25519')
+})

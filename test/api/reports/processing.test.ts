@@ -1,0 +1,238 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { upTo } from '../../../src/api/reports/processing.ts'
+import {
+  AverbaError,
+  openAverba,
+  type ProcessingOperation,
+  type ProcessingReport,
+} from '../../../src/index.ts'
+import { simulate, VirtualClock, type World } from '../../../src/simulation/index.ts'
+import { newPath } from '../../store/sample-store.ts'
+import { basis, createReportedWorld, type ReportedWorld } from './reported-world.ts'
+
+const golden = (name: string) => join(import.meta.dirname, 'golden', name)
+const period = { from: '2026-11-20T00:00:00.000Z', until: '2026-11-21T00:00:00.000Z' }
+
+function operationsOf({ world }: Pick<ReportedWorld, 'world'>, of = period): Promise<ProcessingOperation[]> {
+  return gather(world.averba.audit.processing(of))
+}
+
+async function gather(from: AsyncIterable<ProcessingOperation>): Promise<ProcessingOperation[]> {
+  const operations: ProcessingOperation[] = []
+  for await (const operation of from) operations.push(operation)
+  return operations
+}
+
+test('the same log gives the same records of processing, as JSON and as a page', async () => {
+  const { world } = await createReportedWorld()
+  const { audit } = world.averba
+  const json = await audit.processingReport(period)
+  expect(await audit.processingReport(period)).toBe(json)
+  await expect(json).toMatchFileSnapshot(golden('processing.pt-BR.json'))
+  const page = await audit.processingReport(period, { format: 'html', language: 'en' })
+  await expect(page).toMatchFileSnapshot(golden('processing.en.html'))
+  await world.close()
+})
+
+test('an operation says for what, on what basis, which data, of whom, and for whom it left', async () => {
+  const reported = await createReportedWorld()
+  const operations = await operationsOf(reported)
+  const { operations: same } = JSON.parse(
+    await reported.world.averba.audit.processingReport(period),
+  ) as ProcessingReport
+  expect(same).toEqual(operations)
+  const common = { basis, owners: [`subject-${reported.subject}`], subjects: ['titulares de dados'] }
+  expect(operations.find(({ type }) => type === 'validation.requested')).toMatchObject({
+    ...common,
+    kinds: ['collected'],
+    data: ['Dados enviados para validação'],
+    recipients: [],
+  })
+  expect(operations.find(({ type }) => type === 'validation.answered')).toMatchObject({
+    ...common,
+    kinds: ['collected', 'shared'],
+    data: ['Resultado da validação, campo a campo', 'Dados enviados para validação', 'CPF'],
+    sources: ['serviço de validação'],
+    recipients: ['Serviço de validação'],
+  })
+  expect(operations.find(({ type }) => type === 'consent.used')).toMatchObject({ kinds: ['used'], basis })
+  expect(operations.find(({ type }) => type === 'consent.useRefused')).toMatchObject({ kinds: ['refused'] })
+  expect(operations.find(({ type }) => type === 'notification.received')).toMatchObject({
+    kinds: ['collected'],
+    sources: ['portal de comércio exterior'],
+  })
+  await reported.world.close()
+})
+
+test('a period of more operations than one report holds is refused, and says where to end it', async () => {
+  const { world } = await createReportedWorld()
+  const operations = await operationsOf({ world })
+  const read = (most: number) => gather(upTo(most, world.averba.audit.processing(period)))
+  expect(await read(operations.length)).toEqual(operations)
+  await expect(read(operations.length - 1)).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    message: expect.stringContaining(`more, from ${operations.at(-1)?.at} on`),
+    hint: expect.stringContaining('End the period there'),
+  })
+  await world.close()
+})
+
+test('every event that brings personal data or tells that it left is an operation', async () => {
+  const reported = await createReportedWorld()
+  const expected: number[] = []
+  const opening = new Set<string>()
+  for await (const { id, position, type, parts, settles, effects = [] } of reported.world.averba.log.read()) {
+    for (const [n, { opens = {} }] of effects.entries())
+      if (Object.keys(opens).length > 0) opening.add(`${id}/${n}`)
+    const hasLeft = settles !== undefined && opening.has(settles.effect)
+    if (parts || hasLeft || /\.use(d|Refused)$/.test(type)) expected.push(position)
+  }
+  expect((await operationsOf(reported)).map(({ position }) => position)).toEqual(expected)
+  await reported.world.close()
+})
+
+test('a period takes its beginning and leaves its end', async () => {
+  const reported = await createReportedWorld()
+  const all = await operationsOf(reported)
+  const middle = '2026-11-20T12:10:00.000Z'
+  const before = await operationsOf(reported, { from: period.from, until: middle })
+  const after = await operationsOf(reported, { from: middle, until: period.until })
+  expect([...before, ...after]).toEqual(all)
+  expect(after[0]?.at).toBe(middle)
+  expect(before.at(-1)?.at).toBe('2026-11-20T12:00:00.000Z')
+  expect(
+    await operationsOf(reported, { from: '2026-11-21T00:00:00.000Z', until: '2026-11-22T00:00:00.000Z' }),
+  ).toEqual([])
+  await expect(operationsOf(reported, { from: period.until, until: period.from })).rejects.toThrow(
+    AverbaError,
+  )
+  await expect(operationsOf(reported, { from: 'today', until: period.until })).rejects.toThrow(AverbaError)
+  await reported.world.close()
+})
+
+const isCall = ({ recipients }: ProcessingOperation) => recipients.includes('Serviço de validação')
+const dayMs = 86_400_000
+
+function validated({ averba, samples }: World) {
+  return averba.validations.validate({ id: 'v', cpf: samples.cpf, claims: { nome: 'M' } }, { basis })
+}
+
+const until = '2026-12-31T00:00:00.000Z'
+
+async function callsOf(world: World, from = period.from): Promise<ProcessingOperation[]> {
+  return (await operationsOf({ world }, { from, until })).filter(isCall)
+}
+
+test('data of a call that came to nothing was not shared; once it is answered it was, and then', async () => {
+  const world = await simulate()
+  await world.faults.add({ kind: 'refuse', service: 'tokenService' })
+  await validated(world)
+  expect(await callsOf(world)).toEqual([])
+  await world.faults.clear()
+  await world.clock.advance(dayMs)
+  await world.averba.settle()
+  const calls = await callsOf(world)
+  expect(calls).toMatchObject([{ type: 'validation.answered', kinds: ['collected', 'shared'], basis }])
+  const [{ at: answeredAt } = { at: '' }] = calls
+  expect(answeredAt > '2026-11-20T12:00:00.000Z').toBe(true)
+  // Of a period that begins after it was owed, the same.
+  expect(await callsOf(world, answeredAt)).toEqual(calls)
+  await world.close()
+})
+
+test('data of a call whose answer was lost may have left: it was shared, and once', async () => {
+  const world = await simulate()
+  await world.faults.add({ kind: 'lose', service: 'validationService' })
+  await validated(world)
+  expect(await callsOf(world)).toMatchObject([{ type: 'validation.inconclusive', kinds: ['shared'] }])
+  await world.close()
+})
+
+test('data of a call that was lost in one period and answered in the next was shared in the first alone', async () => {
+  const store = newPath()
+  const [sent, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const world = await simulate({
+    averba: { store },
+    async intercept(request, forward) {
+      const answer = await forward(request)
+      if (!request.url.includes('/validate/')) return answer
+      sent.resolve()
+      await answered.promise
+      return answer
+    },
+  })
+  const validating = validated(world)
+  await sent.promise
+  // Another process finds the lease over, and the call in doubt.
+  const clock = new VirtualClock()
+  const other = await openAverba({
+    ...{ store, clock, fetch: world.reach.validationService },
+    validationService: {
+      ...{ baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao', bearer: 'outro' },
+    },
+  })
+  await clock.advance(61_000)
+  await other.settle()
+  world.clock.jump(dayMs)
+  answered.resolve()
+  await validating
+  const day = '2026-11-21T00:00:00.000Z'
+  const types = async (from: string, until: string) =>
+    (await operationsOf({ world }, { from, until })).filter(isCall).map(({ type }) => type)
+  expect(await types(period.from, until)).toEqual(['validation.inconclusive'])
+  expect(await types(period.from, day)).toEqual(['validation.inconclusive'])
+  expect(await types(day, until)).toEqual([])
+  await other.close()
+  await world.close()
+})
+
+test('nor is it shared again when an erasure ends the call that is in doubt', async () => {
+  const world = await simulate()
+  await world.faults.add({ kind: 'lose', service: 'validationService' })
+  await validated(world)
+  await world.clock.advance(dayMs)
+  const asked = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
+  await world.averba.subjects.erase({ cpf: world.samples.cpf }, asked)
+  expect((await callsOf(world)).map(({ type }) => type)).toEqual(['validation.inconclusive'])
+  expect(await callsOf(world, '2026-11-21T00:00:00.000Z')).toEqual([])
+  await world.close()
+})
+
+test('data of a call that an erasure ended under way may have left; of one that was put off it did not', async () => {
+  for (const isPutOff of [true, false]) {
+    const [left, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const world = await simulate({
+      async intercept(request, forward) {
+        const response = await forward(request)
+        if (!/valida/.test(new URL(request.url).pathname)) return response
+        left.resolve()
+        await answer.promise
+        return response
+      },
+    })
+    if (isPutOff) await world.faults.add({ kind: 'refuse', service: 'tokenService' })
+    const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
+    const validating = validated(world)
+    await (isPutOff ? validating : left.promise)
+    await world.averba.subjects.erase({ subject }, { requester: 'p-1', legalBasis: 'LGPD 18 VI' })
+    answer.resolve()
+    await validating
+    const calls = await callsOf(world)
+    expect(calls.map(({ type, kinds }) => [type, kinds])).toEqual(
+      isPutOff ? [] : [['subject.erased', ['shared']]],
+    )
+    await world.close()
+  }
+})
+
+test('data of a call that an erasure ended had left where the service had put the call off by an answer', async () => {
+  const world = await simulate()
+  await world.faults.add({ kind: 'status', service: 'validationService', status: 429 })
+  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
+  expect((await validated(world)).status).toBe('deferred')
+  expect(await callsOf(world)).toEqual([])
+  await world.averba.subjects.erase({ subject }, { requester: 'p-1', legalBasis: 'LGPD 18 VI' })
+  expect(await callsOf(world)).toMatchObject([{ type: 'subject.erased', kinds: ['shared'] }])
+  await world.close()
+})

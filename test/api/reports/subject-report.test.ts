@@ -1,0 +1,184 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import {
+  AverbaError,
+  type Recorded,
+  type SubjectRef,
+  type SubjectReport,
+  valueOf,
+} from '../../../src/index.ts'
+import { simulate, type World } from '../../../src/simulation/index.ts'
+import { basis, createReportedWorld, type ReportedWorld } from './reported-world.ts'
+
+const golden = (name: string) => join(import.meta.dirname, 'golden', name)
+
+async function reportOf({ world, subject }: ReportedWorld, who: { cpf: string } | undefined = undefined) {
+  return JSON.parse(await world.averba.subjects.report(who ?? { subject })) as SubjectReport
+}
+
+async function eventsOf({ world }: ReportedWorld): Promise<Recorded[]> {
+  const events: Recorded[] = []
+  for await (const event of world.averba.log.read()) events.push(event)
+  return events
+}
+
+test('the same log gives the same report, in Portuguese and in English', async () => {
+  const { world, subject } = await createReportedWorld()
+  const { subjects } = world.averba
+  const portuguese = await subjects.report({ subject })
+  expect(await subjects.report({ subject }, { language: 'pt-BR', format: 'json' })).toBe(portuguese)
+  await expect(portuguese).toMatchFileSnapshot(golden('subject.pt-BR.json'))
+  const english = await subjects.report({ subject }, { language: 'en' })
+  await expect(english).toMatchFileSnapshot(golden('subject.en.json'))
+  await world.close()
+})
+
+test('every event about the person is in the report, and none about anybody else', async () => {
+  const reported = await createReportedWorld()
+  const report = await reportOf(reported)
+  const events = await eventsOf(reported)
+  // By another way than the report's: what a machine knows of whose stream it is.
+  const mine = new Set(
+    events.flatMap(({ stream, data, parts = [] }) => {
+      const isMine =
+        (data as { subject?: string }).subject === reported.subject || // Only these have one.
+        parts.some(({ owner }) => owner === `subject-${reported.subject}`)
+      return isMine ? [stream] : []
+    }),
+  )
+  const expected = events.filter(({ stream }) => mine.has(stream)).map(({ position }) => position)
+  const own = report.timeline.filter(({ stream }) => !stream.startsWith('effect-'))
+  expect(own.map(({ position }) => position)).toEqual(expected)
+  const types = new Set(own.map(({ type }) => type.slice(0, type.indexOf('.'))))
+  expect(types).toEqual(new Set(['subject', 'consent', 'validation', 'notification']))
+  const attempts = report.timeline.filter(({ type }) => type === 'effect.attempted')
+  expect(attempts).toHaveLength(2) // A status was changed, and a person validated.
+  const others = events.filter(({ type }) => type === 'subject.enrolled').map(({ stream }) => stream)
+  const other = others.find(stream => stream !== `subject-${reported.subject}`) ?? 'missing'
+  expect(JSON.stringify(report)).not.toContain(other.slice('subject-'.length))
+  await reported.world.close()
+})
+
+test('who acted for somebody else finds nothing of them in their own report', async () => {
+  const { world, subject } = await createReportedWorld()
+  const { consents, subjects } = world.averba
+  const before = JSON.parse(await subjects.report({ subject })) as SubjectReport
+  const actor = { kind: 'subject', ref: subject } as const
+  valueOf(await consents.sync({ cpf: '52998224725' }, { actor }))
+  const after = JSON.parse(await subjects.report({ subject })) as SubjectReport
+  expect(after.log.position).toBeGreaterThan(before.log.position)
+  expect({ ...after, log: before.log }).toEqual(before)
+  await world.close()
+})
+
+test('what is held is counted by kind', async () => {
+  const reported = await createReportedWorld()
+  const { held } = await reportOf(reported)
+  const pieces = (await eventsOf(reported)).flatMap(({ parts = [] }) =>
+    parts.filter(({ owner }) => owner === `subject-${reported.subject}`),
+  )
+  const sum = (count: (kind: (typeof held)[number]) => number) =>
+    held.map(count).reduce((total, each) => total + each, 0)
+  expect(sum(kind => kind.pieces)).toBe(pieces.length)
+  expect(sum(kind => kind.held)).toBe(pieces.length)
+  expect(sum(kind => kind.bytes)).toBe(pieces.reduce((total, { bytes }) => total + bytes, 0))
+  expect(held.map(({ kind }) => kind)).toContain('notification.received/body')
+  await reported.world.close()
+})
+
+test('a CPF is masked, and no personal data is opened', async () => {
+  const reported = await createReportedWorld()
+  const { samples } = reported.world
+  expect(await reportOf(reported)).toMatchObject({ cpf: null })
+  const report = await reportOf(reported, { cpf: samples.cpf })
+  expect(report).toMatchObject({ cpf: '***.744.350-**', subject: reported.subject })
+  const text = JSON.stringify(report)
+  const canaries = [samples.cpf, '257.744', 'Sousa', 'aplicativo', 'chave-secreta', reported.which.id]
+  expect(canaries.filter(canary => text.includes(canary))).toEqual([])
+  await reported.world.close()
+})
+
+test('who is not enrolled has no report, and an unknown form is refused', async () => {
+  const { world, subject } = await createReportedWorld()
+  const { subjects } = world.averba
+  const codeOf = (work: Promise<unknown>) => work.catch((error: unknown) => (error as AverbaError).code)
+  expect(await codeOf(subjects.report({ cpf: '11144477735' }))).toBe('NOT_FOUND')
+  expect(await codeOf(subjects.report({ cpf: '11144477734' }))).toBe('INVALID_CPF')
+  const wrong = { language: 'fr' } as never // A host that is not typed.
+  await expect(subjects.report({ subject }, wrong)).rejects.toThrow(AverbaError)
+  await world.close()
+})
+
+async function toldIn(world: World, subject: SubjectRef) {
+  const text = await world.averba.subjects.report({ subject }, { language: 'en' })
+  const { told, validations, timeline } = JSON.parse(text) as SubjectReport
+  const outcomes = told.map(({ operation, outcome }) => [
+    operation.slice(operation.indexOf('.') + 1),
+    outcome,
+  ])
+  return { outcomes, validations, words: timeline.map(({ words }) => words) }
+}
+
+test('a reading that ended with its schedule is told as that, and not as an erasure', async () => {
+  const world = await simulate()
+  const { consents } = world.averba
+  const subject = await consents.enrol({ cpf: world.samples.cpf }, { syncEveryMs: 3_600_000 })
+  await world.averba.settle()
+  await consents.schedule({ subject }, { syncEveryMs: 7_200_000 })
+  await consents.schedule({ subject }, { syncEveryMs: null })
+  expect((await toldIn(world, subject)).outcomes).toEqual([
+    ['listConsents', 'answered'],
+    ['listConsents', 'cancelled: another interval was set'],
+    ['listConsents', 'cancelled: periodic readings were ended'],
+  ])
+  await world.averba.subjects.erase({ subject }, { requester: 'p-1', legalBasis: 'LGPD 18 VI' })
+  await world.close()
+})
+
+test('a validation whose consent was revoked is told as not sent, and a call that was put off as begun', async () => {
+  const world = await simulate()
+  const { averba, clock, consentService, faults, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [active] = await averba.consents.list({ subject, status: 'ATIVO' })
+  const consent = { subject, id: active?.id ?? '' }
+  await faults.add({ kind: 'refuse', service: 'tokenService', times: 3 })
+  const claims = { nome: 'M' }
+  await averba.validations.validate({ id: 'v', cpf: samples.cpf, claims }, { basis: { ...basis, consent } })
+  consentService.change(samples.cpf, consent.id, 'REVOGADO')
+  valueOf(await averba.consents.sync({ subject }))
+  await clock.advance(86_400_000)
+  await averba.settle()
+  const { outcomes, validations, words } = await toldIn(world, subject)
+  const outcome = 'not sent: the consent that it names did not stand any more'
+  expect(outcomes).toContainEqual(['validatePerson', outcome])
+  expect(validations).toMatchObject([{ id: 'v', outcome }])
+  expect(words).toContain('Attempt 1 at the call begun')
+  const period = { from: '2026-11-20T00:00:00.000Z', until: '2026-12-31T00:00:00.000Z' }
+  const recipients: string[] = []
+  for await (const operation of averba.audit.processing(period)) recipients.push(...operation.recipients)
+  expect(new Set(recipients)).toEqual(new Set(['Serviço de consentimento']))
+  await world.close()
+})
+
+test('a change that was withdrawn, and one that a reading found not made, are told as that', async () => {
+  const world = await simulate()
+  const { averba, clock, faults, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
+  const which = { subject, id: pending?.id ?? '' }
+  await faults.add({ kind: 'refuse', service: 'consentService' })
+  await averba.consents.approve(which)
+  await faults.clear()
+  await faults.add({ kind: 'status', service: 'consentService', status: 503, times: 1 })
+  expect((await averba.consents.deny(which)).status).toBe('unknown')
+  await clock.advance(86_400_000)
+  await averba.settle()
+  const changes = (await toldIn(world, subject)).outcomes.filter(([call]) => call === 'changeStatus')
+  expect(changes).toEqual([
+    ['changeStatus', 'withdrawn: another call takes its place'],
+    ['changeStatus', 'not done: that was found out later'],
+  ])
+  await world.close()
+})

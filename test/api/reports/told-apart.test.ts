@@ -1,0 +1,111 @@
+import { expect, test } from 'vitest'
+import { type SubjectReport, valueOf } from '../../../src/index.ts'
+import { sourceOf } from '../../../src/pages/source-of.ts'
+import { simulate, type World } from '../../../src/simulation/index.ts'
+import { givenConsent } from '../../scenarios/consents/given-consent.ts'
+
+const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
+
+async function reportOf({ averba }: World, subject: Parameters<World['averba']['subjects']['report']>[0]) {
+  return JSON.parse(await averba.subjects.report(subject, { language: 'en' })) as SubjectReport
+}
+
+test('a call that was under way when its person was erased is told as perhaps made, and keys are nobody to be told', async () => {
+  const [left, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const world = await simulate({
+    async intercept(request, forward) {
+      const answer = await forward(request)
+      if (!request.url.includes('/validate/')) return answer
+      left.resolve()
+      await answered.promise
+      return answer
+    },
+  })
+  const { averba, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 86_400_000 })
+  const validating = averba.validations.validate({ id: 'a', cpf: samples.cpf, claims: { nome: 'X' } })
+  await left.promise
+  await averba.subjects.erase({ subject }, asked)
+  const toldThen = (await reportOf(world, { subject })).told
+  expect(toldThen.map(({ service, state }) => [service, state])).toEqual([
+    ['Consent service', 'cancelled'],
+    ['Validation service', 'unknown'],
+  ])
+  answered.resolve()
+  await validating.catch(() => undefined)
+  expect((await reportOf(world, { subject })).told.map(({ state }) => state)).toEqual([
+    'cancelled',
+    'unknown',
+  ])
+  await world.close()
+})
+
+test('who is named by CPF and by ref is refused: it could be two persons', async () => {
+  const world = await simulate()
+  const { averba, samples } = world
+  await averba.consents.enrol({ cpf: samples.cpf })
+  const subject = await averba.consents.enrol({ cpf: '52998224725' })
+  const both = { cpf: samples.cpf, subject }
+  const refused = { code: 'INVALID_INPUT', hint: expect.any(String) }
+  await expect(averba.subjects.report(both)).rejects.toMatchObject(refused)
+  await expect(averba.subjects.erase(both, asked)).rejects.toMatchObject(refused)
+  await expect(averba.consents.list(both)).rejects.toMatchObject(refused)
+  valueOf(await averba.validations.validate({ id: 'a', cpf: '52998224725', claims: { nome: 'X' } }))
+  await averba.subjects.erase({ subject }, { ...asked, keep: ['validation.claims'] })
+  await expect(averba.subjects.report(both)).rejects.toMatchObject(refused)
+  await expect(averba.subjects.hold(both, 'processo 1')).rejects.toMatchObject(refused)
+  await world.close()
+})
+
+test('an answer that is the contrary of what was asked for is told as that', async () => {
+  let consent: object = {}
+  const given = await givenConsent('ATIVO', async (request, forward) =>
+    request.method === 'PUT' ? Response.json({ ...consent, href: '' }) : forward(request),
+  )
+  const { id, status, dataHora, dataExpiracao, cnpjUsuario } = given.consent
+  consent = { id, status, dataHora, dataExpiracao, cnpjUsuario }
+  await given.world.averba.consents.revoke({ subject: given.subject, id })
+  const { timeline } = await reportOf(given.world, { subject: given.subject })
+  expect(timeline.find(({ type }) => type === 'consent.conflicted')?.words).toBe(
+    'The service answered the change with ATIVO, which is not what was asked for: a reading tells how it stands',
+  )
+  await given.world.close()
+})
+
+test.each([
+  ['validation.inconclusive/unreadable', 'validationService'],
+  ['validation.answered/result', 'validationService'],
+  ['validation.declined/problem', 'validationService'],
+  ['validation.withheld/problem', 'host'],
+  ['validation.resolved/problem', 'host'],
+  ['validation.requested/claims', 'host'],
+  ['consent.appeared/record', 'consentService'],
+  ['consent.changeDeclined/problem', 'consentService'],
+  ['consent.changeWithheld/problem', 'host'],
+  ['consent.changeRequested/why', 'host'],
+  ['subject.enrolled/cpf', 'host'],
+  ['subject.synced/unreadable', 'consentService'],
+  ['portal.listed/list', 'portal'],
+  ['portal.failuresListed/answered', 'portal'],
+  ['subscription.failing/content', 'portal'],
+  ['notification.received/body', 'portal'],
+])('%s was given by %s', (kind, source) => {
+  expect(sourceOf(kind)).toBe(source)
+})
+
+test('a list shows no controller that the service no longer gives', async () => {
+  let controller: unknown
+  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
+    const answer = await forward(request)
+    if (controller === undefined || !/\/consentimentos\/\d{11}$/.test(new URL(request.url).pathname))
+      return answer
+    const list = (await answer.json()) as object[]
+    return Response.json(list.map(each => ({ ...each, cnpjUsuario: controller })))
+  })
+  const shown = async () => (await world.averba.consents.list({ subject, status: 'ATIVO' }))[0]?.cnpjUsuario
+  expect(await shown()).toBe(consent.cnpjUsuario)
+  controller = null
+  valueOf(await world.averba.consents.sync({ subject }))
+  expect(await shown()).toBeNull()
+  await world.close()
+})

@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest'
+import { SecretHistory } from '../../../../src/api/subscriptions/secrets/history.ts'
+import { createIds, systemEntropy } from '../../../../src/runtime/clock.ts'
+import { VirtualClock } from '../../../../src/simulation/world/virtual-clock.ts'
+import { Store } from '../../../../src/store/store.ts'
+import { toStream } from '../../../store/conformance/place.ts'
+import { newPath } from '../../../store/sample-store.ts'
+
+const evento = 'dimp-situacao-import'
+const registeredAt = '2026-11-19T12:00:00.000Z'
+
+async function given() {
+  const clock = new VirtualClock()
+  const store = await Store.open({
+    path: newPath(),
+    views: [],
+    clock,
+    entropy: systemEntropy,
+    createId: createIds(clock, systemEntropy),
+  })
+  /** As a process has it; `meanwhile` happens once, while it looks what the portal has confirmed. */
+  const begin = (own = clock) => {
+    let pending: (() => Promise<void>) | undefined
+    const confirmed = async () => {
+      const happening = pending
+      pending = undefined
+      await happening?.()
+      return { position: 1, at: registeredAt }
+    }
+    const history = new SecretHistory({ store, clock: own }, { confirmed })
+    return {
+      history,
+      note: (secret: string) => note(history, secret),
+      meanwhile: (work: () => Promise<void>) => {
+        pending = work
+      },
+    }
+  }
+  return { store, begin }
+}
+
+function note(history: SecretHistory, chaveSecreta: string): Promise<void> {
+  const values = { master: undefined, chaveSecreta, chaveAutenticacao: undefined }
+  return history.note(evento, values, [{ chaveSecreta }])
+}
+
+/** Which secrets another process takes. */
+async function takenBy(history: SecretHistory, secrets: readonly string[]): Promise<string[]> {
+  const taken: string[] = []
+  for (const secret of secrets)
+    if (await history.fits(evento, { secret, authorization: '' })) taken.push(secret)
+  return taken
+}
+
+const all = ['first', 'second', 'third', 'forged']
+
+test('what two processes notice at once is kept of both', async () => {
+  const { store, begin } = await given()
+  const [one, other] = [begin(), begin()]
+  await one.note('first')
+  one.meanwhile(() => other.note('third'))
+  await one.note('second')
+  expect(await takenBy(begin().history, all)).toEqual(['first', 'second', 'third'])
+  await store.close()
+})
+
+test('who saw a secret at the portal does not take back a newer one, of which an apply stays owed', async () => {
+  const { store, begin } = await given()
+  const [one, other] = [begin(), begin()]
+  await one.note('first')
+  await one.note('second')
+  one.meanwhile(async () => {
+    await other.note('third')
+    await store.append(toStream('token-a', 'none'))
+  })
+  await one.history.saw(evento)
+  const { history } = begin()
+  expect(await takenBy(history, all)).toEqual(['first', 'second', 'third'])
+  expect(await history.isApplyOwed(evento)).toBe(true)
+  await store.close()
+})
+
+test('a process whose clock is behind is heard', async () => {
+  const { store, begin } = await given()
+  await begin().note('first')
+  await begin(new VirtualClock('2026-11-20T11:00:00.000Z')).note('second')
+  expect(await takenBy(begin().history, all)).toEqual(['first', 'second'])
+  await store.close()
+})

@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest'
+import { DueCalls } from '../../../src/engine/performing/due-calls.ts'
+
+/** Calls that are due until they are made; each ends when it is told to. */
+function given(count: number, max: number) {
+  const due = new Set(Array.from({ length: count }, (_, i) => `call-${i}`))
+  const underWay = new Map<string, PromiseWithResolvers<boolean>>()
+  const time = { ms: 0, looks: 0 }
+  const failed: unknown[] = []
+  const calls = new DueCalls({
+    find: async limit => {
+      time.looks += 1
+      const found = [...due].slice(0, limit)
+      await new Promise(resolve => setImmediate(resolve))
+      return found
+    },
+    make(id) {
+      const made = Promise.withResolvers<boolean>()
+      underWay.set(id, made)
+      return made.promise
+    },
+    max,
+    restMs: 1_000,
+    elapsedMs: () => time.ms,
+    onFailed: error => void failed.push(error),
+  })
+  /** Ends one: it stays due, or is done. */
+  const end = async (id: string, how: 'done' | 'due' | 'failed' = 'done') => {
+    if (how === 'done') due.delete(id)
+    const made = underWay.get(id)
+    underWay.delete(id)
+    if (how === 'failed') made?.reject(new TypeError(id))
+    else made?.resolve(how === 'due')
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  return { calls, due, underWay, time, failed, end }
+}
+
+test('no more begin than there is room, and one that hangs holds up no other', async () => {
+  const { calls, underWay, end } = given(10, 4)
+  expect(await calls.begin()).toBe(4)
+  expect(await calls.begin()).toBe(0)
+  for (let done = 1; done < 10; done++) {
+    await end(`call-${done}`)
+    expect(await calls.begin()).toBe(done < 7 ? 1 : 0)
+  }
+  expect([...underWay.keys()]).toEqual(['call-0'])
+})
+
+test('one that is left, or fails, stays alone for a while, and those behind it are made', async () => {
+  const { calls, time, failed, end } = given(5, 2)
+  await calls.begin()
+  await end('call-0', 'due')
+  await end('call-1', 'failed')
+  expect(failed).toMatchObject([{ message: 'call-1' }])
+  expect(await calls.begin()).toBe(2)
+  await end('call-2')
+  await end('call-3')
+  expect(await calls.begin()).toBe(1)
+  await end('call-4')
+  expect(await calls.begin()).toBe(0)
+  time.ms += 1_000
+  expect(await calls.begin()).toBe(2)
+})
+
+test('what rests is made again although the clock was set back', async () => {
+  const { calls, time, end } = given(1, 2)
+  time.ms = 3_600_000
+  await calls.begin()
+  await end('call-0', 'due')
+  expect(await calls.begin()).toBe(0)
+  time.ms = 0
+  expect(await calls.begin()).toBe(1)
+})
+
+test('one that ends while what is due is looked up is not made again', async () => {
+  const { calls, end } = given(3, 2)
+  await calls.begin()
+  await end('call-0')
+  const looking = calls.begin()
+  // What is due was read before it ended.
+  await end('call-1')
+  expect(await looking).toBe(1)
+  expect(await calls.begin()).toBe(0)
+})
+
+test('who waits is told once half of the room is free, and only the last who asked', async () => {
+  const { calls, end } = given(8, 4)
+  await calls.begin()
+  const told: string[] = []
+  calls.onceRoom(() => told.push('first'))
+  calls.onceRoom(() => told.push('last'))
+  await end('call-0')
+  expect(told).toEqual([])
+  await end('call-1')
+  expect(told).toEqual(['last'])
+  await end('call-2')
+  expect(told).toEqual(['last'])
+})
+
+test('all that is due is made, with few looks, also behind many that are left', async () => {
+  const { calls, due, time, underWay, end } = given(1_000, 16)
+  const making = calls.makeAll(new AbortController().signal)
+  for (;;) {
+    await new Promise(resolve => setImmediate(resolve))
+    const [next] = underWay.keys()
+    if (next === undefined) break
+    await end(next, Number(next.slice(5)) < 900 ? 'due' : 'done')
+  }
+  expect(await making).toBe(1_000)
+  expect(due.size).toBe(900)
+  expect(time.looks).toBeLessThan(20)
+})

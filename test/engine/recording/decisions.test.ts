@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest'
+import { Decisions } from '../../../src/engine/recording/decisions.ts'
+import { Recorder } from '../../../src/engine/recording/recorder.ts'
+import { budgetMachine } from '../../../src/machines/budget.ts'
+import type { Machine } from '../../../src/machines/definition/machine.ts'
+import { subjectMachine } from '../../../src/machines/subject/subject.ts'
+import { createIds, systemClock, systemEntropy } from '../../../src/runtime/clock.ts'
+import type { ReadFilter } from '../../../src/store/log/read.ts'
+import { Store } from '../../../src/store/store.ts'
+import type { Json, Recorded } from '../../../src/vocabulary/message.ts'
+
+const stream = 'budget-2026-11-20'
+const max = 100
+
+const waiting = { closing: new AbortController().signal, onTrouble: () => undefined }
+
+function given() {
+  return Store.open({
+    path: ':memory:',
+    views: [],
+    clock: systemClock,
+    entropy: systemEntropy,
+    createId: createIds(systemClock, systemEntropy),
+  })
+}
+
+/** The store as a process sees it that is told of every page that it has read. */
+function watched(store: Store, onRead: (events: readonly Recorded[], filter: ReadFilter) => unknown): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      if (name !== 'read') return Reflect.get(target, name, target).bind(target)
+      return async (filter: ReadFilter) => {
+        const events = await target.read(filter)
+        await onRead(events, filter)
+        return events
+      }
+    },
+  })
+}
+
+function recorderOf(store: Store, machine: Machine): Recorder {
+  return new Recorder(store, systemClock, new Decisions(store, [machine]), () => undefined, waiting)
+}
+
+async function spend(recorder: Recorder | undefined, n: number, most = max) {
+  const message = { type: 'budget.spend', data: { for: `v${n}`, max: most } }
+  const receipt = { commandId: `c${n}`, digest: new Uint8Array([1]) }
+  await recorder?.record(async () => ({ targets: [{ stream, message }] }), { receipt })
+}
+
+test('who was outrun by another process reads what came since, and not the whole stream again', async () => {
+  const store = await given()
+  let read = 0
+  const counted = watched(store, events => {
+    read += events.length
+  })
+  const processes = [1, 2].map(() => recorderOf(counted, budgetMachine))
+  for (let n = 0; n < max; n++) await spend(processes[n % 2], n)
+  // Each of them was outrun by one event of the other before every call of its own, and sees the newest state.
+  expect(read).toBeLessThan(2 * max)
+  for (const n of [max, max + 1])
+    await expect(spend(processes[n % 2], n)).rejects.toMatchObject({ code: 'BUDGET_SPENT' })
+  await store.close()
+})
+
+test('a long stream is read without what changes nothing, and decided on its newest version', async () => {
+  const store = await given()
+  const known = recorderOf(store, subjectMachine)
+  const who = 'subject-s'
+  const send = (recorder: Recorder, type: string, data: Json = {}) =>
+    recorder.record(async () => ({ targets: [{ stream: who, message: { type, data } }] }), {})
+  await send(known, 'subject.enrol', { subject: 's' })
+  for (let n = 0; n < 600; n++) await send(known, 'subject.sync')
+  await send(known, 'subject.schedule', { everyMs: 3_600_000 })
+  for (let n = 0; n < 600; n++) await send(known, 'subject.sync')
+  const end = (await store.readLast({ stream: who }))?.version ?? 0
+  expect(end).toBeGreaterThan(1_200)
+  let read = 0
+  const counted = watched(store, events => {
+    read += events.length
+  })
+  const [event] = (
+    await send(recorderOf(counted, subjectMachine), 'subject.schedule', { everyMs: 3_600_000 })
+  ).events
+  expect(read).toBeLessThan(200)
+  expect(event).toBeUndefined()
+  await send(recorderOf(counted, subjectMachine), 'subject.sync')
+  expect((await store.readLast({ stream: who }))?.version).toBe(end + 1)
+  await store.close()
+})
+
+test('what another process adds while a long stream is read counts', async () => {
+  const store = await given()
+  const other = recorderOf(store, budgetMachine)
+  const long = 150
+  for (let n = 0; n < long; n++) await spend(other, n, long + 1)
+  let isFirst = true
+  const outrun = watched(store, async (_, { exceptTypes }) => {
+    if (!exceptTypes || !isFirst) return
+    isFirst = false
+    await spend(other, long, long + 1)
+  })
+  const late = spend(recorderOf(outrun, budgetMachine), long + 1, long + 1)
+  await expect(late).rejects.toMatchObject({ code: 'BUDGET_SPENT' })
+  await store.close()
+})

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest'
+import { Decisions, type Delivery } from '../../../src/engine/recording/decisions.ts'
+import { Recorder } from '../../../src/engine/recording/recorder.ts'
+import { createIds, systemClock, systemEntropy } from '../../../src/runtime/clock.ts'
+import { Store } from '../../../src/store/store.ts'
+
+async function given() {
+  const store = await Store.open({
+    path: ':memory:',
+    views: [],
+    clock: systemClock,
+    entropy: systemEntropy,
+    createId: createIds(systemClock, systemEntropy),
+  })
+  const nobody = () => undefined
+  const waiting = { closing: new AbortController().signal, onTrouble: nobody }
+  const recorder = new Recorder(store, systemClock, new Decisions(store, []), nobody, waiting)
+  const held = Promise.withResolvers<Delivery>()
+  const nothing = { targets: [] }
+  const statusesOf = async (waiting: ReturnType<Recorder['record']>[]) =>
+    new Set((await Promise.all(waiting)).map(made => made.status))
+  return { store, recorder, held, nothing, statusesOf }
+}
+
+test('commands under way are bounded wherever they wait, and facts from outside are let in all the same', async () => {
+  const { store, recorder, held, nothing, statusesOf } = await given()
+  const record = (n: number) =>
+    recorder.record(() => held.promise, { receipt: { commandId: `c${n}`, digest: new Uint8Array([1]) } })
+  const waiting = Array.from({ length: 10_000 }, (_, n) => record(n))
+  await expect(record(10_000)).rejects.toMatchObject({ code: 'STORE_BUSY' })
+  expect(recorder.underWay.commands).toEqual({ count: 10_000, max: 10_000 })
+  expect(await recorder.record(async () => nothing, {})).toMatchObject({ status: 'appended' })
+  held.resolve(nothing)
+  expect(await statusesOf(waiting)).toEqual(new Set(['appended']))
+  expect(await record(10_001)).toMatchObject({ status: 'appended' })
+  expect(recorder.underWay.commands.count).toBe(0)
+  await store.close()
+})
+
+test('facts under way are bounded: one that is kept elsewhere is turned away, any other waits, and none is lost', async () => {
+  const { store, recorder, held, nothing, statusesOf } = await given()
+  const order: number[] = []
+  const record = (n: number, isKeptElsewhere: boolean) => {
+    const deliver = () => {
+      order.push(n)
+      return held.promise
+    }
+    return recorder.record(deliver, { isKeptElsewhere })
+  }
+  const waiting = Array.from({ length: 10_000 }, (_, n) => record(n, n % 2 === 0))
+  await expect(record(-1, true)).rejects.toMatchObject({ code: 'STORE_BUSY' })
+  const beyond = [record(10_000, false), record(10_001, false)]
+  await expect(record(-2, true)).rejects.toMatchObject({ code: 'STORE_BUSY' })
+  expect(order).toHaveLength(10_000)
+  expect(recorder.underWay.facts).toEqual({ count: 10_002, max: 10_000 })
+  // Commands have places of their own.
+  const receipt = { commandId: 'c', digest: new Uint8Array([1]) }
+  expect(await recorder.record(async () => nothing, { receipt })).toMatchObject({ status: 'appended' })
+  held.resolve(nothing)
+  expect(await statusesOf([...waiting, ...beyond])).toEqual(new Set(['appended']))
+  expect(order).toEqual(Array.from({ length: 10_002 }, (_, n) => n))
+  expect(recorder.underWay.facts.count).toBe(0)
+  expect(await record(10_002, true)).toMatchObject({ status: 'appended' })
+  await store.close()
+})
+
+test('a fact that cannot be recorded gives its place to the next', async () => {
+  const { store, recorder, nothing } = await given()
+  const held = Promise.withResolvers<Delivery>()
+  const failing = Array.from({ length: 10_000 }, () => recorder.record(() => held.promise, {}))
+  const next = recorder.record(async () => nothing, {})
+  held.reject(new RangeError('the store is gone'))
+  expect((await Promise.allSettled(failing)).every(({ status }) => status === 'rejected')).toBe(true)
+  expect(await next).toMatchObject({ status: 'appended' })
+  expect(recorder.underWay.facts.count).toBe(0)
+  await store.close()
+})

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import { Knocking } from '../../../src/engine/recording/write-retry.ts'
+import { VirtualClock } from '../../../src/simulation/world/virtual-clock.ts'
+import { KeyringAwayError } from '../../../src/vault/keyring.ts'
+import { AverbaError } from '../../../src/vocabulary/errors.ts'
+
+const minuteMs = 60_000
+
+function givenFullDisk() {
+  const clock = new VirtualClock()
+  const closing = new AbortController()
+  const told: string[] = []
+  const knocking = new Knocking(clock, {
+    closing: closing.signal,
+    onTrouble: what => void told.push(what),
+  })
+  const disk = { isFull: true, tries: 0 }
+  const answers = Array.from({ length: 10 }, (_, i) =>
+    knocking.untilTaken(async () => {
+      disk.tries += 1
+      if (disk.isFull) throw new AverbaError('STORE_UNSAFE', 'The disk is full')
+      return i
+    }),
+  )
+  return { clock, closing, disk, told, taken: Promise.allSettled(answers) }
+}
+
+const waits = 'what a call came to cannot be recorded: it waits until the store takes it'
+
+test('one knocks for all that wait for a full disk, and all are taken when it has space', async () => {
+  const { clock, disk, told, taken } = givenFullDisk()
+  await clock.advance(60 * minuteMs)
+  // Each knew at once; then one knocked after 1, 3, 7, 15, 31 and 63 s, and once a minute.
+  expect(disk.tries).toBe(10 + 6 + 58)
+  disk.isFull = false
+  await clock.advance(minuteMs)
+  expect(await taken).toEqual(Array.from({ length: 10 }, (_, i) => ({ status: 'fulfilled', value: i })))
+  expect(told).toEqual(Array(10).fill(waits))
+})
+
+test('all of them try a last time when the log is closing', async () => {
+  const { closing, disk, told, taken } = givenFullDisk()
+  await Promise.resolve()
+  closing.abort()
+  const ended = await taken
+  expect(ended.map(each => each.status)).toEqual(Array(10).fill('rejected'))
+  expect(disk.tries).toBe(20)
+  expect(told.slice(10)).toEqual(Array(10).fill('what a call came to could not be recorded before the end'))
+})
+
+test('what is wrong with the answer of the one that knocks keeps no other waiting', async () => {
+  const clock = new VirtualClock()
+  const knocking = new Knocking(clock, { closing: new AbortController().signal, onTrouble: () => undefined })
+  let isFull = true
+  const giving = (error: unknown) =>
+    knocking.untilTaken(async () => {
+      if (isFull) throw new AverbaError('STORE_UNSAFE', 'The disk is full')
+      if (error) throw error
+      return 'taken'
+    })
+  const ended = Promise.allSettled([giving(new TypeError('odd')), giving(undefined)])
+  await clock.quiet()
+  isFull = false
+  await clock.advance(2_000)
+  expect((await ended).map(each => each.status)).toEqual(['rejected', 'fulfilled'])
+})
+
+test('what keeps one of them out for ever keeps no other waiting that waits for something else', async () => {
+  const clock = new VirtualClock()
+  const closing = new AbortController()
+  const knocking = new Knocking(clock, { closing: closing.signal, onTrouble: () => undefined })
+  const damaged = new AverbaError('KEYS_MISMATCH', 'A key of one owner')
+  const away = new KeyringAwayError(new AverbaError('KEYS_MISSING', 'The key service'))
+  let isFull = true
+  const giving = (error: unknown) =>
+    knocking.untilTaken(async () => {
+      if (error) throw error
+      if (isFull) throw new AverbaError('STORE_UNSAFE', 'The disk is full')
+      return 'taken'
+    })
+  await expect(giving(damaged)).rejects.toBe(damaged)
+  const waiting = giving(away)
+  const ended = Promise.all([giving(undefined), giving(undefined)])
+  await clock.advance(5 * minuteMs)
+  isFull = false
+  await clock.advance(minuteMs)
+  expect(await ended).toEqual(['taken', 'taken'])
+  closing.abort()
+  await expect(waiting).rejects.toBe(away)
+})

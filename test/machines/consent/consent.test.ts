@@ -1,0 +1,325 @@
+import { describe, expect, test } from 'vitest'
+import { askedFrom, consentStatuses } from '../../../src/machines/consent/status.ts'
+import { answerOf } from '../../../src/simulation/index.ts'
+import type { Carried, Event, Message } from '../../../src/vocabulary/message.ts'
+
+const reading = (status: string) => ({ status, createdAt: null, expiresAt: null, controller: null })
+const observe = (status: string): Message => ({
+  type: 'consent.observe',
+  data: { ...reading(status), consent: 'c', subject: 's' },
+})
+
+const after = (...messages: Carried[]) => answerOf('consent', ...messages)
+
+function eventsAfter(...messages: Carried[]): readonly Event[] {
+  const decision = after(...messages)
+  if ('refused' in decision) throw new Error(decision.refused)
+  return decision.events
+}
+
+const verbs = { ATIVO: 'approve', NEGADO: 'deny', REVOGADO: 'revoke' } as const
+
+describe('a change is asked for only where the table of the contract has it', () => {
+  for (const from of consentStatuses) {
+    for (const to of ['ATIVO', 'NEGADO', 'REVOGADO'] as const) {
+      const isAllowed = askedFrom[to] === from
+      test(`${from} to ${to} is ${isAllowed ? 'asked of the service' : 'refused'}`, () => {
+        const decision = after(observe(from), { type: `consent.${verbs[to]}`, data: {} })
+        if (isAllowed) {
+          const effect = { type: 'consentService.changeStatus', data: { status: to } }
+          expect(decision).toMatchObject({ events: [{ type: 'consent.changeRequested', effects: [effect] }] })
+        } else expect(decision).toHaveProperty('refused')
+      })
+    }
+  }
+})
+
+test('nothing is asked of a consent that nobody has seen', () => {
+  expect(after({ type: 'consent.approve', data: {} })).toHaveProperty('refused')
+})
+
+test('only one change is out at a time', () => {
+  const ask = { type: 'consent.approve', data: {} }
+  expect(after(observe('PENDENTE'), ask, { type: 'consent.deny', data: {} })).toHaveProperty('refused')
+})
+
+test('a reading that shows what we hold makes no event', () => {
+  expect(eventsAfter(observe('ATIVO'), observe('ATIVO'))).toEqual([])
+})
+
+const inFull = (status: string, ...history: string[]): Message => ({
+  type: 'consentService.consentRead',
+  data: { ...reading(status), history: history.map((each, i) => ({ status: each, since: `2026-11-2${i}` })) },
+})
+
+test('a list that shows another status owes one reading in full, and no event says yet what happened', () => {
+  const [event] = eventsAfter(observe('PENDENTE'), observe('REVOGADO'))
+  expect(event).toMatchObject({
+    type: 'consent.changeSeen',
+    effects: [{ type: 'consentService.readConsent' }],
+  })
+  expect(eventsAfter(observe('PENDENTE'), observe('REVOGADO'), observe('REVOGADO'))).toEqual([])
+  const [other] = eventsAfter(observe('PENDENTE'), observe('ATIVO'), observe('REVOGADO'))
+  expect(other).toEqual({ type: 'consent.changeSeen', data: { status: 'REVOGADO' } })
+})
+
+test('a history tells what happened between two lists, with the times of the service', () => {
+  const read = inFull('REVOGADO', 'PENDENTE', 'ATIVO', 'REVOGADO')
+  const [, ...moves] = eventsAfter(observe('PENDENTE'), observe('REVOGADO'), read)
+  expect(moves).toEqual([
+    { type: 'consent.approved', data: { status: 'ATIVO', by: 'service', since: '2026-11-21' } },
+    { type: 'consent.revoked', data: { status: 'REVOGADO', by: 'service', since: '2026-11-22' } },
+  ])
+  const first = inFull('ATIVO', 'PENDENTE', 'ATIVO')
+  const back = inFull('ATIVO', 'PENDENTE', 'ATIVO', 'REVOGADO', 'ATIVO')
+  const types = eventsAfter(observe('ATIVO'), first, back).map(event => event.type)
+  expect(types).toEqual(['consent.described', 'consent.revoked', 'consent.conflicted'])
+})
+
+test('an end from before a consent was first listed is no news when another one comes', () => {
+  const read = inFull('REVOGADO', 'PENDENTE', 'ATIVO', 'REVOGADO', 'ATIVO', 'REVOGADO')
+  const [, ...moves] = eventsAfter(observe('ATIVO'), observe('REVOGADO'), read)
+  expect(moves).toMatchObject([{ type: 'consent.revoked', data: { since: '2026-11-24' } }])
+})
+
+test('a history that does not lead to what is shown tells nothing, and what is shown is believed', () => {
+  const read = inFull('REVOGADO', 'PENDENTE', 'ATIVO')
+  const [, move] = eventsAfter(observe('ATIVO'), observe('REVOGADO'), read)
+  expect(move).toEqual({ type: 'consent.revoked', data: { status: 'REVOGADO', by: 'service' } })
+})
+
+test('where the reading in full is declined, what the list showed is believed', () => {
+  const declined = { type: 'consentService.readDeclined', data: { httpStatus: 403 } }
+  const [, move] = eventsAfter(observe('ATIVO'), observe('REVOGADO'), declined)
+  expect(move).toEqual({ type: 'consent.revoked', data: { status: 'REVOGADO', by: 'service' } })
+})
+
+test('a reading in full that shows what we hold after all ends the doubt, and no change is asked for until then', () => {
+  const changed = [observe('ATIVO'), observe('REVOGADO')]
+  expect(after(...changed, { type: 'consent.revoke', data: {} })).toHaveProperty('refused')
+  const read = inFull('ATIVO', 'ATIVO')
+  expect(eventsAfter(...changed, read)).toMatchObject([{}, { type: 'consent.confirmed' }])
+  expect(after(...changed, read, { type: 'consent.revoke', data: {} })).toHaveProperty('events')
+})
+
+const readDeclined = { type: 'consentService.readDeclined', data: { httpStatus: 404 } }
+const unreadable = { type: 'consent.observeUnreadable', data: {} }
+
+test('where a reading in full is declined, what the list showed last is believed, also where we hold it', () => {
+  const torn = [observe('ATIVO'), observe('REVOGADO'), observe('ATIVO')]
+  expect(eventsAfter(...torn, readDeclined)).toMatchObject([{}, { type: 'consent.confirmed' }])
+  expect(after(...torn, readDeclined, { type: 'consent.revoke', data: {} })).toHaveProperty('events')
+})
+
+test('where a reading in full was declined and nothing was believed, the next list owes another', () => {
+  const owing = [{ type: 'consent.changeSeen', effects: [{ type: 'consentService.readConsent' }] }]
+  expect(eventsAfter(observe('ATIVO'), unreadable, unreadable)).toEqual([])
+  expect(eventsAfter(observe('ATIVO'), unreadable, readDeclined, unreadable)).toMatchObject(owing)
+})
+
+test('what may be older, or cannot be read, takes the place of nothing that a list showed', () => {
+  const use = { type: 'consent.use', data: { at: '2026-11-21', ageMaxMs: null, readAt: '2026-11-21' } }
+  const stale = { ...observe('EXPIRADO'), isStale: true }
+  for (const vague of [unreadable, stale]) {
+    const seen = [observe('ATIVO'), observe('REVOGADO'), vague]
+    expect(eventsAfter(...seen, use)).toMatchObject([{ data: { because: 'revoked' } }])
+    expect(eventsAfter(...seen, observe('ATIVO'))).toMatchObject([{ type: 'consent.changeSeen' }])
+    expect(eventsAfter(...seen, observe('ATIVO'), use)).toMatchObject([{ data: { because: 'uncertain' } }])
+  }
+})
+
+test('a consent that vanished is no more there by a reading in full, which has no record to keep', () => {
+  const vanished = [observe('ATIVO'), { type: 'consent.miss', data: {} }]
+  expect(eventsAfter(...vanished, inFull('ATIVO', 'ATIVO')).map(event => event.type)).toEqual([
+    'consent.described',
+  ])
+  expect(eventsAfter(...vanished, observe('ATIVO'))).toMatchObject([{ type: 'consent.appeared' }])
+})
+
+test('a history with a status that the contract does not have is an anomaly', () => {
+  const data = { ...reading('ATIVO'), history: [{ status: null, since: null }] }
+  const [event] = eventsAfter(observe('ATIVO'), { type: 'consentService.consentRead', data })
+  expect(event?.anomaly).toBe('its history shows a status that the contract does not have')
+})
+
+test('a move outside the table is recorded as a conflict, and believed', () => {
+  const read = inFull('ATIVO', 'REVOGADO', 'ATIVO')
+  const [, event] = eventsAfter(observe('REVOGADO'), observe('ATIVO'), read)
+  expect(event).toMatchObject({ type: 'consent.conflicted', data: { status: 'ATIVO', held: 'REVOGADO' } })
+  expect(event?.anomaly).toContain('REVOGADO')
+  const revoke = { type: 'consent.revoke', data: {} }
+  expect(after(observe('REVOGADO'), observe('ATIVO'), read, revoke)).toHaveProperty('events')
+})
+
+test('an approval whose answer was lost was made, also when somebody revoked it before it was read back', () => {
+  const asked = [
+    { type: 'consent.approve', data: {} },
+    { type: 'consentService.changeLost', data: {} },
+  ]
+  const read = inFull('REVOGADO', 'PENDENTE', 'ATIVO', 'REVOGADO')
+  expect(eventsAfter(observe('PENDENTE'), ...asked, read)).toMatchObject([
+    { type: 'consent.described' },
+    { type: 'consent.approved', data: { by: 'us' }, resolves: { as: 'settled' } },
+    { type: 'consent.revoked', data: { by: 'service' } },
+  ])
+})
+
+test('what a reading shows is our doing only where the answer to our change was lost', () => {
+  const asked = [observe('ATIVO'), { type: 'consent.revoke', data: {} }]
+  const lost = { type: 'consentService.changeLost', data: {} }
+  for (const shown of [observe('REVOGADO'), inFull('REVOGADO', 'ATIVO', 'REVOGADO')]) {
+    expect(eventsAfter(...asked, shown).at(-1)).toMatchObject({ data: { by: 'service' } })
+    expect(eventsAfter(...asked, lost, shown).at(-1)).toMatchObject({ data: { by: 'us' } })
+  }
+})
+
+test('an answer with another status than was asked for is a conflict', () => {
+  const answer = { type: 'consentService.statusChanged', data: reading('NEGADO') }
+  const [event] = eventsAfter(observe('PENDENTE'), { type: 'consent.approve', data: {} }, answer)
+  expect(event).toMatchObject({ type: 'consent.conflicted', data: { status: 'NEGADO', held: 'PENDENTE' } })
+})
+
+test('an answer that shows another expiry amends it before it moves', () => {
+  const answer = {
+    type: 'consentService.statusChanged',
+    data: { ...reading('ATIVO'), expiresAt: '2026-12-01T00:00:00.000Z' },
+  }
+  expect(eventsAfter(observe('PENDENTE'), { type: 'consent.approve', data: {} }, answer)).toMatchObject([
+    { type: 'consent.amended', data: { status: 'PENDENTE', expiresAt: '2026-12-01T00:00:00.000Z' } },
+    { type: 'consent.approved', data: { status: 'ATIVO', by: 'us' } },
+  ])
+})
+
+describe('a change whose answer was lost', () => {
+  const lost = [
+    observe('PENDENTE'),
+    { type: 'consent.approve', data: {} },
+    { type: 'consentService.changeLost', data: {} },
+  ]
+
+  test('owes a reading', () => {
+    expect(eventsAfter(...lost)).toMatchObject([
+      { type: 'consent.changeLost', effects: [{ type: 'consentService.readConsent' }] },
+    ])
+  })
+
+  test.each([
+    { shown: 'EXPIRADO', as: 'declined' },
+    { shown: 'ATIVO', as: 'settled' },
+  ])('is in no doubt where a list had told of it: $shown', ({ shown, as }) => {
+    const told = [observe('PENDENTE'), { type: 'consent.approve', data: {} }, observe(shown)]
+    const [event, ...others] = eventsAfter(...told, {
+      type: 'consentService.changeLost',
+      data: { status: 'ATIVO' },
+    })
+    expect(others).toEqual([])
+    expect(event).toEqual({
+      type: 'consent.answeredLate',
+      data: { asked: 'ATIVO', status: null },
+      resolves: { effect: 'consentService.changeStatus', as },
+    })
+  })
+
+  test('is found out when a consent that vanished meanwhile is listed again', () => {
+    const gone = [...lost, { type: 'consent.miss', data: {} }]
+    expect(eventsAfter(...gone, observe('ATIVO'))).toMatchObject([
+      { type: 'consent.appeared', resolves: { as: 'settled' } },
+    ])
+    expect(eventsAfter(...gone, observe('PENDENTE'))).toMatchObject([
+      { type: 'consent.appeared' },
+      { type: 'consent.changeNotMade', resolves: { as: 'declined' } },
+    ])
+    const deny = { type: 'consent.deny', data: {} }
+    expect(eventsAfter(...gone, observe('PENDENTE'), deny)).toMatchObject([
+      { type: 'consent.changeRequested' },
+    ])
+  })
+
+  test('lets no other change out', () => {
+    expect(after(...lost, { type: 'consent.deny', data: {} })).toHaveProperty('refused')
+  })
+
+  test('is settled by a reading that shows it done', () => {
+    const [, event] = eventsAfter(...lost, {
+      type: 'consentService.consentRead',
+      data: { ...reading('ATIVO'), history: [] },
+    })
+    expect(event).toMatchObject({ type: 'consent.approved', data: { by: 'us' }, resolves: { as: 'settled' } })
+  })
+
+  test('is ended by a reading that shows it not done', () => {
+    const [event] = eventsAfter(...lost, observe('PENDENTE'))
+    expect(event).toMatchObject({
+      type: 'consent.changeNotMade',
+      data: { asked: 'ATIVO', status: 'PENDENTE' },
+      anomaly: 'the change to ATIVO, whose answer was lost, was not made',
+      resolves: { as: 'declined' },
+    })
+  })
+})
+
+test('a consent that the service no longer lists has vanished, and may appear again', () => {
+  const miss = { type: 'consent.miss', data: {} }
+  expect(eventsAfter(observe('ATIVO'), miss)).toMatchObject([{ type: 'consent.vanished' }])
+  expect(eventsAfter(observe('ATIVO'), miss, miss)).toEqual([])
+  expect(eventsAfter(observe('ATIVO'), miss, observe('ATIVO'))).toMatchObject([
+    { type: 'consent.appeared', anomaly: 'it had vanished' },
+  ])
+})
+
+test('an end in a list that crossed something newer is not ended by the list of an older copy within the minute', () => {
+  const at = (second: number) =>
+    `2026-11-20T12:${String(Math.floor(second / 60)).padStart(2, '0')}:${String(second % 60).padStart(2, '0')}.000Z`
+  const listed = (status: string, second: number) => {
+    const { type, data } = observe(status)
+    return { type, data: { ...(data as object), expiresAt: '2027-11-20T12:00:00.000Z', askedAt: at(second) } }
+  }
+  const crossed = { ...listed('REVOGADO', 10), isStale: true }
+  const use = { type: 'consent.use', data: { at: at(200), ageMaxMs: null, readAt: at(200) } }
+  const seen = [listed('ATIVO', 0), crossed]
+  const vague = { type: 'consent.observeUnreadable', data: {} }
+  const later = { type: 'consent.use', data: { at: at(40), ageMaxMs: null, readAt: at(40) } }
+  expect(eventsAfter(...seen, vague, listed('ATIVO', 30), later)).toMatchObject([
+    { type: 'consent.useRefused' },
+  ])
+  expect(eventsAfter(...seen, listed('ATIVO', 30), use)).toMatchObject([{ type: 'consent.useRefused' }])
+  expect(eventsAfter(...seen, listed('ATIVO', 71), use)).toMatchObject([{ type: 'consent.used' }])
+})
+
+describe('a list that showed an open status does not stand against newer ones that may show an end', () => {
+  const vague: readonly (readonly [string, Carried])[] = [
+    ['a crossed list', { ...observe('REVOGADO'), isStale: true }],
+    ['a crossed list that lacks it', { type: 'consent.miss', data: {}, isStale: true }],
+    [
+      'a crossed reading in full',
+      { type: 'consentService.consentRead', data: { ...reading('REVOGADO'), history: [] }, isStale: true },
+    ],
+    ['one that cannot be read', { type: 'consent.observeUnreadable', data: {} }],
+  ]
+  const endings: readonly Message[] = [
+    { type: 'consentService.readDeclined', data: { httpStatus: 403 } },
+    { type: 'consentService.readGivenUp', data: {} },
+  ]
+  const at = '2026-11-20T12:00:00.000Z'
+  const use = { type: 'consent.use', data: { at, ageMaxMs: null, readAt: at } }
+  const listed = (status: string) => {
+    const { type, data } = observe(status)
+    return { type, data: { ...(data as object), expiresAt: '2027-11-20T12:00:00.000Z' } }
+  }
+  test('unless there are none', () => {
+    for (const ending of endings) {
+      expect(eventsAfter(listed('PENDENTE'), listed('ATIVO'), ending, use)).toMatchObject([
+        { type: 'consent.used' },
+      ])
+    }
+  })
+  for (const [name, message] of vague) {
+    test(name, () => {
+      for (const ending of endings) {
+        expect(eventsAfter(listed('PENDENTE'), listed('ATIVO'), message, ending, use)).toMatchObject([
+          { type: 'consent.useRefused' },
+        ])
+      }
+    })
+  }
+})

@@ -1,0 +1,189 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { MachineState } from '../../../src/machines/definition/machine.ts'
+import { subscriptionMachine } from '../../../src/machines/subscription/subscription.ts'
+import { toInstant } from '../../../src/runtime/clock.ts'
+import {
+  beginLife,
+  type LifeInput,
+  live,
+  type SubscriptionLife,
+} from '../../../src/simulation/services/portal/subscription-life.ts'
+import type { Event, Message } from '../../../src/vocabulary/message.ts'
+
+const dayMs = 86_400_000
+const endpoint = 'https://a.exemplo.br/x'
+
+type Step =
+  /** The portal delivers, or cannot. */
+  | { readonly at: 'delivered' | 'deliveryFailed' }
+  /** Hours pass. */
+  | { readonly at: 'pass'; readonly hours: number }
+  /** We look at the portal's list, or at its failure records. */
+  | { readonly at: 'list' | 'failures' }
+  /** Somebody else deletes it in the portal. */
+  | { readonly at: 'foreignDelete' }
+  /** We delete it: the answer comes, or the request or its answer is lost. */
+  | { readonly at: 'delete'; readonly how: 'answered' | 'requestLost' | 'answerLost' }
+
+const steps = fc.array(
+  fc.oneof(
+    {
+      weight: 3,
+      arbitrary: fc.record({ at: fc.constantFrom('delivered', 'deliveryFailed', 'deliveryFailed') }),
+    },
+    { weight: 4, arbitrary: fc.record({ at: fc.constant('pass'), hours: fc.integer({ min: 0, max: 720 }) }) },
+    { weight: 3, arbitrary: fc.record({ at: fc.constantFrom('list', 'failures') }) },
+    { weight: 1, arbitrary: fc.constant({ at: 'foreignDelete' }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        at: fc.constant('delete'),
+        how: fc.constantFrom('answered', 'requestLost', 'answerLost'),
+      }),
+    },
+  ),
+  { maxLength: 40 },
+) as fc.Arbitrary<Step[]> // The records above are these steps, member by member.
+
+/** The portal's machine and the engine's, and what passes between them. */
+class Pair {
+  life: SubscriptionLife = beginLife(0)
+  state: MachineState = subscriptionMachine.initial
+  readonly events: Event[] = []
+  #now = 0
+  #failures: { remoteId: number; at: number }[] = []
+
+  constructor() {
+    this.#tell({ type: 'subscription.declare', data: { subscription: 'a', evento: 'e', endpoint } })
+    this.#tell({ type: 'subscription.register', data: { endpoint } })
+    this.#tell({ type: 'portal.subscribed', data: { remoteId: 7, endpoint, generation: 1 } })
+  }
+
+  get isDeletedHere(): boolean {
+    return typeof this.state.value === 'object' && this.state.value !== null && 'deleted' in this.state.value
+  }
+
+  /** What the engine recorded of the deletion. */
+  get deletion(): { by: string; deletedAt: string | null } {
+    const data = this.events.find(event => event.type === 'subscription.deleted')?.data
+    return data as { by: string; deletedAt: string | null } // As the machine writes it.
+  }
+
+  take(step: Step): void {
+    if (step.at === 'pass') this.#now += (step.hours * dayMs) / 24
+    if (step.at === 'delivered') this.#happen('delivered')
+    if (step.at === 'deliveryFailed') this.#fail()
+    if (step.at === 'foreignDelete') this.#happen('deleteRequested')
+    if (step.at === 'list') this.list()
+    if (step.at === 'failures') this.#readFailures()
+    if (step.at === 'delete') this.#delete(step.how)
+  }
+
+  /** The portal's life, as somebody sees it who looks now. */
+  look(): SubscriptionLife {
+    this.#happen('timePassed')
+    return this.life
+  }
+
+  list(): void {
+    const { state, deletedAt, lastSuccessAt } = this.look()
+    const instant = (ms: number | undefined) => (ms === undefined ? null : toInstant(ms))
+    const times = { deletedAt: instant(deletedAt), lastSuccessAt: instant(lastSuccessAt) }
+    const seen = { remoteId: 7, evento: 'e', endpoint, generation: 1, readAt: toInstant(this.#now) }
+    const data = { ...seen, isDeleted: state === 'deleted', ...times }
+    this.#tell({ type: 'subscription.observe', data })
+  }
+
+  /** What is deleted is not delivered to, and has no failures. */
+  #fail(): void {
+    if (this.look().state === 'deleted') return
+    this.#failures.push({ remoteId: 100 + this.#failures.length, at: this.#now })
+    this.#happen('deliveryFailed')
+  }
+
+  #readFailures(): void {
+    for (const { remoteId, at } of this.#failures) {
+      const data = { failure: `f${remoteId}`, remoteId, failedAt: toInstant(at), evento: 'e' }
+      this.#tell({ type: 'subscription.observeFailure', data })
+    }
+  }
+
+  #delete(how: 'answered' | 'requestLost' | 'answerLost'): void {
+    if (!this.#tell({ type: 'subscription.delete', data: {} })) return
+    const isThere = this.look().state === 'active'
+    if (how !== 'requestLost') this.#happen('deleteRequested')
+    if (how !== 'answered') this.#tell({ type: 'portal.lost', data: { operation: 'deleteSubscription' } })
+    else if (isThere) this.#tell({ type: 'portal.subscriptionDeleted', data: {} })
+    else {
+      const data = { operation: 'deleteSubscription', httpStatus: 404, code: 'ASSINATURA' }
+      this.#tell({ type: 'portal.declined', data })
+    }
+  }
+
+  #happen(type: LifeInput['type']): void {
+    this.life = live(this.life, { type, at: this.#now })
+  }
+
+  /** Sends the engine's machine a message. False when it refuses. */
+  #tell(message: Message): boolean {
+    const decision = subscriptionMachine.decide(this.state, message)
+    if ('refused' in decision) return false
+    for (const event of decision.events) {
+      this.state = subscriptionMachine.evolve(this.state, event)
+      this.events.push(event)
+    }
+    return true
+  }
+}
+
+test('what the portal deletes ends deleted here once it is listed, by the same hand, and never before', () => {
+  const reached = { automatic: 0, foreign: 0, ours: 0, active: 0 }
+  fc.assert(
+    fc.property(steps, given => {
+      const pair = new Pair()
+      for (const step of given) {
+        pair.take(step)
+        if (pair.isDeletedHere) expect(pair.look().state).toBe('deleted')
+      }
+      // Looked at twice: the first look may end a call whose answer was lost.
+      const { state, reason, deletedAt } = pair.look()
+      const asked = pair.events.some(event => event.type === 'subscription.deletionRequested')
+      pair.list()
+      expect(pair.isDeletedHere).toBe(state === 'deleted')
+      expect(pair.events.filter(event => event.type === 'subscription.deleted').length).toBeLessThanOrEqual(1)
+      if (state === 'active') {
+        reached.active += 1
+        return
+      }
+      const { by, deletedAt: recorded } = pair.deletion
+      if (!asked) expect(by).toBe('portal')
+      // Our own call is answered without a time, the list always says one.
+      if (recorded !== null) expect(recorded).toBe(toInstant(deletedAt ?? 0))
+      else expect(by).toBe('us')
+      // Where nobody but us can have done it, it was us.
+      const foreign = given.some(step => step.at === 'foreignDelete')
+      if (!foreign && reason === undefined) expect(by).toBe('us')
+      if (reason !== undefined && !asked) reached.automatic += 1
+      else if (by === 'us') reached.ours += 1
+      else reached.foreign += 1
+    }),
+    { numRuns: 2_000 },
+  )
+  // The sequences lead everywhere, or the property says nothing.
+  for (const [name, count] of Object.entries(reached)) expect(count, name).toBeGreaterThan(20)
+})
+
+test('day 29 of nothing but errors is active on both sides, day 30 deleted on both', () => {
+  const pair = new Pair()
+  pair.take({ at: 'deliveryFailed' })
+  pair.take({ at: 'pass', hours: 29 * 24 })
+  pair.take({ at: 'failures' })
+  pair.take({ at: 'list' })
+  expect([pair.life.state, pair.state.value]).toEqual(['active', { active: 'failing' }])
+  pair.take({ at: 'pass', hours: 24 })
+  expect([pair.look().state, pair.state.value]).toEqual(['deleted', { active: 'failing' }])
+  pair.take({ at: 'list' })
+  expect(pair.state.value).toEqual({ deleted: 'byPortal' })
+  expect(pair.deletion).toEqual({ by: 'portal', deletedAt: toInstant(30 * dayMs) })
+})

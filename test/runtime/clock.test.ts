@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest'
+import { createIds, systemClock, toInstant } from '../../src/runtime/clock.ts'
+import { seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
+
+test('ids sort in the order in which they were made, also within a millisecond and when the clock goes back', async () => {
+  const clock = new VirtualClock()
+  let now = clock.now()
+  const createId = createIds({ ...clock, now: () => now, sleep: clock.sleep }, seededEntropy(1))
+  const ids = Array.from({ length: 2_000 }, (_, i) => {
+    if (i % 300 === 0) now += i % 600 === 0 ? 5 : -3
+    return createId()
+  })
+  expect([...ids].sort()).toEqual(ids)
+  expect(new Set(ids).size).toBe(ids.length)
+  for (const id of ids) expect(id).toMatch(/^[0-9a-hjkmnp-tv-z]{26}$/)
+})
+
+test('instants are in order as texts, whatever the number', () => {
+  const moments = [
+    -Infinity,
+    -8.64e15,
+    Date.parse('-000001-12-31T23:59:59.999Z'),
+    0,
+    253402300799999,
+    8.64e15,
+    9e15,
+  ]
+  const instants = moments.map(toInstant)
+  expect(instants).toEqual([...instants].sort())
+  for (const instant of instants) expect(instant).toHaveLength('2026-11-20T12:00:00.000Z'.length)
+  expect(instants.at(-1)).toBe('9999-12-31T23:59:59.999Z')
+  expect(instants[0]).toBe('0000-01-01T00:00:00.000Z')
+})
+
+test('a virtual clock wakes every sleeper at its own time', async () => {
+  const clock = new VirtualClock('2026-11-20T12:00:00.000Z')
+  const woken: string[] = []
+  for (const ms of [3_000, 1_000, 2_000])
+    void clock.sleep(ms).then(() => woken.push(`${ms} ${toInstant(clock.now())}`))
+  await clock.advance(2_500)
+  expect(woken).toEqual(['1000 2026-11-20T12:00:01.000Z', '2000 2026-11-20T12:00:02.000Z'])
+  expect(toInstant(clock.now())).toBe('2026-11-20T12:00:02.500Z')
+})
+
+test('the system clock stops sleeping when it is told to', async () => {
+  const stop = new AbortController()
+  const slept = systemClock.sleep(60_000, stop.signal)
+  stop.abort()
+  await slept
+  await systemClock.sleep(60_000, stop.signal)
+})
+
+test('a seed repeats its bytes', () => {
+  const bytes = (seed: number) => Buffer.from(seededEntropy(seed).bytes(100)).toString('hex')
+  expect(bytes(1)).toBe(bytes(1))
+  expect(bytes(1)).not.toBe(bytes(2))
+})

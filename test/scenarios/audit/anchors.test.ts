@@ -1,0 +1,193 @@
+import { generateKeyPairSync, sign } from 'node:crypto'
+import { copyFileSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openAverba, verifyLog } from '../../../src/index.ts'
+import { giveWay } from '../../../src/runtime/clock.ts'
+import { createVerifierKey, parseVerifierKey, writeVerifierKey } from '../../../src/verify.ts'
+
+/** A witness as C2SP has it: signs the text of a checkpoint with the time, and answers with the note and its own line. */
+function createWitness(name: string, seconds = 1_800_000_000) {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const key = createVerifierKey(name, publicKey.export({ format: 'der', type: 'spki' }).subarray(-32), 4)
+  const seen: string[] = []
+  return {
+    key: writeVerifierKey(key),
+    seen,
+    async sign(checkpoint: Uint8Array): Promise<Uint8Array> {
+      const note = Buffer.from(checkpoint).toString()
+      seen.push(note)
+      const text = note.slice(0, note.lastIndexOf('\n\n') + 1)
+      const time = Buffer.alloc(8)
+      time.writeBigUInt64BE(BigInt(seconds))
+      const signature = sign(null, Buffer.from(`cosignature/v1\ntime ${seconds}\n${text}`), privateKey)
+      const line = Buffer.concat([Buffer.from(key.id, 'hex'), time, signature]).toString('base64')
+      return Buffer.from(`${note}— ${name} ${line}\n`)
+    },
+  }
+}
+
+const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-anchors-')), 'log.sqlite')
+
+test('a checkpoint that a witness signed makes the log anchored, as a store and as a bundle', async () => {
+  const store = newStore()
+  const witness = createWitness('testemunha.exemplo.br')
+  const averba = await openAverba({ store, anchor: witness.sign })
+  await averba.consents.enrol({ cpf: '25774435016' })
+  await averba.close()
+  expect(witness.seen.length).toBeGreaterThan(0)
+
+  const witnesses = [witness.key]
+  const held = await verifyLog({ store })
+  const anchored = await verifyLog({ store, witnesses })
+  expect(held).toMatchObject({ level: 'held', anchored: 0 })
+  expect(anchored).toMatchObject({ level: 'anchored', next: '', faults: [], anchored: anchored.events })
+  // Its owner could still have written it anew before, but not behind the witness: that is not said any more.
+  expect(anchored.unproven.join()).not.toContain('write it anew')
+
+  const again = await openAverba({ store, anchor: witness.sign })
+  const bundle = join(store, '..', 'bundle')
+  await again.audit.export(bundle)
+  await again.close()
+  expect(await verifyLog({ store: bundle })).toMatchObject({ level: 'self-consistent' })
+  expect(await verifyLog({ store: bundle, witnesses })).toMatchObject({ level: 'anchored', faults: [] })
+  const stranger = createWitness('testemunha.exemplo.br')
+  expect(await verifyLog({ store: bundle, witnesses: [stranger.key] })).toMatchObject({
+    level: 'self-consistent',
+  })
+
+  // What the witness gave for one checkpoint says nothing of another text, and a changed signature breaks it.
+  const path = join(bundle, 'checkpoints.ndjson')
+  const lines = readFileSync(path, 'utf8')
+  const [first = ''] = lines.split('\n')
+  const { note, anchor } = JSON.parse(first) as { note: string; anchor: string }
+  const text = Buffer.from(anchor, 'base64').toString()
+  const end = text.trimEnd().length
+  const flipped = `${text.slice(0, end - 6)}${text[end - 6] === 'A' ? 'B' : 'A'}${text.slice(end - 5)}`
+  const forged = JSON.stringify({ note, anchor: Buffer.from(flipped).toString('base64') })
+  writeFileSync(path, lines.replace(first, forged))
+  const broken = await verifyLog({ store: bundle, witnesses })
+  expect(broken).toMatchObject({ level: 'broken', faults: [{ check: 'signatures' }] })
+})
+
+test.each([
+  ['gives nothing', async () => undefined, false],
+  ['gives more than is kept', async () => new Uint8Array(65_537), true],
+  ['fails', () => Promise.reject(new Error('the witness is away')), true],
+])('an anchor that %s leaves the log as good as it was', async (_, anchor, isTold) => {
+  const store = newStore()
+  const lines: unknown[] = []
+  const averba = await openAverba({ store, anchor, logger: line => void lines.push(line) })
+  await averba.consents.enrol({ cpf: '25774435016' })
+  await averba.close()
+  const witness = createWitness('w')
+  expect(await verifyLog({ store, witnesses: [witness.key] })).toMatchObject({ level: 'held', faults: [] })
+  expect(JSON.stringify(lines).includes('a checkpoint could not be anchored')).toBe(isTold)
+})
+
+test('what an anchor gives is kept up to 64 kB, and beyond it refused with a code', async () => {
+  const store = newStore()
+  const lines: unknown[] = []
+  let size = 65_537
+  const anchor = async () => new Uint8Array(size)
+  const averba = await openAverba({ store, anchor, logger: line => void lines.push(line) })
+  await averba.consents.enrol({ cpf: '25774435016' })
+  await averba.audit.checkpoint()
+  size = 65_536
+  await averba.consents.enrol({ cpf: '52998224725' })
+  await averba.close()
+  expect(lines).toContainEqual({ message: 'a checkpoint could not be anchored', error: 'MISCONFIGURED' })
+  const again = await openAverba({ store })
+  const bundle = join(store, '..', 'bundle')
+  await again.audit.export(bundle)
+  await again.close()
+  const kept = readFileSync(join(bundle, 'checkpoints.ndjson'), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map(line => Buffer.from(String(JSON.parse(line).anchor ?? ''), 'base64').length)
+  expect(kept).toEqual([0, 65_536])
+})
+
+test('an anchor that failed is asked for again, with the next checkpoint and by the next process', async () => {
+  const store = newStore()
+  const witness = createWitness('testemunha.exemplo.br')
+  let asked = 0
+  const away = async () => {
+    asked += 1
+    throw new Error('the witness is away')
+  }
+  const first = await openAverba({ store, anchor: away, logger: () => undefined })
+  await first.consents.enrol({ cpf: '25774435016' })
+  await first.audit.checkpoint()
+  await first.audit.checkpoint()
+  await first.close()
+  expect(asked).toBeGreaterThan(1)
+  expect(await verifyLog({ store, witnesses: [witness.key] })).toMatchObject({ level: 'held' })
+  const second = await openAverba({ store, anchor: witness.sign })
+  await second.close()
+  expect(witness.seen).toHaveLength(1)
+  expect(await verifyLog({ store, witnesses: [witness.key] })).toMatchObject({ level: 'anchored' })
+  // What is there is not asked for again.
+  await (await openAverba({ store, anchor: witness.sign })).close()
+  expect(witness.seen).toHaveLength(1)
+})
+
+test('an export has what the anchor gives for the checkpoint that it ends with', async () => {
+  const store = newStore()
+  const witness = createWitness('testemunha.exemplo.br')
+  const averba = await openAverba({
+    store,
+    async anchor(checkpoint) {
+      // Much else happens before it answers.
+      for (let turn = 0; turn < 100; turn++) await giveWay()
+      return witness.sign(checkpoint)
+    },
+  })
+  await averba.consents.enrol({ cpf: '25774435016' })
+  const bundle = join(store, '..', 'bundle')
+  await averba.audit.export(bundle)
+  const { events } = await verifyLog({ store: bundle })
+  expect(await verifyLog({ store: bundle, witnesses: [witness.key] })).toMatchObject({
+    level: 'anchored',
+    anchored: events,
+  })
+  await averba.close()
+})
+
+test('the key of the log is no witness of it, whatever name it is given', async () => {
+  const store = newStore()
+  const averba = await openAverba({ store })
+  await averba.consents.enrol({ cpf: '25774435016' })
+  const bundle = join(store, '..', 'bundle')
+  await averba.audit.export(bundle)
+  await averba.close()
+  const own = readFileSync(join(bundle, 'key'), 'utf8').trim()
+  const { publicKey } = parseVerifierKey(own) ?? { publicKey: new Uint8Array() }
+  const renamed = writeVerifierKey(createVerifierKey('testemunha.exemplo.br', publicKey))
+  const verdict = await verifyLog({ store: bundle, witnesses: [own, renamed] })
+  expect(verdict).toMatchObject({ level: 'self-consistent', anchored: 0, faults: [] })
+})
+
+test('an older copy is as good as it was, and every verdict says that more may have come', async () => {
+  const [store, older] = [newStore(), newStore()]
+  const witness = createWitness('testemunha.exemplo.br')
+  const first = await openAverba({ store, anchor: witness.sign })
+  const subject = await first.consents.enrol({ cpf: '25774435016' })
+  const mark = await first.audit.checkpoint()
+  await first.close()
+  for (const end of ['', '.keys']) copyFileSync(`${store}${end}`, `${older}${end}`)
+  const second = await openAverba({ store, anchor: witness.sign })
+  await second.subjects.erase({ subject }, { requester: 'p-1', legalBasis: 'LGPD art. 18, VI' })
+  await second.close()
+  for (const [level, given] of [
+    ['held', { mark }],
+    ['anchored', { witnesses: [witness.key] }],
+  ] as const) {
+    const { unproven, events, ...verdict } = await verifyLog({ store: older, ...given })
+    expect(verdict).toMatchObject({ level, faults: [] })
+    expect(unproven.join()).toContain(
+      `That it is the newest copy: what came behind event ${events} may be missing`,
+    )
+  }
+})

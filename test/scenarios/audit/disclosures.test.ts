@@ -1,0 +1,180 @@
+import { createDecipheriv } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { type Averba, type Events, type Recorded, replayLog, valueOf, verifyLog } from '../../../src/index.ts'
+import { simulate, type World, type WorldOptions } from '../../../src/simulation/index.ts'
+import { parseVerifierKey, type VerifierKey, verifyDisclosure } from '../../../src/verify.ts'
+import { newPath } from '../../store/sample-store.ts'
+
+const asking = { actor: { kind: 'person', ref: 'auditoria-3' }, purpose: 'auditoria 2026-17' } as const
+const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
+const other = '11144477735'
+
+/** Two validations of one person, whose records have keys of their own, and the person enrolled, whose has not. */
+async function twoRecords(options: WorldOptions['averba'] = { recordKeys: ['validation'] }) {
+  const store = newPath()
+  const world = await simulate({ averba: { ...options, store } })
+  const { averba, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  for (const [id, nome] of [
+    ['p1', 'ANA'],
+    ['p2', 'EVA'],
+  ] as const)
+    valueOf(await averba.validations.validate({ id, cpf: samples.cpf, claims: { nome } }))
+  const events = await eventsOf(averba, 'validation.requested')
+  const [one = '', two = ''] = events.map(event => event.id)
+  return { ...world, world, averba, store, subject, one, two, events }
+}
+
+async function eventsOf({ log }: Averba, ...types: (keyof Events)[]): Promise<Recorded[]> {
+  const events: Recorded[] = []
+  for await (const event of log.read(types.length > 0 ? { types } : {})) events.push(event)
+  return events
+}
+
+async function keyOf({ averba }: Pick<World, 'averba'>): Promise<VerifierKey[]> {
+  const [began] = await eventsOf(averba)
+  return [parseVerifierKey(began?.type === 'log.began' ? began.data.key : '')].filter(
+    key => key !== undefined,
+  )
+}
+
+test('one record is disclosed, on record, and read offline by whoever holds the file', async () => {
+  const { averba, world, one, subject, events } = await twoRecords()
+  const text = await averba.audit.disclose(one, asking)
+  const verdict = await verifyDisclosure(text, await keyOf(world))
+  expect(verdict).toMatchObject({ isProven: true, fault: '' })
+  const { parts = [] } = JSON.parse(verdict.header)
+  const names = parts.map(({ name }: { name: string }) => name)
+  expect(verdict.opened.map(part => part.name).sort()).toEqual(names)
+  expect(verdict.opened.find(part => part.name === 'claims')?.value).toMatchObject({ nome: 'ANA' })
+  expect(verdict.closed).toEqual([])
+  expect(await averba.audit.disclose(events[0]?.position ?? 0, asking)).toContain('averba disclosure 1')
+
+  const [revealed] = await eventsOf(averba, 'reveal.recorded')
+  expect(revealed).toMatchObject({
+    actor: asking.actor,
+    data: {
+      parts: names.map((name: string) => `${one}/${name}`),
+      owners: [`subject-${subject}`],
+      purpose: asking.purpose,
+      isDisclosed: true,
+    },
+  })
+  const report = JSON.parse(await averba.subjects.report({ subject }, { language: 'en' }))
+  expect(JSON.stringify(report.timeline)).toContain(
+    `Key of one record given away, which opens its sealed data`,
+  )
+  await world.close()
+})
+
+test("a key of one record opens nothing else of its owner's, and nothing of another place passes for it", async () => {
+  const { averba, world, one, two, samples } = await twoRecords()
+  const keys = await keyOf(world)
+  const [a, b] = [await averba.audit.disclose(one, asking), await averba.audit.disclose(two, asking)]
+  const [first, second] = [JSON.parse(a), JSON.parse(b)]
+  expect(a).not.toContain(samples.cpf)
+  const [part] = second.parts
+  const openWith = (key: string) => {
+    const sealed = Buffer.from(part.sealed, 'base64')
+    const decipher = createDecipheriv('aes-256-gcm', Buffer.from(key, 'base64'), sealed.subarray(0, 12))
+    decipher.setAAD(Buffer.from(`${two}/${part.name}`)).setAuthTag(sealed.subarray(-16))
+    return Buffer.concat([decipher.update(sealed.subarray(12, -16)), decipher.final()]).toString()
+  }
+  expect(openWith(second.keys[0].key)).not.toBe('')
+  expect(() => openWith(first.keys[0].key)).toThrow()
+
+  const flipped = (text: string) => `${text.startsWith('A') ? 'B' : 'A'}${text.slice(1)}`
+  const wrong = (sealed: string) =>
+    flipped([...sealed].reverse().join(''))
+      .split('')
+      .reverse()
+      .join('')
+  const [{ owner, key }] = first.keys
+  const wrongs: [string, object, string][] = [
+    ["another record's key", { ...first, keys: second.keys }, 'the key for'],
+    ["another record's parts", { ...first, parts: second.parts }, 'is not the one'],
+    ["another record's proof", { ...first, proof: second.proof }, 'is not the one'],
+    ['a changed key', { ...first, keys: [{ owner, key: flipped(key) }] }, 'the key for'],
+    ['no key', { ...first, keys: [] }, 'the key for'],
+    [
+      'a changed part',
+      { ...first, parts: [{ ...first.parts[0], sealed: flipped(first.parts[0].sealed) }] },
+      'is not the one',
+    ],
+    ['a part twice', { ...first, parts: [first.parts[0], first.parts[0]] }, 'is not the one'],
+    ['a part under another name', { ...first, parts: [{ ...first.parts[0], name: 'x' }] }, 'is not the one'],
+    ['no part', { ...first, parts: [] }, 'no part'],
+    [
+      'a key that opens nothing',
+      { ...first, keys: [...first.keys, { owner: 'subject-x', key }] },
+      'for none',
+    ],
+    ['a changed proof', { ...first, proof: first.proof.replace(/\nindex /, '\nindex 1') }, 'hashes'],
+    ['another form', { ...first, format: 'averba disclosure 2' }, 'the form'],
+    ['a key that is too short', { ...first, keys: [{ owner, key: 'AAAA' }] }, 'the form'],
+    ['bytes that are none', { ...first, parts: [{ name: 'claims', sealed: `${wrong('AA')}=` }] }, 'the form'],
+  ]
+  for (const [what, disclosed, fault] of wrongs) {
+    const verdict = await verifyDisclosure(JSON.stringify(disclosed), keys)
+    expect(verdict, what).toMatchObject({ isProven: false, opened: [], closed: [] })
+    expect(verdict.fault, what).toContain(fault)
+  }
+  const foreign = await simulate()
+  expect(await verifyDisclosure(a, await keyOf(foreign))).toMatchObject({ isProven: false, opened: [] })
+  await foreign.close()
+  await world.close()
+})
+
+test('such parts are read, rotated, verified and replayed as all others, also where the option is gone', async () => {
+  const { averba, world, store, one, samples, subject } = await twoRecords()
+  const read = async (by = averba) => (await by.validations.get('p1'))?.fields.nome
+  expect(await read()).toBeDefined()
+  const row = await averba.views.selectFrom('validations').selectAll().executeTakeFirstOrThrow()
+  expect(JSON.stringify(await averba.subjects.reveal(row, asking))).not.toBe(JSON.stringify(row))
+  const before = JSON.parse(await averba.audit.disclose(one, asking)).keys
+  // The keys that stay are wrapped by another epoch: those of the records are still the same.
+  await averba.consents.enrol({ cpf: other })
+  await averba.subjects.erase({ cpf: other }, asked)
+  expect(JSON.parse(await averba.audit.disclose(one, asking)).keys).toEqual(before)
+  await world.close()
+  expect((await verifyLog({ store })).faults).toEqual([])
+  expect((await replayLog({ store })).divergence).toBeUndefined()
+
+  const later = await simulate({ averba: { store } })
+  expect(await read(later.averba)).toBeDefined()
+  expect(JSON.parse(await later.averba.audit.disclose(one, asking)).keys).toEqual(before)
+  await later.averba.validations.validate({ id: 'p3', cpf: samples.cpf, claims: { nome: 'IDA' } })
+  const newest = (await eventsOf(later.averba, 'validation.requested')).at(-1)
+  await expect(later.averba.audit.disclose(newest?.id ?? '', asking)).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    hint: expect.stringContaining('recordKeys'),
+  })
+  await later.averba.subjects.erase({ subject }, asked)
+  await expect(later.averba.audit.disclose(one, asking)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await later.close()
+})
+
+test('nothing is disclosed, and nothing recorded, without who, what for, a record, and a key of its own', async () => {
+  const { averba, world, one, samples } = await twoRecords()
+  const [enrolled] = await eventsOf(averba, 'subject.enrolled')
+  const refused: [Promise<string>, string][] = [
+    [averba.audit.disclose(enrolled?.id ?? '', asking), 'INVALID_INPUT'],
+    [averba.audit.disclose(1, asking), 'INVALID_INPUT'],
+    [averba.audit.disclose(99_999, asking), 'NOT_FOUND'],
+    [averba.audit.disclose(one, { ...asking, purpose: '' }), 'INVALID_INPUT'],
+    [averba.audit.disclose(one, { ...asking, actor: undefined as never }), 'INVALID_INPUT'],
+    [averba.audit.disclose(one, { ...asking, purpose: `para ${samples.cpf}` }), 'PERSONAL_ID'],
+  ]
+  for (const [each, code] of refused) await expect(each).rejects.toMatchObject({ code })
+  expect(await eventsOf(averba, 'reveal.recorded')).toEqual([])
+  await world.close()
+})
+
+test('where nobody asks for keys of records, no part has one', async () => {
+  const { averba, world } = await twoRecords({})
+  const events = await eventsOf(averba)
+  const marks = events.flatMap(event => event.parts ?? [])
+  expect(marks.length).toBeGreaterThan(3)
+  expect(marks.filter(mark => mark.recordKey !== undefined)).toEqual([])
+  await world.close()
+})

@@ -1,0 +1,47 @@
+import { existsSync, mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { valueOf, verifyLog } from '../../../src/index.ts'
+import { exportUpTo } from '../../../src/operations/diagnose.ts'
+import { simulate } from '../../../src/simulation/index.ts'
+import { cpfOf } from '../../crash/cpf-of.ts'
+
+const erasure = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
+
+test('a bundle says why each part is missing, also of what was erased after its checkpoint was signed', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'averba-export-'))
+  const store = join(folder, 'log.sqlite')
+  const { averba, samples, close } = await simulate({ averba: { store } })
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  let signed = 0
+  const dir = join(folder, 'bundle')
+  await exportUpTo({ store, dir }, async () => {
+    await averba.audit.checkpoint()
+    signed += 1
+    if (signed === 1) await averba.subjects.erase({ subject }, erasure)
+  })
+  expect(signed).toBe(2)
+  const { faults, erasedParts } = await verifyLog({ store: dir })
+  expect(faults).toEqual([])
+  expect(erasedParts).toBeGreaterThan(2)
+  await close()
+})
+
+test('an export beside one erasure after the other ends, and asks those who cosign ten times at most', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'averba-export-'))
+  const [store, dir] = [join(folder, 'log.sqlite'), join(folder, 'bundle')]
+  const { averba, close } = await simulate({ averba: { store } })
+  let signed = 0
+  const exporting = exportUpTo({ store, dir }, async () => {
+    await averba.audit.checkpoint()
+    signed += 1
+    const subject = await averba.consents.enrol({ cpf: cpfOf(signed) })
+    await averba.subjects.erase({ subject }, erasure)
+  })
+  await expect(exporting).rejects.toMatchObject({ code: 'STORE_BUSY', hint: expect.any(String) })
+  expect(signed).toBe(10)
+  expect(existsSync(dir)).toBe(false)
+  await close()
+})

@@ -1,0 +1,112 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { beforeAll, expect, test } from 'vitest'
+import { replayLog, valueOf, verifyLog } from '../../../src/index.ts'
+import { subjectMachine } from '../../../src/machines/subject/subject.ts'
+import { validationMachine } from '../../../src/machines/validation.ts'
+import { replay } from '../../../src/operations/replay.ts'
+import { leafHash } from '../../../src/proof/merkle.ts'
+import { simulate } from '../../../src/simulation/index.ts'
+import type { Recorded } from '../../../src/vocabulary/message.ts'
+import { copyStore, makeSampleStore } from '../../store/sample-store.ts'
+
+let sample = ''
+beforeAll(async () => {
+  sample = await makeSampleStore(20)
+})
+
+/** A copy with the header of one event changed, leaf and all: what no look at single events finds. */
+function forged(type: string, change: (event: Recorded) => object): { store: string; position: number } {
+  const store = copyStore(sample)
+  const database = new Sqlite(store)
+  database.exec('drop trigger event_no_update')
+  const row = database.prepare('select position, header from event where type = ?').get(type)
+  const { position, header } = row as { position: number; header: string } // As selected.
+  const text = JSON.stringify(change(JSON.parse(header)))
+  expect(text).not.toBe(header)
+  const leaf = leafHash(text)
+  database.prepare('update event set header = ?, leaf = ? where position = ?').run(text, leaf, position)
+  database.close()
+  return { store, position }
+}
+
+test('every decision of a log comes out as it is recorded', async () => {
+  const { events } = await verifyLog({ store: sample })
+  const replayed = await replayLog({ store: sample })
+  expect(replayed).toMatchObject({ otherVersions: 0, position: events })
+  expect(replayed).not.toHaveProperty('divergence')
+  expect(replayed.decisions).toBeGreaterThan(25)
+})
+
+test('a decision that was forged comes out otherwise: what it says, what it owes, what it was made of', async () => {
+  for (const [type, change] of [
+    ['validation.requested', (event: Recorded) => ({ ...event, effects: [] })],
+    ['validation.requested', (event: Recorded) => ({ ...event, because: 'validation.resolve' })],
+    ['validation.answered', (event: Recorded) => ({ ...event, anomaly: 'it had ended before' })],
+    [
+      'consent.appeared',
+      (event: Recorded) => ({ ...event, data: { ...(event.data as object), status: 'REVOGADO' } }),
+    ],
+    [
+      'subject.synced',
+      (event: Recorded) => ({ ...event, given: { data: { read: 99, changed: 0, unreadable: 0 } } }),
+    ],
+  ] as const) {
+    const { store, position } = forged(type, change)
+    const { divergence } = await replayLog({ store })
+    expect(divergence, type).toMatchObject({ position, because: expect.any(String) })
+    expect(divergence?.recorded).not.toBe(divergence?.decided)
+  }
+})
+
+test('a replay ends where it is told, by position or by instant', async () => {
+  expect(await replayLog({ store: sample, until: 5 })).toMatchObject({ position: 5 })
+  expect(await replayLog({ store: sample, until: '2026-11-01' })).toMatchObject({ position: 0, decisions: 0 })
+  const { store, position } = forged('validation.requested', event => ({ ...event, effects: [] }))
+  expect(await replayLog({ store, until: position - 1 })).not.toHaveProperty('divergence')
+  await expect(replayLog({ store, until: 'yesterday' })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+})
+
+test('a replay that ends between two events of one decision leaves the part out, and finds no divergence', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-replay-')), 'log.sqlite')
+  const world = await simulate({ averba: { store } })
+  const { consents, subjects } = world.averba
+  const subject = await consents.enrol({ cpf: world.samples.cpf })
+  valueOf(await consents.sync({ subject }))
+  await subjects.erase({ subject }, { requester: 'p-1', legalBasis: 'LGPD 18 VI' })
+  await world.close()
+  const { events } = await verifyLog({ store })
+  const parts: number[] = []
+  for (let until = 1; until <= events; until++) {
+    const { divergence, decisions } = await replayLog({ store, until })
+    expect(divergence, `until ${until}`).toBeUndefined()
+    if (decisions === (await replayLog({ store, until: until - 1 })).decisions) parts.push(until)
+  }
+  expect(parts).not.toEqual([]) // An erasure is one decision of two events.
+})
+
+test('a version of a machine is replayed against what another decided, and only that machine', async () => {
+  const pages = async function* () {
+    const database = new Sqlite(sample, { readonly: true })
+    const headers = database.prepare('select header from event order by position').pluck().all() as string[] // Text.
+    database.close()
+    yield headers.map(header => JSON.parse(header) as Recorded) // As written.
+  }
+  const newer = {
+    ...validationMachine,
+    version: 2,
+    decide: () => ({ refused: 'validations are over' }),
+  }
+  const machines = [newer, subjectMachine]
+  const asRecorded = await replay(pages(), machines)
+  expect(asRecorded.otherVersions).toBeGreaterThan(0)
+  expect(asRecorded).not.toHaveProperty('divergence')
+  const against = await replay(pages(), machines, { against: 'validation@2' })
+  expect(against.divergence).toMatchObject({ decided: 'refused: validations are over' })
+  await expect(replay(pages(), machines, { against: 'validation@1' })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    hint: expect.stringContaining('validation@2'),
+  })
+})

@@ -1,0 +1,302 @@
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { UnsentError } from '../../../src/adapters/http/connection-errors.ts'
+import {
+  type Averba,
+  backupStore,
+  diagnoseStore,
+  examine,
+  exportBundle,
+  proveRecorded,
+  restoreStore,
+  valueOf,
+  verifyLog,
+} from '../../../src/index.ts'
+import { parseCheckpoint } from '../../../src/proof/checkpoint.ts'
+import { systemEntropy } from '../../../src/runtime/clock.ts'
+import { samples, simulate, VirtualClock } from '../../../src/simulation/index.ts'
+import { restoreBackup } from '../../../src/store/files/restore.ts'
+import { parseVerifierKey, verifyTlogProof } from '../../../src/verify.ts'
+import { views } from '../../../src/views/views.ts'
+import { newPath } from '../../store/sample-store.ts'
+
+/** A world on a file whose services can be out of reach, so that what is asked of them stays owed. */
+async function openWorld(store: string, seed = 1) {
+  const sent: string[] = []
+  const reach = { isOpen: true }
+  const world = await simulate({
+    seed,
+    averba: { store, schedules: false },
+    async intercept(request, forward) {
+      if (!reach.isOpen) throw new UnsentError('The service is out of reach')
+      sent.push(`${request.method} ${new URL(request.url).hostname}`)
+      return forward(request)
+    },
+  })
+  return { ...world, sent, reach }
+}
+
+const validate = (averba: Averba, id: string) =>
+  averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } })
+
+/** A log that was backed up while a paid call and a reading were owed, and went on after that. */
+async function backedUp() {
+  const store = newPath()
+  const world = await openWorld(store)
+  const { averba, reach } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  valueOf(await validate(averba, 'paid-1')) // The token is there.
+  reach.isOpen = false
+  expect(await validate(averba, 'paid-2')).toMatchObject({ status: 'deferred' })
+  expect(await averba.consents.sync({ subject })).toMatchObject({ status: 'deferred' })
+  const backup = `${store}.backup`
+  await backupStore({ store, to: backup })
+  reach.isOpen = true
+  await world.clock.advance(60 * 60_000)
+  await averba.settle()
+  expect((await averba.validations.get('paid-2'))?.state).toBe('answered')
+  await world.close()
+  const keys = readFileSync(`${store}.keys`)
+  for (const end of ['', '-wal', '-shm']) rmSync(`${store}${end}`, { force: true })
+  return { store, backup, keys }
+}
+
+test('nothing can open a restored log before it says that it goes on: cut off, the restore is made again', async () => {
+  const { store, backup } = await backedUp()
+  const seen: boolean[] = []
+  const dying = new VirtualClock()
+  dying.now = () => {
+    seen.push(existsSync(store))
+    throw new RangeError('the process ends here')
+  }
+  const cutOff = restoreStore({ backup, store, acceptRollback: true, clock: dying })
+  await expect(cutOff).rejects.toThrow('the process ends here')
+  expect(new Set(seen)).toEqual(new Set([false]))
+  const left = readdirSync(dirname(store)).filter(name => name.startsWith(basename(store)))
+  expect(left.sort()).toEqual(['', '.backup', '.keys', '.mark'].map(end => basename(store) + end).slice(1))
+  const restored = await restoreStore({ backup, store, acceptRollback: true, clock: new VirtualClock() })
+  expect(restored.resumedAs).not.toBe(restored.origin)
+  expect((await verifyLog({ store })).faults).toEqual([])
+})
+
+test('a copy that SQLite could not write as a whole gets no name', async () => {
+  const { store, backup } = await backedUp()
+  const accept = async (copy: string) => writeFileSync(`${copy}-wal`, 'what could not be moved')
+  const restoring = restoreBackup({ store, backup, accept, views, entropy: systemEntropy })
+  await expect(restoring).rejects.toMatchObject({ code: 'STORE_UNSAFE', hint: expect.any(String) })
+  expect(existsSync(store)).toBe(false)
+})
+
+test('the mark stays that of the former log until the restored one has its name', async () => {
+  const { store, backup } = await backedUp()
+  const mark = readFileSync(`${store}.mark`)
+  const clock = new VirtualClock()
+  const now = clock.now.bind(clock)
+  clock.now = () => {
+    writeFileSync(store, 'somebody else was faster')
+    return now()
+  }
+  const late = restoreStore({ backup, store, acceptRollback: true, clock })
+  await expect(late).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  expect(readFileSync(`${store}.mark`)).toEqual(mark)
+  rmSync(store)
+  const marked = parseCheckpoint(mark.toString())?.size ?? 0
+  const restored = await restoreStore({ backup, store, acceptRollback: true, clock: new VirtualClock() })
+  expect(restored.lostEvents).toBe(marked - restored.position)
+  expect(readFileSync(`${store}.mark`, 'utf8')).toContain(restored.resumedAs)
+  expect(await verifyLog({ store })).toMatchObject({ level: 'held', faults: [] })
+})
+
+test('a damaged mark is told as such: it says nothing of the backup', async () => {
+  const { store, backup } = await backedUp()
+  const mark = readFileSync(`${store}.mark`, 'utf8')
+  writeFileSync(`${store}.mark`, mark.slice(0, mark.length / 2))
+  await expect(restoreStore({ backup, store })).rejects.toMatchObject({
+    code: 'ROLLED_BACK',
+    hint: expect.stringMatching(/^It says nothing of the backup: move the mark away/),
+  })
+})
+
+test('a backup behind the mark is restored only when the rollback is accepted', async () => {
+  const { store, backup } = await backedUp()
+  const marked = parseCheckpoint(readFileSync(`${store}.mark`, 'utf8'))?.size ?? 0
+  await expect(restoreStore({ backup, store })).rejects.toMatchObject({
+    code: 'ROLLED_BACK',
+    message: expect.stringContaining(`had ${marked} when`),
+    hint: expect.stringContaining('--accept-rollback'),
+  })
+  const restored = await restoreStore({ backup, store, acceptRollback: true, clock: new VirtualClock() })
+  expect(restored.resumedAs).not.toBe(restored.origin)
+  expect(restored.lostEvents).toBe(marked - restored.position)
+  const verdict = await verifyLog({ store })
+  expect(verdict).toMatchObject({ level: 'held', faults: [], origin: restored.resumedAs })
+  // The new name is linked to the old one, and names what is lost.
+  const world = await openWorld(store)
+  const resumed = []
+  for await (const event of world.averba.log.read({ types: ['log.resumed'] })) resumed.push(event)
+  expect(resumed).toHaveLength(1)
+  expect(resumed[0]?.data).toMatchObject({
+    origin: restored.resumedAs,
+    before: restored.origin,
+    size: restored.position,
+    lost: { size: expect.any(Number) },
+  })
+  await world.close()
+})
+
+test('what was owed when the backup was made becomes unknown and is not paid again; readings are made', async () => {
+  const { store, backup } = await backedUp()
+  await restoreStore({ backup, store, acceptRollback: true, clock: new VirtualClock() })
+  // Another gateway: the first token of the same one would be the one that is held.
+  const world = await openWorld(store, 2)
+  await world.clock.advance(24 * 60 * 60_000)
+  await world.averba.settle()
+  expect((await world.averba.validations.get('paid-2'))?.state).toBe('inconclusive')
+  expect(world.sent.filter(each => each.includes('validacao'))).toEqual([])
+  expect(world.sent.filter(each => each.includes('consentimento'))).not.toEqual([])
+  // What is asked for from now on goes its way.
+  valueOf(await validate(world.averba, 'paid-3'))
+  await world.close()
+  expect(await verifyLog({ store })).toMatchObject({ level: 'held', faults: [] })
+})
+
+test('what was owed when the backup was made and ended with an erasure is in doubt: it may have been paid', async () => {
+  const { store, backup } = await backedUp()
+  await restoreStore({ backup, store, acceptRollback: true, clock: new VirtualClock() })
+  const { averba, close } = await openWorld(store, 2)
+  await averba.subjects.erase({ cpf: samples.cpf }, { requester: 'pedido-1', legalBasis: 'LGPD 18 VI' })
+  await expect(validate(averba, 'paid-2')).rejects.toMatchObject({
+    code: 'SUBJECT_ERASED',
+    message: expect.stringContaining('Its call was perhaps made'),
+  })
+  await close()
+})
+
+test('a restore whose own mark was not written yet is opened all the same', async () => {
+  const { store, backup } = await backedUp()
+  copyFileSync(`${store}.mark`, `${store}.lost`)
+  await restoreStore({ backup, store, acceptRollback: true, clock: new VirtualClock() })
+  writeFileSync(`${store}.mark`, readFileSync(`${store}.lost`))
+  const world = await openWorld(store)
+  await world.close()
+  expect(await verifyLog({ store })).toMatchObject({ level: 'held', faults: [] })
+})
+
+const asked = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
+const remembered = (store: string) =>
+  Object.keys(JSON.parse(readFileSync(`${store}.keys`, 'utf8')).erased ?? {})
+const check = async (averba: Averba) => (await averba.health({ only: ['erasures'] })).checks[0]
+
+/** A log that was lost after two erasures, one of which kept something; its backup knows of neither. */
+async function erasedSince() {
+  const store = newPath()
+  const world = await simulate({ averba: { store, schedules: false } })
+  const { averba, clock } = world
+  const [subject, partly] = [
+    await averba.consents.enrol({ cpf: samples.cpf }),
+    await averba.consents.enrol({ cpf: '52998224725' }),
+  ]
+  valueOf(await averba.validations.validate({ id: 'v1', cpf: '52998224725', claims: { nome: 'X' } }))
+  await averba.consents.enrol({ cpf: '11144477735' })
+  const backup = `${store}.backup`
+  await backupStore({ store, to: backup })
+  await clock.advance(1000)
+  const { erasedAt } = await averba.subjects.erase({ subject }, asked)
+  await clock.advance(1000)
+  await averba.subjects.erase({ subject: partly }, { ...asked, keep: ['validation.result'] })
+  expect(await check(averba)).toMatchObject({ ok: true })
+  await world.close()
+  for (const end of ['', '-wal', '-shm']) rmSync(`${store}${end}`, { force: true })
+  const restore = (to = store) =>
+    restoreStore({
+      backup,
+      store: to,
+      keys: `${store}.keys`,
+      acceptRollback: true,
+      clock: new VirtualClock(),
+    })
+  return { store, subject, partly, erasedAt, restore }
+}
+
+test('persons who were erased after a backup are told of by all that looks at the restored log, until they are erased again', async () => {
+  const { store, subject, partly, erasedAt, restore } = await erasedSince()
+  const { lostErasures } = await restore()
+  expect(lostErasures).toMatchObject([{ subject, at: erasedAt }, { subject: partly }])
+  const problem = expect.stringMatching(
+    `^erasures: 2 erasures are not in this log, since ${erasedAt}.*, by averba erase <store> --subject <ref> ` +
+      `--requester <ref> --legal-basis <text> --backups-kept <days>: ${subject}, ${partly}$`,
+  )
+  expect((await diagnoseStore({ store })).problems).toEqual([problem])
+  expect((await examine({ store })).checks).toContainEqual({
+    name: 'erasures',
+    ok: false,
+    detail: expect.stringContaining(subject),
+  })
+  const world = await simulate({ averba: { store, schedules: false } })
+  const { averba, clock } = world
+  const resumed = []
+  for await (const { data } of averba.log.read({ types: ['log.resumed'] })) resumed.push(data)
+  expect(resumed).toMatchObject([{ lostErasures: { count: 2, since: erasedAt } }])
+  expect(await check(averba)).toMatchObject({ ok: false, detail: expect.stringContaining(subject) })
+
+  // Remembered for as long as it takes, also when the epochs of the backup are gone.
+  await averba.subjects.erase({ subject }, asked)
+  await clock.advance(31 * 86_400_000)
+  await averba.settle()
+  expect(await averba.subjects.receipt(subject)).toMatchObject({ epochsDestroyedAt: expect.any(String) })
+  expect(remembered(store)).toEqual([partly])
+  expect(await check(averba)).toMatchObject({ ok: false, detail: expect.stringContaining(partly) })
+  await averba.subjects.erase({ subject: partly }, asked)
+  expect(await check(averba)).toMatchObject({ ok: true })
+  await clock.advance(31 * 86_400_000)
+  await averba.settle()
+  expect(remembered(store)).toEqual([])
+  await world.close()
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+})
+
+test.each([
+  ['all of it', []],
+  ['some of it', ['validation.result']],
+] as const)(
+  'what an erasure had kept at the time of a backup, and a later one destroyed, is told of too: %s',
+  async (_, keep) => {
+    const { store, subject, partly, restore } = await erasedSince()
+    await restore()
+    const world = await simulate({ averba: { store, schedules: false } })
+    await world.averba.subjects.erase({ subject }, asked)
+    const both = ['validation.claims', 'validation.result'] as const
+    await world.averba.subjects.erase({ subject: partly }, { ...asked, keep: both })
+    expect(await check(world.averba)).toMatchObject({ ok: true })
+    await world.clock.advance(1_000)
+    const later = `${store}.later`
+    await backupStore({ store, to: later })
+    await world.averba.subjects.erase({ subject: partly }, { ...asked, keep })
+    await world.close()
+    const elsewhere = newPath()
+    const restored = await restoreStore({ backup: later, store: elsewhere, keys: `${store}.keys` })
+    expect(restored.lostErasures).toMatchObject([{ subject: partly }])
+  },
+)
+
+test('after a rollback was accepted, the key file of a bundle proves what was recorded before and after, in any order', async () => {
+  const { store, backup } = await backedUp()
+  const restored = await restoreStore({ backup, store, acceptRollback: true, clock: new VirtualClock() })
+  const bundle = `${store}.bundle`
+  await exportBundle({ store, dir: bundle })
+  const lines = readFileSync(join(bundle, 'key'), 'utf8').trim().split('\n')
+  const keys = lines.flatMap(line => parseVerifierKey(line) ?? [])
+  expect(keys).toHaveLength(2)
+  for (const event of [2, restored.position + 1]) {
+    const proof = await proveRecorded({ store, event })
+    for (const given of [keys, keys.toReversed()]) {
+      const verdict = await verifyTlogProof(proof, given)
+      expect(verdict).toEqual({ isProven: true, fault: '', signedBy: [restored.resumedAs] })
+    }
+    // Its former name alone is another log's.
+    const [former] = keys
+    expect(former && (await verifyTlogProof(proof, [former]))).toMatchObject({ isProven: false })
+  }
+})

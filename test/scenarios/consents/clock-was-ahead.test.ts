@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { valueOf } from '../../../src/index.ts'
+import { simulate } from '../../../src/simulation/index.ts'
+import { givenConsent } from './given-consent.ts'
+
+const hourMs = 3_600_000
+const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
+
+/** A consent that was read while the clock was ten hours ahead, which is right again. */
+async function givenReadAhead() {
+  const { world, subject, consent } = await givenConsent('ATIVO')
+  const { averba, clock } = world
+  clock.jump(10 * hourMs)
+  valueOf(await averba.consents.sync({ subject }))
+  clock.jump(-10 * hourMs)
+  return { world, subject, id: consent.id }
+}
+
+test('a reading that a clock dated hours ahead is never fresh, also shortly before its time has come', async () => {
+  const { world, subject, id } = await givenReadAhead()
+  const { averba, clock, consentService, samples } = world
+  consentService.change(samples.cpf, id, 'REVOGADO')
+  await clock.advance(9.5 * hourMs)
+  await expect(averba.consents.use({ subject, id, ageMaxMs: hourMs }, { basis })).rejects.toMatchObject({
+    code: 'CONSENT_NOT_EFFECTIVE',
+    standing: { because: 'revoked' },
+  })
+  await world.close()
+})
+
+test('a consent that the service shows when it is asked is used, however far ahead the clock was', async () => {
+  const { world, subject, id } = await givenReadAhead()
+  const { averba, clock } = world
+  for (let hour = 1; hour < 10; hour++) {
+    await clock.advance(hourMs)
+    const used = await averba.consents.use({ subject, id, ageMaxMs: 5 * 60_000 }, { basis })
+    expect(used).toMatchObject({ effective: true, because: 'active' })
+  }
+  await world.close()
+})
+
+test('a validation that a clock dated hours ahead is not given again', async () => {
+  const { averba, clock, samples, validationService, close } = await simulate()
+  const asked = { cpf: samples.cpf, claims: { nome: 'X' } }
+  clock.jump(10 * hourMs)
+  valueOf(await averba.validations.validate({ ...asked, id: 'a' }))
+  clock.jump(-10 * hourMs)
+  await clock.advance(9.5 * hourMs)
+  valueOf(await averba.validations.validate({ ...asked, id: 'b', reuseWithinMs: hourMs }))
+  expect(validationService.answered).toBe(2)
+  await close()
+})

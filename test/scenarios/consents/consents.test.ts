@@ -1,0 +1,380 @@
+import { expect, test } from 'vitest'
+import { valueOf } from '../../../src/index.ts'
+import { toInstant } from '../../../src/runtime/clock.ts'
+import { simulate, type World } from '../../../src/simulation/index.ts'
+import { givenConsent } from './given-consent.ts'
+
+const puts = (world: World) =>
+  [...world.consentService.requests]
+    .filter(([name]) => name.startsWith('PUT'))
+    .reduce((sum, [, n]) => sum + n, 0)
+
+async function typesOf(world: World): Promise<string[]> {
+  const types: string[] = []
+  for await (const event of world.averba.log.read()) types.push(event.type)
+  return types
+}
+
+test('an approval, a denial and a revocation are made at the service and shown by the views', async () => {
+  const { world, subject, consent } = await givenConsent('PENDENTE')
+  const { averba, samples, consentService } = world
+  const outcome = await averba.consents.approve({ subject, id: consent.id })
+  expect(outcome).toMatchObject({
+    status: 'settled',
+    replayed: false,
+    value: { id: consent.id, status: 'ATIVO' },
+  })
+  expect(consentService.statusOf(samples.cpf, consent.id)).toBe('ATIVO')
+  expect(valueOf(await averba.consents.revoke({ subject, id: consent.id })).status).toBe('REVOGADO')
+  const detail = await averba.consents.get({ cpf: samples.cpf, id: consent.id })
+  expect(detail?.historico.map(entry => entry.status)).toEqual(['PENDENTE', 'ATIVO', 'REVOGADO'])
+  expect(detail?.titular?.cpf).toBe(samples.cpf)
+  expect(detail?.finalidade?.rotulo).toBe('Análise de crédito')
+  await world.close()
+})
+
+test('a change that the table forbids is refused before any request leaves', async () => {
+  const { world, subject, consent } = await givenConsent('ATIVO')
+  await expect(world.averba.consents.deny({ subject, id: consent.id })).rejects.toMatchObject({
+    code: 'REFUSED',
+    message: 'Cannot do this now: it is ATIVO, and only PENDENTE becomes NEGADO',
+    hint: expect.stringContaining('under a new command id'),
+  })
+  expect(puts(world)).toBe(0)
+  await world.close()
+})
+
+test('an approval whose answer was lost is found by reading back, and never sent twice', async () => {
+  const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
+    const response = await forward(request)
+    if (request.method === 'PUT') throw new Error('reset')
+    return response
+  })
+  const outcome = await world.averba.consents.approve({ subject, id: consent.id }, { commandId: 'c1' })
+  expect(outcome).toMatchObject({ status: 'settled', value: { status: 'ATIVO', knowledge: 'known' } })
+  expect(puts(world)).toBe(1)
+  const again = await world.averba.consents.approve({ subject, id: consent.id }, { commandId: 'c1' })
+  expect(again).toMatchObject({ status: 'settled', replayed: true, effect: outcome.effect })
+  expect(puts(world)).toBe(1)
+  await world.close()
+})
+
+test('an approval that was lost on the way is read back, reported as not done, and may be asked again', async () => {
+  let isLossy = true
+  const { world, subject, consent } = await givenConsent('PENDENTE', (request, forward) => {
+    if (request.method === 'PUT' && isLossy) throw new Error('reset')
+    return forward(request)
+  })
+  const approve = () => world.averba.consents.approve({ subject, id: consent.id }, { commandId: 'once' })
+  expect(await approve()).toMatchObject({ status: 'unknown', next: 'probe' })
+  await world.clock.advance(60_000)
+  await world.averba.settle()
+  expect(await approve()).toMatchObject({ status: 'declined', problem: { code: 'NOT_DONE' } })
+  isLossy = false
+  expect(valueOf(await world.averba.consents.approve({ subject, id: consent.id })).status).toBe('ATIVO')
+  expect(puts(world)).toBe(1)
+  await world.close()
+})
+
+test('while nobody can tell whether a revocation was made, the consent is uncertain and nothing else is sent', async () => {
+  let isDown = false
+  const { world, subject, consent } = await givenConsent('ATIVO', (request, forward) => {
+    if (request.method === 'PUT') isDown = true
+    if (isDown) throw new Error('reset')
+    return forward(request)
+  })
+  const { averba } = world
+  const outcome = await averba.consents.revoke({ subject, id: consent.id })
+  expect(outcome).toMatchObject({ status: 'unknown', next: 'probe' })
+  expect(() => valueOf(outcome)).toThrow(expect.objectContaining({ code: 'OUTCOME' }))
+  const held = (await averba.consents.list({ subject })).find(each => each.id === consent.id)
+  expect(held?.knowledge).toBe('uncertain')
+  await expect(averba.consents.revoke({ subject, id: consent.id })).rejects.toMatchObject({ code: 'REFUSED' })
+  isDown = false
+  await world.clock.advance(3_600_000)
+  expect(await averba.settle()).toMatchObject({ settled: 1 })
+  expect(await averba.effects.list({ state: 'unknown' })).toEqual([])
+  await world.close()
+})
+
+test('a change that the service declines leaves the consent as it was, with the problem told', async () => {
+  const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
+    if (request.method !== 'PUT') return forward(request)
+    const properties = { code: 'TITULAR-01', cpf: '25774435016' }
+    const body = {
+      title: 'CPF 25774435016 sem permissão',
+      status: 403,
+      detail: 'titular 257.744.350-16',
+      properties,
+    }
+    return Response.json(body, { status: 403 })
+  })
+  const outcome = await world.averba.consents.approve({ subject, id: consent.id })
+  expect(outcome).toMatchObject({
+    status: 'declined',
+    problem: { status: 403, title: 'CPF *** sem permissão', detail: 'titular ***', code: 'TITULAR-01' },
+  })
+  const held = (await world.averba.consents.list({ subject })).find(each => each.id === consent.id)
+  expect(held).toMatchObject({ status: 'PENDENTE', knowledge: 'known' })
+  await world.close()
+})
+
+test('the same command id gives the same result, and another input under it is an error', async () => {
+  const { world, subject, consent } = await givenConsent('PENDENTE')
+  const { averba } = world
+  const first = await averba.consents.approve({ subject, id: consent.id }, { commandId: 'c1' })
+  const second = await averba.consents.approve({ subject, id: consent.id }, { commandId: 'c1' })
+  expect(second).toEqual({ ...first, replayed: true })
+  expect(puts(world)).toBe(1)
+  await expect(averba.consents.deny({ subject, id: consent.id }, { commandId: 'c1' })).rejects.toMatchObject({
+    code: 'COMMAND_REUSED',
+  })
+  await world.close()
+})
+
+test('a refused command is refused again under its id, also when the state would now allow it', async () => {
+  const { world, subject, consent } = await givenConsent('PENDENTE')
+  const { averba } = world
+  const revoke = () => averba.consents.revoke({ subject, id: consent.id }, { commandId: 'c1' })
+  await expect(revoke()).rejects.toMatchObject({ code: 'REFUSED' })
+  valueOf(await averba.consents.approve({ subject, id: consent.id }))
+  await expect(revoke()).rejects.toMatchObject({
+    code: 'REFUSED',
+    message: expect.stringContaining('PENDENTE'),
+    hint: expect.stringContaining('under a new command id'),
+  })
+  await world.close()
+})
+
+test('what changed at the service behind our back is seen by the next reading, and nothing else is recorded', async () => {
+  const { world, subject, consent } = await givenConsent('ATIVO')
+  const { averba, consentService, samples } = world
+  expect(valueOf(await averba.consents.sync({ subject })).changed).toBe(0)
+  consentService.change(samples.cpf, consent.id, 'REVOGADO')
+  expect(valueOf(await averba.consents.sync({ subject })).changed).toBe(1)
+  const revoked: unknown[] = []
+  for await (const event of averba.log.read({ types: ['consent.revoked'] })) revoked.push(event.data)
+  const since = toInstant(world.clock.now())
+  expect(revoked).toEqual([{ status: 'REVOGADO', by: 'service', since, askedAt: since }])
+  await world.close()
+})
+
+test('waiting ends when the host says so, and the work goes on', async () => {
+  const held = Promise.withResolvers<void>()
+  const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
+    if (request.method === 'PUT') await held.promise
+    return forward(request)
+  })
+  const stop = new AbortController()
+  const waiting = world.averba.consents.approve({ subject, id: consent.id }, { signal: stop.signal })
+  stop.abort()
+  expect(await waiting).toMatchObject({ status: 'pending' })
+  expect(
+    await world.averba.consents
+      .approve({ subject, id: consent.id }, { waitMs: 0 })
+      .catch(error => error.code),
+  ).toBe('REFUSED')
+  held.resolve()
+  await world.averba.settle()
+  await expect.poll(() => world.consentService.statusOf(world.samples.cpf, consent.id)).toBe('ATIVO')
+  await world.close()
+})
+
+test('a CPF is enrolled once, whoever asks and how often', async () => {
+  const world = await simulate()
+  const refs = await Promise.all(
+    Array.from({ length: 10 }, () => world.averba.consents.enrol({ cpf: '257.744.350-16' })),
+  )
+  expect(new Set(refs).size).toBe(1)
+  expect((await typesOf(world)).filter(type => type === 'subject.enrolled')).toHaveLength(1)
+  await world.close()
+})
+
+test('consents are filtered by controller and status, and a wrong filter is an error', async () => {
+  const { world, subject } = await givenConsent('PENDENTE')
+  const { list } = world.averba.consents
+  expect(await list({ subject, cnpj: world.samples.cnpj })).toHaveLength(2)
+  expect(await list({ subject, cnpj: '12.ABC.345/01DE-35', status: 'ATIVO' })).toHaveLength(1)
+  await expect(list({ subject, cnpj: '12ABC34501DE36' })).rejects.toMatchObject({ code: 'INVALID_CNPJ' })
+  await expect(list({ subject, status: 'SUSPENSO' as never })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+  })
+  await world.close()
+})
+
+test('awareness records, login state and login address are read and kept', async () => {
+  const { world, subject } = await givenConsent('PENDENTE')
+  const { averba, consentService, samples, clock } = world
+  const [record] = await averba.awareness.list({ subject })
+  const detail = await averba.awareness.get({ subject, id: record?.id ?? '' })
+  expect(detail?.hipoteses?.[0]?.hipoteseTratamento.nome).toBe('Execução de contrato')
+  expect(await averba.awareness.get({ subject, id: 'nao-existe' })).toBeUndefined()
+  expect((await averba.logins.state({ subject })).autenticado).toBe(false)
+  consentService.logIn(samples.cpf, clock.now() + 60_000)
+  expect((await averba.logins.state({ subject })).autenticado).toBe(true)
+  expect((await averba.logins.url({ subject })).hostname).toBe('login.exemplo.br')
+  const elsewhere = averba.logins.url({ subject }, { redirectUrl: 'https://malvado.exemplo/' })
+  await expect(elsewhere).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await world.close()
+})
+
+test('a consent that the service stops listing has vanished, and nothing is asked of it', async () => {
+  let isEmpty = false
+  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
+    const isList = request.method === 'GET' && /consentimentos\/\d+$/.test(request.url)
+    return isList && isEmpty ? Response.json([]) : forward(request)
+  })
+  isEmpty = true
+  expect(valueOf(await world.averba.consents.sync({ subject }))).toMatchObject({ read: 0, changed: 4 })
+  await expect(world.averba.consents.revoke({ subject, id: consent.id })).rejects.toMatchObject({
+    code: 'REFUSED',
+  })
+  isEmpty = false
+  expect(valueOf(await world.averba.consents.sync({ subject }))).toMatchObject({ read: 4, changed: 4 })
+  await world.close()
+})
+
+test('a reading that was under way while a consent was revoked does not bring it back', async () => {
+  const held = Promise.withResolvers<void>()
+  let holds = false
+  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
+    const response = await forward(request)
+    if (holds && request.method === 'GET') await held.promise
+    return response
+  })
+  holds = true
+  const syncing = world.averba.consents.sync({ subject })
+  await expect.poll(async () => (await world.averba.effects.list({ state: 'started' })).length).toBe(1)
+  expect(valueOf(await world.averba.consents.revoke({ subject, id: consent.id })).status).toBe('REVOGADO')
+  held.resolve()
+  expect(valueOf(await syncing)).toMatchObject({ read: 4 })
+  const now = (await world.averba.consents.list({ subject })).find(each => each.id === consent.id)
+  expect(now).toMatchObject({ status: 'REVOGADO', knowledge: 'known' })
+  await world.close()
+})
+
+test('a vanished consent is left out of lists, and given as it was last read in full', async () => {
+  let isEmpty = false
+  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
+    const isList = request.method === 'GET' && /consentimentos\/\d+$/.test(request.url)
+    return isList && isEmpty ? Response.json([]) : forward(request)
+  })
+  const { consents } = world.averba
+  await consents.get({ subject, id: consent.id })
+  const [pending] = await consents.list({ subject, status: 'PENDENTE' })
+  isEmpty = true
+  valueOf(await consents.sync({ subject }))
+  expect(await consents.list({ subject })).toEqual([])
+  expect(await consents.list({ subject, vanished: true })).toHaveLength(4)
+  expect(await consents.get({ subject, id: consent.id })).toMatchObject({ knowledge: 'vanished' })
+  expect(await consents.get({ subject, id: pending?.id ?? '' })).toBeUndefined()
+  const revoking = consents.revoke({ subject, id: consent.id })
+  await expect(revoking).rejects.toMatchObject({ message: expect.stringContaining('no longer lists it') })
+  await world.close()
+})
+
+test('many answers about one subject at once are all recorded', async () => {
+  const { world, subject } = await givenConsent('ATIVO')
+  const states = await Promise.all(Array.from({ length: 150 }, () => world.averba.logins.state({ subject })))
+  expect(states).toHaveLength(150)
+  expect((await typesOf(world)).filter(type => type === 'subject.loginRead')).toHaveLength(150)
+  expect((await world.averba.effects.list()).filter(effect => effect.state !== 'settled')).toEqual([])
+  await world.close()
+})
+
+test('an answer whose doubt is being read back while the log is closed still reaches its caller', async () => {
+  const sent = Promise.withResolvers<void>()
+  const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
+    const response = await forward(request)
+    if (request.method !== 'PUT') return response
+    sent.resolve()
+    throw new Error('reset')
+  })
+  const approving = world.averba.consents.approve({ subject, id: consent.id })
+  await sent.promise
+  await Promise.all([world.averba.close(), world.averba.close()])
+  expect(await approving).toMatchObject({ status: 'settled' })
+})
+
+test('closing does not wait for ever for a service that never answers', async () => {
+  const { world, subject } = await givenConsent('ATIVO', (request, forward) =>
+    request.url.includes('/autenticacao/') ? new Promise<never>(() => undefined) : forward(request),
+  )
+  void world.averba.logins.state({ subject }).catch(() => undefined)
+  await expect.poll(async () => (await world.averba.effects.list({ state: 'started' })).length).toBe(1)
+  const closing = world.averba.close()
+  await world.clock.advance(15_000)
+  await closing
+})
+
+test.each(['deferred', 'parked'])(
+  'a change that has not left is withdrawn by the person who thinks otherwise: %s',
+  async state => {
+    let isDown = true
+    const { world, subject, consent } = await givenConsent('PENDENTE', (request, forward) => {
+      if (request.method !== 'PUT' || !isDown) return forward(request)
+      return Promise.resolve(new Response(null, { status: 503, headers: { 'retry-after': '3600' } }))
+    })
+    const { averba, clock, consentService, samples } = world
+    const which = { subject, id: consent.id }
+    const approve = () => averba.consents.approve(which, { commandId: 'first' })
+    const { status, effect } = await approve()
+    expect(status).toBe('deferred')
+    if (state === 'parked') await averba.effects.park(effect)
+    isDown = false
+    expect(valueOf(await averba.consents.deny(which)).status).toBe('NEGADO')
+    expect(await approve()).toMatchObject({ status: 'declined', problem: { code: 'WITHDRAWN' } })
+    await clock.advance(7_200_000)
+    await averba.settle()
+    expect(consentService.statusOf(samples.cpf, consent.id)).toBe('NEGADO')
+    expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+    await world.close()
+  },
+)
+
+test('a change that is on its way is not withdrawn', async () => {
+  const [left, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
+    if (request.method !== 'PUT') return forward(request)
+    left.resolve()
+    await held.promise
+    return forward(request)
+  })
+  const which = { subject, id: consent.id }
+  const approving = world.averba.consents.approve(which)
+  await left.promise
+  await expect(world.averba.consents.deny(which)).rejects.toMatchObject({ code: 'REFUSED' })
+  held.resolve()
+  expect(valueOf(await approving).status).toBe('ATIVO')
+  await world.close()
+})
+
+test('whoever follows the log is told which consent and which validation an event is about, until its person is erased', async () => {
+  const { world, subject, consent } = await givenConsent('ATIVO')
+  const { averba, samples, consentService } = world
+  const told: unknown[] = []
+  averba.log.follow(
+    'ends',
+    ['consent.revoked'],
+    async event => void told.push(await averba.consents.of(event)),
+  )
+  averba.log.follow('paid', ['validation.answered'], async event => {
+    told.push(await averba.validations.of(event))
+    await expect(averba.consents.of(event)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    await expect(averba.validations.of({ stream: 'validation-none' })).rejects.toMatchObject({
+      message: 'Cannot tell the validation: the event is about none',
+    })
+  })
+  consentService.change(samples.cpf, consent.id, 'REVOGADO')
+  valueOf(await averba.consents.sync({ subject }))
+  await averba.validations.validate({ id: 'v-1', cpf: samples.cpf, claims: { nome: 'MARIA' } })
+  await averba.settle()
+  expect(told).toEqual([
+    expect.objectContaining({ subject, id: consent.id, status: 'REVOGADO', knowledge: 'known' }),
+    expect.objectContaining({ id: 'v-1', state: 'answered' }),
+  ])
+  await averba.subjects.erase({ subject }, { requester: 'r-1', legalBasis: 'LGPD 18 VI' })
+  for await (const event of averba.log.read({ types: ['consent.revoked'] }))
+    expect(await averba.consents.of(event)).toBeUndefined()
+  await world.close()
+})

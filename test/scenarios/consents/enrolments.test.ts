@@ -1,0 +1,133 @@
+import { expect, test } from 'vitest'
+import { simulate } from '../../../src/simulation/index.ts'
+import { cpfOf } from '../../crash/cpf-of.ts'
+
+const hourMs = 3_600_000
+
+test('many are enrolled from a stream, in order, in few commits, and again without a trace', async () => {
+  const world = await simulate()
+  const { averba } = world
+  const people = Array.from({ length: 500 }, (_, n) => ({ cpf: cpfOf(n + 1), syncEveryMs: hourMs }))
+  async function* stream() {
+    yield* people
+  }
+  const refs: string[] = []
+  for await (const ref of averba.consents.enrolAll(stream(), { correlationId: 'import' })) refs.push(ref)
+  expect(new Set(refs).size).toBe(500)
+  expect(refs[7]).toBe(await averba.consents.enrol({ cpf: cpfOf(8) }))
+  const rows = await averba.views.selectFrom('subjects').select('sync_every_ms').execute()
+  expect(new Set(rows.map(row => row.sync_every_ms))).toEqual(new Set([hourMs]))
+  let events = 0
+  for await (const _ of averba.log.read()) events += 1
+  for await (const ref of averba.consents.enrolAll([...people, people[0] ?? { cpf: '' }])) refs.push(ref)
+  expect(refs.slice(500, 1_000)).toEqual(refs.slice(0, 500))
+  for await (const _ of averba.log.read()) events -= 1
+  expect(events).toBe(0)
+  await world.close()
+})
+
+test('one that is wrong ends the enrolment there, with those before it enrolled', async () => {
+  const world = await simulate()
+  const people = [{ cpf: cpfOf(1) }, { cpf: cpfOf(2) }, { cpf: '11111111111' }, { cpf: cpfOf(3) }]
+  const refs: string[] = []
+  const enrolling = async () => {
+    for await (const ref of world.averba.consents.enrolAll(people)) refs.push(ref)
+  }
+  await expect(enrolling()).rejects.toMatchObject({ code: 'INVALID_CPF' })
+  expect(await world.averba.views.selectFrom('subjects').selectAll().execute()).toHaveLength(2)
+  expect(refs).toHaveLength(2)
+  refs.length = 0
+  const personal = async () => {
+    const ask = { correlationId: `import-${cpfOf(1)}` }
+    for await (const ref of world.averba.consents.enrolAll([{ cpf: cpfOf(4) }], ask)) refs.push(ref)
+  }
+  await expect(personal()).rejects.toMatchObject({ code: 'PERSONAL_ID' })
+  await world.close()
+})
+
+test('how often the consents are to be read is kept with the subject, and may be changed', async () => {
+  const world = await simulate()
+  const { averba, samples } = world
+  const every = async () =>
+    (await averba.views.selectFrom('subjects').selectAll().execute())[0]?.sync_every_ms
+  await averba.consents.enrol({ cpf: samples.cpf })
+  expect(await every()).toBeNull()
+  await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: hourMs })
+  expect(await every()).toBe(hourMs)
+  await averba.consents.enrol({ cpf: samples.cpf })
+  await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: hourMs })
+  const scheduled: unknown[] = []
+  for await (const event of averba.log.read({ types: ['subject.scheduled'] })) scheduled.push(event.data)
+  expect(scheduled).toEqual([{ everyMs: hourMs }])
+  for (const syncEveryMs of [0, 59_999, 90_000.5, Number.NaN]) {
+    await expect(averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs })).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+    })
+  }
+  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  await world.close()
+})
+
+test('the interval of the options is for those of whom nothing was said: enrolling again brings it back for nobody', async () => {
+  const consentService = {
+    baseUrl: 'https://a.exemplo.br',
+    certificate: { cert: '', key: '' },
+    syncEveryMs: 24 * hourMs,
+  }
+  const world = await simulate({ averba: { consentService } })
+  const { consents, validations } = world.averba
+  const intervals = async () => {
+    const { intervals: planned } = await consents.syncPlan()
+    return planned.map(({ syncEveryMs, subjects }) => [syncEveryMs, subjects])
+  }
+  const subject = await consents.enrol({ cpf: cpfOf(1) }, { syncEveryMs: hourMs })
+  await consents.enrol({ cpf: cpfOf(1) })
+  expect(await intervals()).toEqual([[hourMs, 1]])
+  await consents.schedule({ subject }, { syncEveryMs: null })
+  for await (const _ of consents.enrolAll([{ cpf: cpfOf(1) }])) expect(await intervals()).toEqual([])
+  await consents.enrol({ cpf: cpfOf(1) }, { syncEveryMs: hourMs })
+  expect(await intervals()).toEqual([[hourMs, 1]])
+  // Who was met in another way has not been enrolled before.
+  await validations.validate({ id: 'v1', cpf: cpfOf(2), claims: { nome: 'FULANO' } }, { waitMs: 0 })
+  expect(await intervals()).toEqual([[hourMs, 1]])
+  await consents.enrol({ cpf: cpfOf(2) })
+  await consents.enrol({ cpf: cpfOf(3) })
+  expect(await intervals()).toEqual([
+    [hourMs, 1],
+    [24 * hourMs, 2],
+  ])
+  await world.close()
+})
+
+test('the plan says how fresh consents can be kept, and announces when that is not enough', async () => {
+  const lines: unknown[] = []
+  const world = await simulate()
+  const consentService = {
+    baseUrl: 'https://a.exemplo.br',
+    certificate: { cert: '', key: '' },
+    requestsPerSecond: 0.1,
+  }
+  const tight = await simulate({ averba: { consentService, logger: line => void lines.push(line) } })
+  for (const { averba } of [world, tight]) {
+    for (let n = 0; n < 20; n++) await averba.consents.enrol({ cpf: cpfOf(n + 1) }, { syncEveryMs: 100_000 })
+    await averba.consents.enrol({ cpf: cpfOf(99) })
+  }
+  expect(await world.averba.consents.syncPlan()).toMatchObject({
+    ok: true,
+    subjects: 20,
+    neededPerSecond: 0.2,
+  })
+  expect(lines).toEqual([])
+  const looked = (await tight.averba.health()).checks.find(check => check.name === 'consents')
+  expect(looked).toMatchObject({ ok: false, detail: expect.stringContaining('2.0 times as late as asked') })
+  expect(lines).toEqual([])
+  const plan = await tight.averba.consents.syncPlan()
+  expect(plan).toMatchObject({
+    ok: false,
+    requestsPerSecond: 0.1,
+    intervals: [{ syncEveryMs: 100_000, subjects: 20, keptMs: 200_000 }],
+  })
+  expect(lines).toEqual([{ message: 'the consents cannot be kept as fresh as asked', detail: plan.detail }])
+  await world.close()
+  await tight.close()
+})

@@ -1,0 +1,15 @@
+import { type Consent, valueOf } from '../../../src/index.ts'
+import { simulate, type WorldOptions } from '../../../src/simulation/index.ts'
+
+/** A world whose subject is enrolled and read, and a consent of it. */
+export async function givenConsent(
+  status: 'PENDENTE' | 'ATIVO',
+  intercept?: NonNullable<WorldOptions['intercept']>,
+  options: WorldOptions = {},
+) {
+  const world = await simulate({ ...options, ...(intercept && { intercept }) })
+  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
+  valueOf(await world.averba.consents.sync({ subject }))
+  const [consent] = await world.averba.consents.list({ subject, status })
+  return { world, subject, consent: consent as Consent } // The samples have one of each.
+}

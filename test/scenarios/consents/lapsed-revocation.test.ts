@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { valueOf } from '../../../src/index.ts'
+import { toInstant } from '../../../src/runtime/clock.ts'
+import { simulate } from '../../../src/simulation/index.ts'
+
+const hourMs = 3_600_000
+
+test('a revocation that was not made is told of again once a consent that lapsed stands again', async () => {
+  let expiry: string | undefined
+  const world = await simulate({
+    averba: { schedules: true },
+    policies: { consentService: { expiry: 'never' } },
+    async intercept(request, forward) {
+      if (request.method === 'PUT') return Response.json({ title: 'no' }, { status: 400 })
+      const answer = await forward(request)
+      const body: unknown = await answer.json()
+      const put = (each: object) => ({ ...each, dataExpiracao: expiry })
+      return Response.json(Array.isArray(body) ? body.map(put) : put(body as object))
+    },
+  })
+  const { averba, clock, consentService, samples } = world
+  expiry = toInstant(clock.now() + hourMs)
+  const id = consentService.addConsent({ cpf: samples.cpf, status: 'ATIVO' })
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  expect((await averba.consents.revoke({ subject, id })).status).toBe('declined')
+  const isWell = async () => (await averba.health({ only: ['consents'] })).checks[0]?.ok
+  expect(await isWell()).toBe(false)
+  await clock.advance(25 * hourMs)
+  await clock.finish(averba.settle())
+  const lapsed: string[] = []
+  for await (const { type } of averba.log.read({ types: ['consent.lapsed'] })) lapsed.push(type)
+  expect(lapsed.length).toBeGreaterThan(0)
+  expect(await isWell()).toBe(true)
+  expiry = toInstant(clock.now() + 1_000 * hourMs)
+  valueOf(await clock.finish(averba.consents.sync({ subject })))
+  expect((await averba.consents.standing({ subject, id })).because).toBe('active')
+  expect(await isWell()).toBe(false)
+  await world.close()
+})

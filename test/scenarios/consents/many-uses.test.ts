@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { readStory } from '../../../src/api/consents/event-history.ts'
+import { valueOf } from '../../../src/index.ts'
+import { createIds, systemClock, systemEntropy, toInstant } from '../../../src/runtime/clock.ts'
+import { simulate } from '../../../src/simulation/index.ts'
+import { Store } from '../../../src/store/store.ts'
+import { newPath } from '../../store/sample-store.ts'
+
+const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
+
+test('whether a consent stands is answered without reading its uses again, and names the last of them', async () => {
+  const path = newPath()
+  const world = await simulate({ averba: { store: path } })
+  const { averba, clock, samples } = world
+  const { consents } = averba
+  const subject = await consents.enrol({ cpf: samples.cpf })
+  valueOf(await consents.sync({ subject }))
+  const [active] = await consents.list({ subject, status: 'ATIVO' })
+  const which = { subject, id: active?.id ?? '' }
+  const positions: number[] = []
+  for (let use = 0; use < 40; use++) {
+    await clock.advance(1_000)
+    positions.push((await consents.use(which, { basis })).position)
+  }
+  const [last = 0, before = 0] = positions.toReversed()
+  expect(await consents.standing(which)).toMatchObject({ because: 'active', position: last })
+  expect(await consents.standing(which, { knownAt: before })).toMatchObject({ position: before })
+  const at = toInstant(clock.now())
+  const report = JSON.parse(await averba.audit.prove({ consent: which, at, knownAt: before }))
+  expect(report.answer).toMatchObject({ because: 'active', position: before })
+  const used = (events: { type: string }[]) => events.filter(({ type }) => type === 'consent.used').length
+  expect([used(report.timeline), used(report.later)]).toEqual([39, 1])
+  valueOf(await consents.revoke(which))
+  await expect(consents.use(which, { basis })).rejects.toThrow('revoked')
+  await world.close()
+
+  const store = await Store.open({
+    ...{ path, views: [], clock: systemClock, entropy: systemEntropy },
+    createId: createIds(systemClock, systemEntropy),
+  })
+  const counted = async (options?: Parameters<typeof readStory>[3]) => {
+    let events = 0
+    const reading: Parameters<typeof readStory>[0] = {
+      lookUp: (...asked) => store.lookUp(...asked),
+      async read(filter) {
+        const page = await store.read(filter)
+        events += page.length
+        return page
+      },
+    }
+    const story = await readStory(reading, subject, which.id, options)
+    return { events, types: new Set(story.events.map(({ type }) => type)), last: story.last?.type }
+  }
+  const { events, types, last: newest } = await counted()
+  expect(events).toBeLessThan(10)
+  expect([...types]).toEqual(['consent.appeared', 'consent.changeRequested', 'consent.revoked'])
+  expect(newest).toBe('consent.useRefused')
+  expect((await counted({ withUses: true })).events).toBeGreaterThan(40)
+  await store.close()
+})

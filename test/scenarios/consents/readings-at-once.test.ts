@@ -1,0 +1,83 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { openAverba } from '../../../src/index.ts'
+import { isDetail } from '../subscriptions/given-troubled.ts'
+import { givenConsent } from './given-consent.ts'
+
+/** Far more than are needed. */
+const roundsMax = 30
+
+/** Two engines on one file, each of which always has a reading in full of one consent under way. */
+async function given(shown: (status: string) => string) {
+  const answers: (() => void)[] = []
+  let isSlow = false
+  const answerLater = async (answering: Promise<Response>) => {
+    const answer = await answering
+    if (!isSlow) return answer
+    await new Promise<void>(resolve => answers.push(resolve))
+    const record = (await answer.json()) as { status: string; historico: object[] } // As the service answers.
+    const status = shown(record.status)
+    return Response.json({ ...record, status, ...(status !== record.status && { historico: [] }) })
+  }
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-at-once-')), 'log.sqlite')
+  const { world, subject, consent } = await givenConsent(
+    'ATIVO',
+    (request, forward) => (isDetail(request) ? answerLater(forward(request)) : forward(request)),
+    { averba: { store } },
+  )
+  const { averba, clock, consentService, samples } = world
+  const other = await openAverba({
+    ...{ store, clock },
+    fetch: request => {
+      const answer = consentService.fetch(request, { clientName: 'gestora' })
+      return isDetail(request) ? answerLater(answer) : answer
+    },
+    consentService: { baseUrl: 'https://consentimento.exemplo.br', certificate: { cert: '', key: '' } },
+  })
+  const stop = new AbortController()
+  const running = [averba, other].map(each => each.run({ signal: stop.signal }))
+  onTestFinished(async () => {
+    isSlow = false
+    stop.abort()
+    for (const answer of answers) answer()
+    await clock.finish(Promise.all(running))
+    await other.close()
+    await world.close()
+  })
+  const which = { subject, id: consent.id }
+  isSlow = true
+  consentService.change(samples.cpf, consent.id, 'REVOGADO')
+  void averba.consents.get({ ...which, ageMaxMs: 0 })
+  await clock.quiet()
+  void other.consents.sync({ subject })
+  await clock.advance(1_000)
+  expect(answers).toHaveLength(2)
+  /** Answers one reading after the other, a second apart, and says how many until there was none for long. */
+  async function answerAll(): Promise<number> {
+    let rounds = 0
+    for (; rounds < roundsMax; rounds++) {
+      if (answers.length === 0) await clock.advance(3 * 60_000)
+      const answer = answers.shift()
+      if (!answer) break
+      answer()
+      // Until then whoever ended has begun anew, if the list or the other one made it old.
+      await clock.advance(1_000)
+    }
+    return rounds
+  }
+  return { averba, which, answerAll }
+}
+
+test('readings in full by two engines that always overlap do not make each other old for ever', async () => {
+  const { averba, which, answerAll } = await given(status => status)
+  expect(await answerAll()).toBeLessThan(5)
+  expect(await averba.consents.get(which)).toMatchObject({ status: 'REVOGADO', knowledge: 'known' })
+})
+
+test('neither do those that show another status than the list did', async () => {
+  const { averba, which, answerAll } = await given(() => 'EXPIRADO')
+  expect(await answerAll()).toBeLessThan(10)
+  expect(await averba.consents.get(which)).toMatchObject({ status: 'EXPIRADO', knowledge: 'known' })
+})

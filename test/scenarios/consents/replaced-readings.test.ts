@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import type { AverbaError } from '../../../src/index.ts'
+import { givenConsent } from './given-consent.ts'
+
+const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
+
+test('what is asked again and again during an outage is asked of the service twice when it is over', async () => {
+  let isDown = false
+  const asked = new Map<string, number>()
+  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
+    if (isDown) return new Response('', { status: 503 })
+    const [route = ''] = /consentimentos|ciencias|autenticacao/.exec(request.url) ?? []
+    asked.set(route, (asked.get(route) ?? 0) + 1)
+    return forward(request)
+  })
+  const { averba, clock } = world
+  const codeOf = (asking: Promise<unknown>) => asking.then(String, (error: AverbaError) => error.code)
+  isDown = true
+  await clock.advance(120_000)
+  // Somebody waits for this one, under an id of its own.
+  const ask = { commandId: 'of-the-host' }
+  expect(await averba.consents.sync({ subject }, ask)).toMatchObject({ status: 'deferred' })
+  for (let n = 0; n < 30; n++) {
+    const which = { subject, id: consent.id, ageMaxMs: 60_000 }
+    expect(await codeOf(averba.consents.use(which, { basis }))).toBe('CONSENT_NOT_EFFECTIVE')
+    expect(await codeOf(averba.logins.state({ subject }))).toBe('OUTCOME')
+    expect(await codeOf(averba.awareness.list({ subject, ageMaxMs: 0 }))).toBe('OUTCOME')
+    await clock.advance(10_000)
+  }
+  expect(await averba.effects.list({ state: 'deferred' })).toHaveLength(7)
+  isDown = false
+  asked.clear()
+  await clock.advance(3_600_000)
+  await averba.settle()
+  expect(Object.fromEntries(asked)).toEqual({
+    consentimentos: 3,
+    ciencias: 2,
+    autenticacao: 2,
+  })
+  expect(await averba.consents.sync({ subject }, ask)).toMatchObject({ status: 'settled' })
+  await world.close()
+})
+
+test('an outage of days is told of, however often it is asked meanwhile', async () => {
+  let isDown = false
+  const { world, subject } = await givenConsent('ATIVO', async (request, forward) => {
+    return isDown ? new Response('', { status: 503 }) : forward(request)
+  })
+  const { averba, clock } = world
+  isDown = true
+  for (let hour = 0; hour < 30; hour++) {
+    await averba.logins.state({ subject }).catch(() => undefined)
+    await clock.advance(3_600_000)
+    await averba.settle()
+  }
+  expect((await averba.effects.list({ state: 'parked' })).length).toBeGreaterThan(0)
+  const { checks } = await averba.health()
+  expect(checks.find(({ name }) => name === 'effects')).toMatchObject({ ok: false })
+  await world.close()
+})

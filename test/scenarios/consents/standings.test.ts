@@ -1,0 +1,504 @@
+import { expect, test } from 'vitest'
+import { AverbaError, ConsentNotEffectiveError, type Recorded, valueOf } from '../../../src/index.ts'
+import { toInstant } from '../../../src/runtime/clock.ts'
+import { simulate, type World } from '../../../src/simulation/index.ts'
+import { givenConsent } from './given-consent.ts'
+
+const minuteMs = 60_000
+const dayMs = 86_400_000
+const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
+
+async function given(...args: Parameters<typeof givenConsent>) {
+  const { world, subject, consent } = await givenConsent(...args)
+  const which = { subject, id: consent.id }
+  return { world, which, standing: world.averba.consents.standing, now: () => toInstant(world.clock.now()) }
+}
+
+async function ofType(world: World, type: Recorded['type']): Promise<Recorded[]> {
+  const events: Recorded[] = []
+  for await (const event of world.averba.log.read({ types: [type] })) events.push(event)
+  return events
+}
+
+test('a consent that is ATIVO stands until its expiry, and says by which reading', async () => {
+  const { world, which, standing, now } = await given('ATIVO')
+  const [held] = (await world.averba.consents.list(which)).filter(each => each.id === which.id)
+  const told = await standing(which)
+  expect(told).toMatchObject({
+    effective: true,
+    because: 'active',
+    readAt: now(),
+    until: held?.dataExpiracao,
+  })
+  expect(told.position).toBeGreaterThan(1)
+  const expiry = held?.dataExpiracao ?? ''
+  await world.clock.advance(366 * dayMs)
+  expect(await standing(which)).toMatchObject({ effective: false, because: 'expired' })
+  expect((await standing(which, { at: expiry })).because).toBe('expired')
+  expect((await standing(which, { at: toInstant(Date.parse(expiry) - 1) })).because).toBe('active')
+  await world.close()
+})
+
+test('a revocation counts from the time of the service, and before it was known the answer stays what it was', async () => {
+  const { world, which, standing, now } = await given('ATIVO')
+  const { averba, clock, consentService, samples } = world
+  await clock.advance(minuteMs)
+  consentService.change(samples.cpf, which.id, 'REVOGADO')
+  const revokedAt = now()
+  await clock.advance(minuteMs)
+  const between = now()
+  expect((await standing(which)).because).toBe('active') // nobody knows yet
+  const unaware = (await averba.log.read({ backward: true })[Symbol.asyncIterator]().next()).value.position
+  await clock.advance(minuteMs)
+  valueOf(await averba.consents.sync(which))
+  expect(await standing(which)).toMatchObject({ effective: false, because: 'revoked' })
+  expect((await standing(which, { at: revokedAt })).because).toBe('revoked')
+  expect((await standing(which, { at: toInstant(Date.parse(revokedAt) - 1) })).because).toBe('active')
+  expect((await standing(which, { at: between, knownAt: between })).because).toBe('active')
+  expect((await standing(which, { at: between, knownAt: unaware })).because).toBe('active')
+  expect((await standing(which, { at: '2026-01-01T00:00:00.000Z' })).because).toBe('never-read')
+  await world.close()
+})
+
+test('a consent stands from the time in its history on, once that was read', async () => {
+  const world = await simulate()
+  const { consents } = world.averba
+  const began = toInstant(world.clock.now())
+  await world.clock.advance(minuteMs)
+  const subject = await consents.enrol({ cpf: world.samples.cpf })
+  valueOf(await consents.sync({ subject }))
+  const [active] = await consents.list({ subject, status: 'ATIVO' })
+  const which = { subject, id: active?.id ?? '' }
+  expect((await consents.standing(which, { at: began })).because).toBe('never-read')
+  await consents.get(which)
+  expect((await consents.standing(which, { at: began })).because).toBe('active')
+  await world.close()
+})
+
+test('a reading that is older than the host allows is made again, and where that fails the consent is stale', async () => {
+  let isDown = false
+  const { world, which, standing, now } = await given('ATIVO', (request, forward) => {
+    if (isDown) throw new Error('reset')
+    return forward(request)
+  })
+  await world.clock.advance(2 * minuteMs)
+  const fresh = { ...which, ageMaxMs: minuteMs }
+  expect(await standing(fresh)).toMatchObject({ effective: true, readAt: now() })
+  await world.clock.advance(2 * minuteMs)
+  isDown = true
+  expect(await standing(fresh)).toMatchObject({ effective: false, because: 'stale' })
+  expect((await standing(which)).because).toBe('active')
+  await world.close()
+})
+
+test('the service is not asked about the past', async () => {
+  const { world, which, standing, now } = await given('ATIVO')
+  const before = now()
+  await world.clock.advance(dayMs)
+  const asked = world.requests.length
+  expect((await standing({ ...which, ageMaxMs: 1 }, { at: before })).because).toBe('active')
+  expect((await standing({ ...which, ageMaxMs: 1 }, { knownAt: before })).because).toBe('active')
+  expect((await standing({ ...which, ageMaxMs: 1 }, { knownAt: now() })).because).toBe('stale')
+  expect(world.requests.length).toBe(asked)
+  await world.close()
+})
+
+test('a list with a record that has no id makes no consent fresh, neither one that is asked about nor those of a list', async () => {
+  let isBroken = false
+  const { world, which, standing, now } = await given('ATIVO', async (request, forward) => {
+    const response = await forward(request)
+    if (!isBroken) return response
+    const [, ...others] = (await response.json()) as unknown[]
+    return Response.json([...others, { status: 'SUSPENSO' }])
+  })
+  const { consents } = world.averba
+  const readAt = now()
+  await consents.schedule(which, { syncEveryMs: 60 * minuteMs })
+  isBroken = true
+  await world.clock.advance(2 * minuteMs)
+  const fresh = { ...which, ageMaxMs: minuteMs }
+  expect((await standing(fresh)).because).toBe('stale')
+  const readings = world.requests.length
+  expect(new Set((await consents.list(fresh)).map(each => each.readAt))).toEqual(new Set([readAt]))
+  expect(world.requests.length).toBe(readings + 1)
+  expect((await world.averba.figures()).readings).toEqual({ newestAt: readAt, oldestAt: readAt })
+  isBroken = false
+  expect(new Set((await consents.list(fresh)).map(each => each.readAt))).toEqual(new Set([now()]))
+  expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  await world.close()
+})
+
+test('what does not stand says why', async () => {
+  const { world, which, standing } = await given('PENDENTE')
+  const { consents } = world.averba
+  expect((await standing(which)).because).toBe('pending')
+  valueOf(await consents.deny(which))
+  expect((await standing(which)).because).toBe('denied')
+  expect(await standing({ ...which, id: 'unknown' })).toEqual({
+    effective: false,
+    because: 'never-read',
+    position: 0,
+  })
+  await expect(standing({ cpf: '52998224725', id: 'x' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  for (const wrong of [{ at: 'yesterday' }, { knownAt: -1 }, { knownAt: 'today' }]) {
+    await expect(standing(which, wrong)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  }
+  await world.close()
+})
+
+test('while a revocation is out or in doubt, a consent does not stand', async () => {
+  let isDown = false
+  const { world, which, standing, now } = await given('ATIVO', (request, forward) => {
+    if (request.method === 'PUT') isDown = true
+    if (isDown) throw new Error('reset')
+    return forward(request)
+  })
+  const asked = now()
+  expect((await world.averba.consents.revoke(which)).status).toBe('unknown')
+  expect(await standing(which)).toMatchObject({ effective: false, because: 'uncertain' })
+  await expect(world.averba.consents.use(which, { basis })).rejects.toThrow('uncertain')
+  isDown = false
+  await world.clock.advance(60 * minuteMs)
+  await world.averba.settle()
+  expect((await standing(which)).because).toBe('active') // it was never made
+  expect((await standing(which, { at: asked })).because).toBe('active')
+  expect((await standing(which, { knownAt: asked })).because).toBe('uncertain')
+  await world.close()
+})
+
+test('a consent that the service no longer lists does not stand', async () => {
+  let isEmpty = false
+  const { world, which, standing } = await given('ATIVO', async (request, forward) =>
+    isEmpty ? Response.json([]) : forward(request),
+  )
+  isEmpty = true
+  valueOf(await world.averba.consents.sync(which))
+  expect((await standing(which)).because).toBe('vanished')
+  await world.close()
+})
+
+test('a clock that is set back does not bring a revoked consent back', async () => {
+  let backMs = 0
+  const plain = await simulate()
+  const clock = { now: () => plain.clock.now() - backMs, sleep: plain.clock.sleep.bind(plain.clock) }
+  const world = await simulate({ averba: { clock } })
+  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
+  valueOf(await world.averba.consents.sync({ subject }))
+  const [active] = await world.averba.consents.list({ subject, status: 'ATIVO' })
+  const which = { subject, id: active?.id ?? '' }
+  await plain.clock.advance(minuteMs)
+  valueOf(await world.averba.consents.revoke(which))
+  backMs = minuteMs
+  expect((await world.averba.consents.standing(which)).because).toBe('revoked')
+  await expect(world.averba.consents.use(which, { basis })).rejects.toMatchObject({
+    code: 'CONSENT_NOT_EFFECTIVE',
+  })
+  await world.close()
+  await plain.close()
+})
+
+test('a reading by a clock that was a day ahead is not fresh once the clock is set right: the service is read, or it is stale', async () => {
+  let aheadMs = dayMs
+  const plain = await simulate()
+  const clock = { now: () => plain.clock.now() + aheadMs, sleep: plain.clock.sleep.bind(plain.clock) }
+  const world = await simulate({ averba: { clock } })
+  const { averba, consentService, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [active] = await averba.consents.list({ subject, status: 'ATIVO' })
+  const which = { subject, id: active?.id ?? '', ageMaxMs: minuteMs }
+  aheadMs = 0
+  consentService.change(samples.cpf, which.id, 'REVOGADO')
+  await plain.clock.advance(2 * minuteMs)
+  await world.faults.add({ kind: 'refuse', service: 'consentService' })
+  expect(await averba.consents.standing(which)).toEqual({
+    effective: false,
+    because: 'stale',
+    readAt: expect.any(String),
+    position: expect.any(Number),
+  })
+  await expect(averba.consents.use(which, { basis })).rejects.toMatchObject({
+    standing: { because: 'stale' },
+  })
+  await world.faults.clear()
+  await plain.clock.advance(60 * minuteMs)
+  expect((await averba.consents.standing(which)).because).toBe('revoked')
+  await world.close()
+  await plain.close()
+})
+
+/** A clock that was two days ahead while the service was read, and is right again; then the service revokes, and a list shows it. */
+async function givenClockWasAhead() {
+  const world = await simulate()
+  const { averba, clock, consentService, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [active] = await averba.consents.list({ subject, status: 'ATIVO' })
+  const which = { subject, id: active?.id ?? '' }
+  clock.jump(2 * dayMs)
+  valueOf(await averba.consents.sync({ subject }))
+  clock.jump(-2 * dayMs)
+  await clock.advance(minuteMs)
+  consentService.change(samples.cpf, which.id, 'REVOGADO')
+  await clock.advance(minuteMs)
+  return { world, which, now: (ms = 0) => toInstant(clock.now() + ms) }
+}
+
+test('after a clock was ahead, what is known now is all that is recorded, also to who names the instant', async () => {
+  const { world, which, now } = await givenClockWasAhead()
+  const { averba, clock } = world
+  valueOf(await averba.consents.sync(which))
+  await clock.advance(minuteMs)
+  const plain = await averba.consents.standing(which)
+  expect(plain.because).toBe('revoked')
+  // Who asks from another machine, or asked a moment ago, asks about now too.
+  for (const ms of [0, -2_000, 2_000]) {
+    const [at, knownAt] = [now(ms), now(ms)]
+    expect(await averba.consents.standing(which, { at })).toEqual(plain)
+    expect(await averba.consents.standing(which, { at, knownAt })).toEqual(plain)
+    const { answer, today, ...told } = JSON.parse(await averba.audit.prove({ consent: which, at, knownAt }))
+    expect([answer.because, today.because]).toEqual(['revoked', 'revoked'])
+    expect(told).toMatchObject({ knownAt, knownPosition: told.log.position, later: [] })
+  }
+  await world.close()
+})
+
+test('after a clock was ahead, a list that shows something else counts now, and not only when the clock gets there', async () => {
+  const { world, which, now } = await givenClockWasAhead()
+  const { averba, faults } = world
+  await faults.add({ kind: 'refuse', service: 'consentService', path: `/${which.id}`, times: 99 })
+  await averba.consents.sync(which)
+  const { because } = await averba.consents.standing(which)
+  expect(because).toBe('revoked')
+  expect((await averba.consents.standing(which, { at: now() })).because).toBe(because)
+  expect((await averba.consents.standing(which, { at: now(), knownAt: now() })).because).toBe(because)
+  await world.close()
+})
+
+test('nothing is known of an instant that has not come yet, by one, or at a position after the end of the log', async () => {
+  const { world, which, now } = await given('ATIVO')
+  const { audit, consents } = world.averba
+  const future = toInstant(world.clock.now() + 2 * minuteMs)
+  const refused = { code: 'INVALID_INPUT', message: 'Cannot use "knownAt": it has not come yet' }
+  await expect(consents.standing(which, { knownAt: future })).rejects.toMatchObject(refused)
+  await expect(audit.prove({ consent: which, at: now(), knownAt: future })).rejects.toMatchObject(refused)
+  for (const question of [{ at: future }, { at: future, knownAt: now() }]) {
+    const notCome = { code: 'INVALID_INPUT', message: 'Cannot use "at": it has not come yet' }
+    await expect(audit.prove({ consent: which, ...question })).rejects.toMatchObject(notCome)
+    await expect(consents.standing(which, question)).rejects.toMatchObject(notCome)
+  }
+  const { position } = (await world.averba.log.read({ backward: true })[Symbol.asyncIterator]().next()).value
+  const beyond = { ...refused, hint: `The log ends at ${position}` }
+  await expect(consents.standing(which, { knownAt: position + 1 })).rejects.toMatchObject(beyond)
+  const proving = audit.prove({ consent: which, at: now(), knownAt: position + 1 })
+  await expect(proving).rejects.toMatchObject(beyond)
+  expect((await consents.standing(which, { knownAt: position })).because).toBe('active')
+  await world.close()
+})
+
+test('a consent whose expiry is on a day that is none does not stand: it is uncertain', async () => {
+  const { world, which, standing } = await given('ATIVO', async (request, forward) => {
+    const response = await forward(request)
+    if (!/consentimentos\/\d+$/.test(request.url)) return response
+    const all = (await response.json()) as object[]
+    return Response.json(all.map(each => ({ ...each, dataExpiracao: '2027-02-30T00:00:00Z' })))
+  })
+  expect(await standing(which)).toMatchObject({ effective: false, because: 'uncertain' })
+  await world.close()
+})
+
+test('an expiry that was put off does not make a consent stand while it was known to have expired', async () => {
+  let expiry = '2026-11-20T13:00:00Z'
+  const { world, which, standing, now } = await given('ATIVO', async (request, forward) => {
+    const response = await forward(request)
+    if (!request.url.includes('consentimento')) return response
+    const body = (await response.json()) as object | object[]
+    const renew = (each: object) => ({ ...each, dataExpiracao: expiry })
+    return Response.json(Array.isArray(body) ? body.map(renew) : renew(body))
+  })
+  const { averba, clock } = world
+  await clock.advance(120 * minuteMs)
+  const expired = now()
+  await expect(averba.consents.use(which, { basis })).rejects.toMatchObject({
+    standing: { because: 'expired' },
+  })
+  await clock.advance(60 * minuteMs)
+  expiry = '2027-01-01T00:00:00Z'
+  valueOf(await averba.consents.sync(which))
+  await averba.consents.get({ ...which, ageMaxMs: 0 })
+  expect(await standing(which)).toMatchObject({ because: 'active', until: '2027-01-01T00:00:00.000Z' })
+  expect((await standing(which, { at: expired })).because).toBe('expired')
+  expect((await standing(which, { at: '2026-11-20T12:59:59.999Z' })).because).toBe('active')
+  expect((await standing(which, { at: now() })).because).toBe('active')
+  // One that was brought forward counts for all that is asked from then on.
+  expiry = '2026-11-20T14:30:00Z'
+  valueOf(await averba.consents.sync(which))
+  expect((await standing(which, { at: now() })).because).toBe('expired')
+  await world.close()
+})
+
+test('a revocation that the service drops from its history later still counts for as long as it was known', async () => {
+  let trimmed: object | undefined
+  const { world, which, standing, now } = await given('ATIVO', async (request, forward) => {
+    const response = await forward(request)
+    if (!trimmed || request.method !== 'GET') return response
+    const body = (await response.json()) as { id: string } | { id: string }[]
+    if (Array.isArray(body))
+      return Response.json(body.map(each => (each.id === which.id ? { ...each, status: 'ATIVO' } : each)))
+    return Response.json({ ...body, status: 'ATIVO', historico: [trimmed] })
+  })
+  const { averba, clock, consentService, samples } = world
+  const began = { status: 'ATIVO', dataHora: now(), dataExpiracao: '2027-01-01T00:00:00Z' }
+  await clock.advance(60 * minuteMs)
+  const revoked = now()
+  consentService.change(samples.cpf, which.id, 'REVOGADO')
+  await clock.advance(60 * minuteMs)
+  valueOf(await averba.consents.sync(which))
+  const known = now()
+  await clock.advance(60 * minuteMs)
+  const refused = now()
+  await expect(averba.consents.use(which, { basis })).rejects.toThrow('revoked')
+  await clock.advance(60 * minuteMs)
+  trimmed = began
+  valueOf(await averba.consents.sync(which))
+  expect((await standing(which)).because).toBe('active')
+  const after = toInstant(Date.parse(known) + 1)
+  for (const at of [revoked, known, after, refused])
+    expect((await standing(which, { at })).because, at).toBe('revoked')
+  expect((await standing(which, { at: began.dataHora })).because).toBe('active')
+  await world.close()
+})
+
+test('a use is recorded with its purpose and legal basis, and answered again under its command id', async () => {
+  const { world, which } = await given('ATIVO')
+  const { consents } = world.averba
+  const used = await consents.use(which, {
+    basis,
+    commandId: 'u1',
+    actor: { kind: 'system', ref: 'scoring' },
+  })
+  expect(used).toMatchObject({ effective: true, because: 'active' })
+  const [event] = await ofType(world, 'consent.used')
+  expect(event).toMatchObject({ position: used.position, basis, actor: { ref: 'scoring' } })
+  expect(used.replayed).toBe(false)
+  expect(await consents.use(which, { basis, commandId: 'u1' })).toEqual({ ...used, replayed: true })
+  expect(await ofType(world, 'consent.used')).toHaveLength(1)
+  const other = consents.use(which, { basis: { ...basis, purpose: 'marketing' }, commandId: 'u1' })
+  await expect(other).rejects.toMatchObject({ code: 'COMMAND_REUSED' })
+  await expect(consents.use(which, {})).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await expect(consents.use(which)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await world.close()
+})
+
+test('a use is not told again under its command id once the consent was revoked: that is a refusal of its own', async () => {
+  const { world, which } = await given('ATIVO')
+  const { averba, clock, consentService, samples } = world
+  const use = () => averba.consents.use({ ...which, ageMaxMs: 0 }, { basis, commandId: 'job-77' })
+  const used = await use()
+  await clock.advance(2 * dayMs)
+  consentService.change(samples.cpf, which.id, 'REVOGADO')
+  for (const count of [1, 2]) {
+    const refused = (await use().catch(error => error)) as ConsentNotEffectiveError
+    expect(refused).toMatchObject({
+      code: 'CONSENT_NOT_EFFECTIVE',
+      hint: `Do not use the data. The refusal is recorded. What was used before under this command id stays recorded at ${used.position}`,
+      standing: { effective: false, because: 'revoked', replayed: false },
+    })
+    const refusals = await ofType(world, 'consent.useRefused')
+    expect(refusals).toHaveLength(count)
+    expect(refusals.at(-1)).toMatchObject({ position: refused.standing.position, basis })
+  }
+  expect(await ofType(world, 'consent.used')).toMatchObject([{ position: used.position }])
+  await world.close()
+})
+
+test('a use that was decided before is read for only where it would be told again', async () => {
+  const { world, which } = await given('PENDENTE')
+  const { averba, clock, consentService, samples, requests } = world
+  const fresh = { ...which, ageMaxMs: minuteMs }
+  const use = (purpose = basis.purpose) =>
+    averba.consents.use(fresh, { basis: { ...basis, purpose }, commandId: 'u1' })
+  await expect(use()).rejects.toMatchObject({ standing: { because: 'pending', replayed: false } })
+  consentService.change(samples.cpf, which.id, 'ATIVO')
+  await clock.advance(dayMs)
+  const asked = requests.length
+  await expect(use()).rejects.toMatchObject({ standing: { because: 'pending', replayed: true } })
+  await expect(use('marketing')).rejects.toMatchObject({ code: 'COMMAND_REUSED' })
+  expect(requests.length).toBe(asked)
+  const used = await averba.consents.use(fresh, { basis, commandId: 'u2' })
+  await clock.advance(dayMs)
+  const read = requests.length
+  // As fresh as it is now.
+  const readAt = new Date(clock.now()).toISOString()
+  const again = await averba.consents.use(fresh, { basis, commandId: 'u2' })
+  expect(again).toEqual({ ...used, readAt, replayed: true })
+  expect(requests.length).toBe(read + 1)
+  await world.close()
+})
+
+test('a use has the basis of the options where it gives none', async () => {
+  const world = await simulate({ averba: { basis } })
+  const { consents } = world.averba
+  const subject = await consents.enrol({ cpf: world.samples.cpf })
+  valueOf(await consents.sync({ subject }))
+  const [active] = await consents.list({ subject, status: 'ATIVO' })
+  const which = { subject, id: active?.id ?? '' }
+  await consents.use(which)
+  const own = { ...basis, purpose: 'another' }
+  await consents.use(which, { basis: own })
+  expect((await ofType(world, 'consent.used')).map(each => each.basis)).toEqual([basis, own])
+  await world.close()
+})
+
+test('a use of what does not stand is refused, and the refusal is recorded', async () => {
+  const { world, which } = await given('PENDENTE')
+  const { consents } = world.averba
+  const use = (id: string) => consents.use({ ...which, id }, { basis, commandId: `u-${id}` })
+  const refused = (await use(which.id).catch(error => error)) as ConsentNotEffectiveError
+  expect(refused).toBeInstanceOf(ConsentNotEffectiveError)
+  expect(refused).toBeInstanceOf(AverbaError)
+  expect(refused).toMatchObject({ code: 'CONSENT_NOT_EFFECTIVE', standing: { because: 'pending' } })
+  expect(refused.hint).toBe('Do not use the data. The refusal is recorded')
+  const again = (await use(which.id).catch(error => error)) as ConsentNotEffectiveError
+  expect(again.standing).toEqual({ ...refused.standing, replayed: true })
+  expect(again.hint).toMatch(/another command id/)
+  expect(await ofType(world, 'consent.useRefused')).toMatchObject([{ data: { because: 'pending' }, basis }])
+  await expect(use('unknown')).rejects.toMatchObject({
+    standing: { because: 'never-read' },
+    hint: expect.stringMatching(/consents\.sync.*check the id/),
+  })
+  expect(await ofType(world, 'subject.useRefused')).toMatchObject([{ basis, parts: [{ name: 'id' }] }])
+  expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  await world.close()
+})
+
+test('a use and a revocation cannot cross: after the revocation was asked for, no use is recorded', async () => {
+  const { world, which } = await given('ATIVO')
+  const { consents } = world.averba
+  const uses = Array.from({ length: 30 }, () =>
+    consents.use(which, { basis }).then(
+      told => told.effective,
+      () => false,
+    ),
+  )
+  const [, ...told] = await Promise.all([consents.revoke(which), ...uses])
+  const [asked] = await ofType(world, 'consent.changeRequested')
+  const used = await ofType(world, 'consent.used')
+  expect(used.every(event => event.position < (asked?.position ?? 0))).toBe(true)
+  expect(used).toHaveLength(told.filter(Boolean).length)
+  expect(used.length + (await ofType(world, 'consent.useRefused')).length).toBe(30)
+  await world.close()
+})
+
+test('a use reads the service first when the last reading is too old', async () => {
+  const { world, which } = await given('ATIVO')
+  const { averba, clock, consentService, samples } = world
+  await clock.advance(2 * minuteMs)
+  consentService.change(samples.cpf, which.id, 'REVOGADO')
+  const using = averba.consents.use({ ...which, ageMaxMs: minuteMs }, { basis })
+  await expect(using).rejects.toMatchObject({ standing: { because: 'revoked' } })
+  await expect(averba.consents.use({ ...which, ageMaxMs: 0.5 }, { basis })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+  })
+  await world.close()
+})

@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest'
+import { samples, simulate, type World } from '../../../src/simulation/index.ts'
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+
+const readings = (world: World) =>
+  world.requests.filter(each => /consentimentos\/\d+$/.test(each.path)).length
+
+async function settleHourly({ averba, clock }: World, hours: number): Promise<void> {
+  for (let hour = 0; hour < hours; hour++) {
+    await averba.settle()
+    await clock.advance(hourMs)
+  }
+}
+
+async function schedulesOf({ averba }: World): Promise<unknown[]> {
+  const all: unknown[] = []
+  const types = ['subject.scheduled', 'subject.unscheduled'] as const
+  for await (const { type, data, actor } of averba.log.read({ types })) all.push([type, data, actor?.ref])
+  return all
+}
+
+test('how often the consents of a person are read can be changed, ended and begun again at any time', async () => {
+  const world = await simulate()
+  const { averba } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const clerk = { kind: 'person', ref: 'clerk-7' } as const
+  await settleHourly(world, 5)
+  expect(readings(world)).toBe(0)
+  await averba.consents.schedule({ subject }, { syncEveryMs: 2 * hourMs, actor: clerk })
+  await settleHourly(world, 12)
+  const often = readings(world)
+  expect(often).toBeGreaterThanOrEqual(5)
+
+  await averba.consents.schedule({ cpf: samples.cpf }, { syncEveryMs: null, actor: clerk })
+  expect(await averba.consents.syncPlan()).toMatchObject({ subjects: 0 })
+  await settleHourly(world, 48)
+  expect(readings(world)).toBe(often)
+  expect(await averba.effects.list({ state: 'cancelled' })).toMatchObject([
+    { type: 'consentService.listConsents', because: 'cancelled by subject.unscheduled' },
+  ])
+  expect(await averba.effects.list({ state: 'owed' })).toEqual([])
+
+  await averba.consents.schedule({ subject }, { syncEveryMs: dayMs, actor: clerk })
+  await settleHourly(world, 2)
+  expect(readings(world)).toBe(often + 1)
+  await averba.consents.schedule({ subject }, { syncEveryMs: 2 * hourMs, actor: clerk })
+  await averba.settle()
+  expect(readings(world)).toBe(often + 2)
+  // Of the schedule before nothing is left.
+  expect(await averba.effects.list({ state: 'owed' })).toHaveLength(1)
+
+  const said = await schedulesOf(world)
+  expect(said).toEqual([
+    ['subject.scheduled', { everyMs: 2 * hourMs }, 'clerk-7'],
+    ['subject.unscheduled', {}, 'clerk-7'],
+    ['subject.scheduled', { everyMs: dayMs }, 'clerk-7'],
+    ['subject.scheduled', { everyMs: 2 * hourMs }, 'clerk-7'],
+  ])
+  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  await world.close()
+})
+
+test('a schedule that is as asked makes no event, and one that is wrong, or of nobody, is refused', async () => {
+  const world = await simulate()
+  const { consents } = world.averba
+  const subject = await consents.enrol({ cpf: samples.cpf }, { syncEveryMs: dayMs })
+  const ended: unknown[] = []
+  world.averba.on('subject.unscheduled', event => ended.push(event.data))
+  await consents.schedule({ subject }, { syncEveryMs: dayMs })
+  for (let times = 0; times < 2; times++) await consents.schedule({ subject }, { syncEveryMs: null })
+  expect(ended).toEqual([{}])
+  expect(await schedulesOf(world)).toHaveLength(2)
+  const often = { syncEveryMs: 59_999 }
+  await expect(consents.schedule({ subject }, often)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  const unknown = consents.schedule({ cpf: '11144477735' }, { syncEveryMs: null })
+  await expect(unknown).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await world.close()
+})
+
+test('a reading that is under way when its schedule ends tells what it found, and owes no other', async () => {
+  let answer: (() => void) | undefined
+  const world = await simulate({
+    intercept: (request, forward) =>
+      new Promise(resolve => {
+        answer = () => resolve(forward(request))
+      }),
+  })
+  const { consents, effects, settle } = world.averba
+  const subject = await consents.enrol({ cpf: samples.cpf }, { syncEveryMs: dayMs })
+  const settling = settle()
+  await expect.poll(() => answer).toBeDefined()
+  await consents.schedule({ subject }, { syncEveryMs: null })
+  answer?.()
+  await settling
+  expect(await consents.list({ subject })).not.toEqual([])
+  expect(await effects.list({ state: 'owed' })).toEqual([])
+  expect(await effects.list({ state: 'cancelled' })).toEqual([])
+  await world.close()
+})
+
+test('enrolling again with another interval leaves one reading owed', async () => {
+  const world = await simulate()
+  const { consents, effects, settle } = world.averba
+  await consents.enrol({ cpf: samples.cpf }, { syncEveryMs: dayMs })
+  await settle()
+  await consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 2 * dayMs })
+  await settle()
+  expect(await effects.list({ state: 'owed' })).toHaveLength(1)
+  await world.close()
+})

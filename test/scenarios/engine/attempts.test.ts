@@ -1,0 +1,139 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { valueOf, verifyLog } from '../../../src/index.ts'
+import { samples, simulate } from '../../../src/simulation/index.ts'
+
+test('each attempt that may change or cost something is in the log before its request leaves, and a reading is not', async () => {
+  const known: { request: string; attempts: unknown[] }[] = []
+  let isDown = true
+  const world = await simulate({
+    intercept: async (request, forward) => {
+      const attempts: unknown[] = []
+      for await (const event of world.averba.log.read({ types: ['effect.attempted'] })) {
+        if (event.type === 'effect.attempted') attempts.push(`${event.data.type} ${event.data.attempts}`)
+      }
+      known.push({ request: request.method, attempts })
+      if (request.method === 'PUT' && isDown) return new Response('', { status: 429 })
+      return forward(request)
+    },
+  })
+  const { averba, samples, clock } = world
+  const actor = { kind: 'person', ref: 'clerk-7' } as const
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  await averba.consents.sync({ subject })
+  const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
+  const which = { subject, id: pending?.id ?? '' }
+  await averba.consents.approve(which, { actor, correlationId: 'case-1' })
+  isDown = false
+  await clock.advance(60_000)
+  await averba.settle()
+  valueOf(await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } }))
+  const change = ['consentService.changeStatus 1', 'consentService.changeStatus 2']
+  const paid = [...change, 'validationService.validatePerson 1']
+  expect(known).toEqual([
+    { request: 'GET', attempts: [] },
+    { request: 'PUT', attempts: change.slice(0, 1) },
+    { request: 'PUT', attempts: change },
+    { request: 'POST', attempts: [...paid, 'tokenService.requestToken 1'] },
+    { request: 'POST', attempts: [...paid, 'tokenService.requestToken 1'] },
+  ])
+  const recorded = []
+  for await (const event of averba.log.read({ types: ['effect.attempted'] })) recorded.push(event)
+  expect(recorded[0]).toMatchObject({ actor, correlationId: 'case-1', moves: { to: 'started' } })
+  await world.close()
+})
+
+/** A change of a consent that the service puts off with these answers, one after the other. */
+async function givenChangePutOff(answers: (HeadersInit | undefined)[]) {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-attempts-')), 'log.sqlite')
+  let isDown = false
+  const world = await simulate({
+    averba: { store },
+    intercept: async (request, forward) => {
+      if (!isDown || !request.url.includes('/consentimento/')) return forward(request)
+      const headers = answers.length > 1 ? answers.shift() : answers[0]
+      return new Response('', { status: 429, ...(headers && { headers }) })
+    },
+  })
+  const { averba, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  await averba.consents.sync({ subject })
+  const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
+  isDown = true
+  const { effect } = await averba.consents.approve({ subject, id: pending?.id ?? '' }, { correlationId: 'c' })
+  const recorded = async () => {
+    const events = []
+    for await (const event of averba.log.read({ kind: 'effect' })) events.push(event)
+    return events
+  }
+  return { world, averba, subject, effect, recorded, store }
+}
+
+test('when a call goes again, and why then, is in the log with what the policy went by; of a reading nothing is', async () => {
+  const given = await givenChangePutOff([{ 'retry-after': '120' }, undefined])
+  const { world, averba, subject, effect, recorded } = given
+  await averba.consents.sync({ subject }, { waitMs: 0 })
+  await world.clock.advance(120_000)
+  await averba.settle()
+  const deferred = (await recorded()).filter(event => event.type === 'effect.deferred')
+  const choice = { effect, type: 'consentService.changeStatus', policy: 'day-1' }
+  const because = 'the consent service answered 429'
+  expect(deferred).toMatchObject([
+    { data: { ...choice, because, attempts: 1, wait: 'known', elapsedMs: 0 }, correlationId: 'c' },
+    { data: { ...choice, because, attempts: 2, wait: 'backoff', elapsedMs: 120_000 } },
+  ])
+  const [first, second] = deferred.map(each => each.data as { dueAt: string })
+  const waitedMs = (event: number, dueAt = '') => Date.parse(dueAt) - Date.parse(deferred[event]?.at ?? '')
+  expect(waitedMs(0, first?.dueAt)).toBe(120_000)
+  expect(waitedMs(1, second?.dueAt)).toBeGreaterThan(0)
+  expect(waitedMs(1, second?.dueAt)).toBeLessThanOrEqual(4_000)
+  expect(await averba.effects.get(effect)).toMatchObject({ state: 'deferred', dueAt: second?.dueAt, because })
+  expect(deferred[1]?.moves).toEqual({ effect, to: 'deferred' })
+  await world.close()
+  expect(await verifyLog({ store: given.store })).toMatchObject({ faults: [] })
+})
+
+test.each([
+  ['says nothing of when', undefined],
+  ['says "in a second" each time', { 'retry-after': '1' }],
+])(
+  'a service that is down for a day, and %s, has each call write a bounded number of events',
+  async (_, headers) => {
+    const { world, averba, effect, recorded } = await givenChangePutOff([headers])
+    // From one due time to the next.
+    for (let turns = 0; turns < 1_000; turns++) {
+      const owed = await averba.effects.get(effect)
+      if (owed?.state !== 'deferred') break
+      await world.clock.advance(Math.max(Date.parse(owed.dueAt) - world.clock.now(), 0))
+      await averba.settle()
+    }
+    const events = await recorded()
+    expect(events.at(-1)).toMatchObject({ type: 'effect.parked', data: { by: 'policy', policy: 'day-1' } })
+    expect(events.length).toBeGreaterThan(100)
+    expect(events.length).toBeLessThanOrEqual(2 * 250)
+    await world.close()
+  },
+)
+
+test.each([
+  ['name', '25774435016'],
+  ['name', `Erro_${samples.cpf}`],
+  ['code', `https://consentimento.exemplo.br/v1/consentimentos/${samples.cpf}`],
+  ['code', 'Bearer_de exemplo'],
+])('what a way out of the host throws leaves no trace of what it names: %s %s', async (member, text) => {
+  let isDown = false
+  const world = await simulate({
+    intercept: async (request, forward) => {
+      if (isDown) throw Object.assign(new Error(text), { [member]: text })
+      return forward(request)
+    },
+  })
+  const { averba } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  isDown = true
+  expect(await averba.consents.sync({ subject })).toMatchObject({ status: 'deferred', because: 'unknown' })
+  expect(JSON.stringify(await averba.effects.list())).not.toContain(text)
+  await world.close()
+})

@@ -1,0 +1,153 @@
+import { readFileSync } from 'node:fs'
+import { expect, test, vi } from 'vitest'
+import { openAverba, valueOf } from '../../../src/index.ts'
+import { parseCheckpoint } from '../../../src/proof/checkpoint.ts'
+import type { Clock } from '../../../src/runtime/clock.ts'
+import { simulate, type World } from '../../../src/simulation/index.ts'
+import { newPath } from '../../store/sample-store.ts'
+
+const evento = 'dimp-situacao-import'
+const subscriptions = [{ evento, chaveSecreta: 'um' }]
+const [hourMs, dayMs] = [3_600_000, 86_400_000]
+const start = Date.parse('2026-11-20T12:00:00.000Z')
+const instant = (ms: number) => new Date(start + ms).toISOString()
+
+/** Our records stay ours: times never go back and are never later than our clock; views are what the log says. */
+async function expectOursIsRight({ averba, clock }: World): Promise<void> {
+  await averba.settle()
+  const times: string[] = []
+  for await (const { at } of averba.log.read()) times.push(at)
+  expect(times).toEqual([...times].sort())
+  expect(times[0]).toBe(instant(0))
+  expect(Date.parse(times.at(-1) ?? '')).toBeLessThanOrEqual(clock.now())
+  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  const open = (await averba.effects.list()).filter(each => each.state !== 'settled')
+  expect(open).toEqual([])
+}
+
+test.each([
+  [2 * hourMs, 'EXPIRADO'],
+  [-2 * hourMs, 'ATIVO'],
+])('a service that is %i ms off has its own dates and expiries, and ours stay ours', async (ms, status) => {
+  const world = await simulate()
+  const { averba, samples, consentService, clock } = world
+  const { cpf, cnpj } = samples
+  const old = consentService.addConsent({ cpf, cnpj, status: 'ATIVO', expiresInMs: hourMs })
+  await world.faults.add({ kind: 'clockSkew', service: 'consentService', ms })
+  const added = consentService.addConsent({ cpf, cnpj })
+  const subject = await averba.consents.enrol({ cpf })
+  // An hour and a second later by our clock it would have expired.
+  await clock.advance(ms > 0 ? 0 : hourMs + 1_000)
+  const passed = clock.now() - start
+  valueOf(await averba.consents.sync({ subject }))
+  const listed = new Map((await averba.consents.list({ subject })).map(each => [each.id, each]))
+  expect(listed.get(old)).toMatchObject({ status, dataExpiracao: instant(hourMs) })
+  expect(listed.get(added)).toMatchObject({ dataHora: instant(ms) })
+  valueOf(await averba.consents.approve({ subject, id: added }))
+  const history = (await averba.consents.get({ subject, id: added }))?.historico ?? []
+  expect(history.at(-1)).toMatchObject({ status: 'ATIVO', dataHora: instant(passed + ms) })
+  const approved: string[] = []
+  for await (const { at } of averba.log.read({ types: ['consent.approved'] })) approved.push(at)
+  expect(approved).toEqual([instant(passed)])
+  await expectOursIsRight(world)
+  await world.close()
+})
+
+test.each([2 * hourMs, -2 * hourMs])(
+  'a token service that is %i ms off costs one renewal at most',
+  async ms => {
+    const world = await simulate()
+    const validate = (id: string) =>
+      world.averba.validations.validate({ id, cpf: world.samples.cpf, claims: { nome: 'X' } })
+    valueOf(await validate('a'))
+    await world.faults.add({ kind: 'clockSkew', service: 'tokenService', ms })
+    valueOf(await validate('b'))
+    expect(world.tokenService.requests).toBe(ms > 0 ? 2 : 1)
+    // The lifetime is what remains, so that a new token lives as long as ever.
+    valueOf(await validate('c'))
+    expect(world.tokenService.requests).toBe(ms > 0 ? 2 : 1)
+    expect(world.validationService.answered).toBe(3)
+    await expectOursIsRight(world)
+    await world.close()
+  },
+)
+
+test.each([2 * hourMs, -dayMs, dayMs])(
+  'a portal that is %i ms off dates its failures by its own day',
+  async ms => {
+    const world = await simulate({
+      averba: { subscriptions },
+      faults: [{ kind: 'clockSkew', service: 'portal', ms }],
+    })
+    const { averba, clock, portal } = world
+    for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)
+    await world.faults.add({ kind: 'wrongSecret', times: 1 })
+    const notice = { evento, destinatarioTipo: 'CNPJ', destinatarioId: world.samples.cnpj, body: {} } as const
+    expect(await portal.notify(notice)).toMatchObject([{ isDelivered: false }])
+    // Without a day the portal means its own today, whatever ours is: what it answers is returned, each time.
+    for (const reading of ['first', 'second']) {
+      const failures = await averba.subscriptions.failures()
+      expect(failures, reading).toMatchObject([{ evento, data: instant(ms) }])
+    }
+    const day = instant(ms).slice(0, 10)
+    expect(await averba.subscriptions.failures({ day })).toMatchObject([{ evento, data: instant(ms) }])
+    expect(await averba.subscriptions.list()).toMatchObject([{ health: 'failing', failures: 1 }])
+    // A later success is later by the same clock.
+    await clock.advance(1_000)
+    expect(await portal.notify(notice)).toMatchObject([{ isDelivered: true }])
+    await averba.subscriptions.plan()
+    expect(await averba.subscriptions.list()).toMatchObject([{ health: 'healthy' }])
+    await expectOursIsRight(world)
+    await world.close()
+  },
+)
+
+test('a clock that is put back keeps no checkpoint from being signed', async () => {
+  const store = newPath()
+  const { averba, clock, samples, close } = await simulate({ store })
+  const held = () => parseCheckpoint(readFileSync(`${store}.mark`, 'utf8'))?.size
+  await averba.consents.enrol({ cpf: samples.cpf })
+  await averba.audit.checkpoint()
+  const before = held()
+  clock.jump(-10 * dayMs)
+  await averba.consents.enrol({ cpf: '52998224725' })
+  await vi.waitFor(() => expect(held()).not.toBe(before))
+  await close()
+})
+
+test.each([
+  [0, undefined],
+  [2 * hourMs, undefined],
+  [2 * hourMs, '3600'],
+])(
+  'two engines whose clocks are %i ms apart both wait between two tries at a service that is down (Retry-After: %s)',
+  async (ms, after) => {
+    let asked = 0
+    const down = async () => {
+      asked += 1
+      return new Response('', {
+        status: 503,
+        ...(after !== undefined && { headers: { 'retry-after': after } }),
+      })
+    }
+    const store = newPath()
+    const { averba, clock, samples, close } = await simulate({ averba: { store }, intercept: down })
+    const ahead: Clock = { now: () => clock.now() + ms, sleep: (...args) => clock.sleep(...args) }
+    const other = await openAverba({
+      ...{ store, clock: ahead, fetch: down, schedules: false },
+      consentService: { baseUrl: 'https://consentimento.exemplo.br', certificate: { cert: '', key: '' } },
+    })
+    const stop = new AbortController()
+    const running = [averba, other].map(each => each.run({ signal: stop.signal }))
+    const subject = await averba.consents.enrol({ cpf: samples.cpf })
+    await averba.consents.sync({ subject }, { waitMs: 0 })
+    await clock.advance(15 * 60_000)
+    expect(asked).toBeGreaterThan(0)
+    expect(asked).toBeLessThan(after === undefined ? 40 : 3)
+    expect(await averba.effects.list()).toMatchObject([{ state: 'deferred' }])
+    stop.abort()
+    await clock.finish(Promise.all(running))
+    await other.close()
+    await close()
+  },
+)

@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest'
+import { valueOf } from '../../../src/index.ts'
+import { samples, scenario, simulate, type World } from '../../../src/simulation/index.ts'
+
+const leaseMs = 60_000
+const subscriptions = [{ evento: 'dimp-situacao-import' }]
+
+/** A process that dies while a request is out. `done` says whether the service did the work. */
+async function givenCrashDuring(isTheOne: (request: Request) => boolean, done: boolean): Promise<World> {
+  let isFirst = true
+  const world: World = await simulate({
+    averba: { subscriptions },
+    intercept: async (request, forward) => {
+      if (!isFirst || !isTheOne(request)) return forward(request)
+      isFirst = false
+      if (done) await forward(request)
+      world.crash()
+      return new Response()
+    },
+  })
+  return world
+}
+
+/** The next process begins when what the dead one had taken is free. */
+async function restart(world: World, afterMs = leaseMs + 1): Promise<void> {
+  await world.clock.runUntil(() => world.isDown)
+  await world.clock.advance(afterMs)
+  await world.restart()
+}
+
+test('a validation that was out when the process died is inconclusive, never sent again', async () => {
+  const world = await givenCrashDuring(request => request.url.includes('/validate/'), true)
+  const input = { id: 'p1', cpf: samples.cpf, claims: { nome: 'X' } }
+  void world.averba.validations.validate(input)
+  await restart(world)
+  expect(await world.averba.settle()).toEqual({ settled: 0, deferred: 0, unknown: 1 })
+  expect(await world.averba.validations.validate(input)).toMatchObject({
+    status: 'unknown',
+    next: 'person',
+    replayed: true,
+  })
+  expect(world.validationService.answered).toBe(1)
+  await world.close()
+})
+
+/** A person whose consents were read, and one of them that waits for an answer. */
+async function somePending({ averba }: World) {
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
+  return { subject, id: pending?.id ?? '' }
+}
+
+test.each([
+  [true, 'settled', 'ATIVO'],
+  [false, 'declined', 'PENDENTE'],
+])('an approval that was out when the process died is read back (done: %s)', async (done, state, status) => {
+  const world = await givenCrashDuring(request => request.method === 'PUT', done)
+  const { subject, id } = await somePending(world)
+  void world.averba.consents.approve({ subject, id }, { commandId: 'c1' })
+  await restart(world)
+  const { averba } = world
+  await averba.settle()
+  // The service may make it within a minute still.
+  await world.clock.advance(60_000)
+  await averba.settle()
+  const outcome = await averba.consents.approve({ subject, id }, { commandId: 'c1' })
+  expect(outcome).toMatchObject({ status: state, replayed: true })
+  expect((await averba.consents.list({ subject })).find(each => each.id === id)).toMatchObject({
+    status,
+    knowledge: 'known',
+  })
+  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  await world.close()
+})
+
+test('a reading that was out when the process died goes again', async () => {
+  const world = await givenCrashDuring(request => /consentimentos\/\d+$/.test(request.url), true)
+  const subject = await world.averba.consents.enrol({ cpf: samples.cpf })
+  void world.averba.consents.sync({ subject })
+  await restart(world)
+  expect(await world.averba.settle()).toEqual({ settled: 1, deferred: 0, unknown: 0 })
+  expect(await world.averba.consents.list({ subject })).toHaveLength(4)
+  await world.close()
+})
+
+describe('wherever the process dies', () => {
+  test('a consent is as the service has it, and was changed there at most once', async () => {
+    const { crashes } = await scenario({
+      given: somePending,
+      when: ({ averba }, which) => averba.consents.approve(which, { commandId: 'c1' }),
+      survivesCrashes: true,
+      expected: {
+        result: { status: 'settled' },
+        always: async ({ averba, requests }, { subject, id }) => {
+          const before = (await averba.consents.list({ subject })).find(each => each.id === id)
+          valueOf(await averba.consents.sync({ subject }))
+          const after = (await averba.consents.list({ subject })).find(each => each.id === id)
+          expect([before?.status, before?.knowledge]).toEqual([after?.status, 'known'])
+          expect(requests.filter(each => each.method === 'PUT').length).toBeLessThanOrEqual(1)
+        },
+      },
+    })
+    expect(crashes).toBeGreaterThan(5)
+  })
+
+  test('a notification that was taken is there, once', async () => {
+    const notice = { evento: 'e', destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body: {} } as const
+    await scenario({
+      world: { averba: { subscriptions: [{ evento: 'e' }] } },
+      given: async ({ averba }) => averba.subscriptions.apply(await averba.subscriptions.plan()),
+      when: ({ portal }) => portal.notify(notice),
+      survivesCrashes: true,
+      expected: {
+        result: [{ isDelivered: true }],
+        events: [{ type: 'notification.received' }],
+        always: async ({ averba, portal }) => {
+          const stored = []
+          for await (const each of averba.notifications.list()) stored.push(each)
+          expect(stored.length).toBe(portal.deliveries.succeeded > 0 ? 1 : 0)
+        },
+      },
+    })
+  })
+})
+
+test('a registration that was out when the process died, and is found before that shows, leaves no doubt', async () => {
+  const isSubscribe = (request: Request) => request.method === 'POST' && request.url.includes('/webhook')
+  const world = await givenCrashDuring(isSubscribe, true)
+  void world.averba.subscriptions.apply(await world.averba.subscriptions.plan())
+  await restart(world, 1_000)
+  await world.averba.subscriptions.apply(await world.averba.subscriptions.plan())
+  expect(await world.averba.subscriptions.list()).toMatchObject([{ id: 1001, state: 'active' }])
+  await world.clock.advance(leaseMs)
+  await world.averba.settle()
+  const states = (await world.averba.effects.list()).map(each => each.state)
+  expect(new Set(states)).toEqual(new Set(['settled']))
+  await world.close()
+})

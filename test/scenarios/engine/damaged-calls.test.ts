@@ -1,0 +1,151 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import type { LogLine } from '../../../src/index.ts'
+import { simulate } from '../../../src/simulation/index.ts'
+
+const evento = 'dimp-situacao-import'
+const hourMs = 3_600_000
+const otherCpf = '11144477735'
+
+/** Two people who are read every hour, a retention rule, a handler, and the event that owes a reading of the first. */
+async function given() {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-damaged-')), 'log.sqlite')
+  const said: LogLine[] = []
+  const world = await simulate({
+    averba: {
+      store,
+      schedules: true,
+      retention: { 'consent.detail': { days: 30 }, 'validation.claims': { days: 30 } },
+      subscriptions: [{ evento, chaveSecreta: 'chave-secreta-um' }],
+      logger: (line: LogLine) => void said.push(line),
+    },
+  })
+  const { averba, clock, portal, samples } = world
+  await clock.finish(averba.subscriptions.apply(await averba.subscriptions.plan()))
+  const subject = await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: hourMs })
+  await averba.consents.enrol({ cpf: otherCpf }, { syncEveryMs: hourMs })
+  await clock.finish(averba.settle())
+  const [owed] = (await averba.effects.list({ state: 'owed' })).filter(
+    ({ stream }) => stream === `subject-${subject}`,
+  )
+  const file = new Sqlite(store)
+  file.exec('drop trigger event_no_update')
+  const cut = file.prepare(
+    'update event set header = substr(header, 1, length(header) - 1) where position = ?',
+  )
+  cut.run(owed?.position)
+  file.close()
+  let handled = 0
+  averba.notifications.handle(evento, 'erp', async () => void handled++)
+  const before = world.requests.length
+  const to = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
+  return {
+    world,
+    said,
+    id: owed?.id ?? '',
+    notify: () => clock.finish(portal.notify({ evento, ...to, body: { n: 1 } })),
+    handled: () => handled,
+    readings: () => world.requests.slice(before).filter(({ path }) => path.includes(otherCpf)).length,
+    portalReadings: () =>
+      world.requests.slice(before).filter(({ service, method }) => service === 'portal' && method === 'GET')
+        .length,
+  }
+}
+
+test('a damaged event that owes a call holds up no schedule, no other call and no handler of a host that settles', async () => {
+  const { world, id, notify, handled, readings, portalReadings } = await given()
+  const { averba, clock } = world
+  await notify()
+  const failed: unknown[] = []
+  for (let hour = 0; hour < 50; hour++) {
+    await clock.advance(hourMs)
+    await clock.finish(averba.settle()).catch(({ code }) => failed.push(code))
+  }
+  expect(failed.length).toBeGreaterThan(45)
+  expect(new Set(failed)).toEqual(new Set(['CORRUPT']))
+  expect(handled()).toBe(1)
+  expect(readings()).toBeGreaterThan(30)
+  expect(portalReadings()).toBeGreaterThanOrEqual(2)
+  expect(await averba.effects.list()).toContainEqual(
+    expect.objectContaining({ id, isDamaged: true, data: {} }),
+  )
+  await averba.effects.park(id)
+  expect(await averba.effects.get(id)).toMatchObject({ state: 'parked', isDamaged: true })
+  await world.close()
+})
+
+test('nor of one that runs, which says so once a minute, and where', async () => {
+  const { world, said, notify, handled, readings, portalReadings } = await given()
+  const { averba, clock } = world
+  const stop = new AbortController()
+  const running = averba.run({ signal: stop.signal })
+  await notify()
+  await clock.advance(60_000)
+  clock.jump(25 * hourMs)
+  await clock.advance(10 * 60_000)
+  const lines = said.filter(({ message }) => message === 'running failed, and goes on')
+  expect(new Set(lines.map(({ detail, error }) => `${detail} ${error}`))).toEqual(
+    new Set(['calls of consentService CORRUPT']),
+  )
+  expect(lines.length).toBeLessThan(25)
+  expect(lines.some(({ times = 1 }) => times > 30)).toBe(true)
+  expect(handled()).toBe(1)
+  expect(readings()).toBeGreaterThan(0)
+  expect(portalReadings()).toBeGreaterThan(0)
+  stop.abort()
+  await clock.finish(running)
+  await world.close()
+})
+
+test('nor the retention of anybody else: what the call may open stays, and no more', async () => {
+  const { world, id } = await given()
+  const { averba, clock, samples } = world
+  const claims = { nome: 'Maria de Exemplo Souza' }
+  const people = { v1: samples.cpf, v2: otherCpf }
+  const validated = Object.entries(people).map(([id, cpf]) =>
+    averba.validations.validate({ id, cpf, claims }),
+  )
+  await clock.finish(Promise.all(validated))
+  await averba.effects.park(id)
+  await clock.advance(31 * 24 * hourMs)
+  await clock.finish(averba.settle())
+  const destroyed = new Set<string>()
+  for await (const { data } of averba.log.read({ types: ['retention.applied'] }))
+    for (const part of (data as { parts: string[] }).parts) destroyed.add(part)
+  const left: string[] = []
+  for await (const { position, data } of averba.log.read({ types: ['validation.requested'] }))
+    if (!destroyed.has(`${position}/claims`)) left.push((data as { subject: string }).subject)
+  expect(left).toEqual([id.slice('subject-'.length, id.indexOf('/'))])
+  expect(destroyed.size).toBe(1)
+  await world.close()
+})
+
+test('a rule of retention that cannot be carried out, for an event that it goes by is damaged, holds up no other', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-damaged-')), 'log.sqlite')
+  const rules = { 'notification.body': 'until-settled', 'validation.claims': { days: 30 } } as const
+  const world = await simulate({ averba: { store, schedules: true, retention: rules } })
+  const { clock, samples } = world
+  await clock.finish(world.averba.settle())
+  await clock.finish(
+    world.averba.validations.validate({ id: 'v', cpf: samples.cpf, claims: { nome: 'Maria' } }),
+  )
+  const file = new Sqlite(store)
+  file.exec('drop trigger event_no_update')
+  const { changes } = file
+    .prepare("update event set header = '' where type = 'portal.harvestRequested'")
+    .run()
+  expect(changes).toBe(1)
+  file.close()
+  // A new process knows nothing of the portal but what the log says.
+  await world.restart()
+  const { averba } = world
+  await clock.advance(31 * 24 * hourMs)
+  await expect(clock.finish(averba.settle())).rejects.toMatchObject({ code: 'CORRUPT' })
+  const applied: unknown[] = []
+  for await (const { data } of averba.log.read({ types: ['retention.applied'] })) applied.push(data)
+  expect(applied).toMatchObject([{ kind: 'validation.claims' }])
+  await world.close()
+})

@@ -1,0 +1,59 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { type Fetch, valueOf } from '../../../src/index.ts'
+import { simulate } from '../../../src/simulation/index.ts'
+
+const evento = 'aviso-geral'
+const day = '2026-11-20'
+
+test('a reading whose answer cannot be recorded, under a damaged key of its owner, is put off as one that failed', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-damaged-')), 'log.sqlite')
+  const state = { records: 1, readings: 0 }
+  const record = (id: number) => ({
+    ...{ id, data: '20-11-2026 09:00:01', descricao: 'x', evento },
+    conteudo: `{"aviso":${id}}`,
+  })
+  const intercept = async (request: Request, forward: Fetch) => {
+    if (!request.url.includes('/falhas')) return forward(request)
+    state.readings += 1
+    return Response.json(Array.from({ length: state.records }, (_, i) => record(i + 1)))
+  }
+  const options = {
+    averba: { store, subscriptions: [{ evento, chaveSecreta: 'chave-um' }] },
+    intercept,
+  }
+  const first = await simulate(options)
+  for (const each of await first.averba.subscriptions.apply(await first.averba.subscriptions.plan()))
+    valueOf(each)
+  const asked = { day, recover: true }
+  await first.clock.finish(first.averba.subscriptions.failures(asked))
+  await first.close()
+
+  const file = new Sqlite(store)
+  const damaged = file
+    .prepare("update owner_key set commitment = zeroblob(32) where owner like 'subscription-%'")
+    .run()
+  expect(damaged.changes).toBe(1)
+  file.close()
+
+  state.records = 3
+  const { averba, clock, close } = await simulate({ ...options, seed: 2 })
+  state.readings = 0
+  const stop = new AbortController()
+  const running = averba.run({ signal: stop.signal })
+  const answer = averba.subscriptions.failures(asked).catch(({ code }) => code)
+  await clock.advance(6 * 3_600_000)
+  // Begun anew whenever their leases are over, a reading would be made 360 times.
+  expect(state.readings).toBeGreaterThan(3)
+  expect(state.readings).toBeLessThan(60)
+  expect(await averba.effects.list({ state: 'deferred' })).toContainEqual(
+    expect.objectContaining({ because: expect.stringContaining('it is not the one that was made') }),
+  )
+  stop.abort()
+  await clock.finish(running)
+  await answer
+  await close()
+})

@@ -1,0 +1,206 @@
+import { describe, expect, test } from 'vitest'
+import { type Outcome, openAverba, valueOf } from '../../../src/index.ts'
+import {
+  type Fault,
+  type FaultKind,
+  simulate,
+  startServices,
+  type World,
+} from '../../../src/simulation/index.ts'
+
+type Kind = 'read' | 'change' | 'paid'
+type Row = Record<Kind, string> & { fault: Fault; because?: string; stepMs?: number }
+
+const inAll = (status: string) => ({ read: status, change: status, paid: status })
+const inDoubt = { read: 'deferred', change: 'unknown', paid: 'unknown' }
+const hourMs = 3_600_000
+
+/** What three kinds of call make of every fault: a reading, a change that can be read back, a paid call. */
+const table: Record<FaultKind, Row> = {
+  refuse: {
+    fault: { kind: 'refuse' },
+    ...inAll('deferred'),
+    because: 'the connection was refused (ECONNREFUSED)',
+  },
+  expiredCertificate: {
+    fault: { kind: 'expiredCertificate' },
+    ...inAll('deferred'),
+    because: "the service's certificate has expired (CERT_HAS_EXPIRED)",
+  },
+  unknownCertificate: {
+    fault: { kind: 'unknownCertificate' },
+    ...inAll('deferred'),
+    because: expect.stringContaining("the service's certificate is not trusted"),
+  },
+  reset: { fault: { kind: 'reset' }, ...inDoubt },
+  lose: { fault: { kind: 'lose' }, ...inDoubt },
+  delay: { fault: { kind: 'delay', ms: 1 }, ...inAll('settled'), stepMs: 1 },
+  trickle: { fault: { kind: 'trickle' }, ...inDoubt, because: 'no answer in time', stepMs: 500 },
+  status: { fault: { kind: 'status', status: 500 }, ...inDoubt },
+  html: { fault: { kind: 'html' }, ...inDoubt },
+  contentType: { fault: { kind: 'contentType' }, ...inAll('settled') },
+  truncate: { fault: { kind: 'truncate' }, ...inDoubt },
+  oversize: { fault: { kind: 'oversize' }, ...inDoubt },
+  rejectToken: { fault: { kind: 'rejectToken', times: 1 }, ...inAll('settled') },
+  // These befall deliveries: what becomes of them is in deliveries.test.ts.
+  duplicate: { fault: { kind: 'duplicate' }, ...inAll('settled') },
+  reorder: { fault: { kind: 'reorder' }, ...inAll('settled') },
+  wrongSecret: { fault: { kind: 'wrongSecret' }, ...inAll('settled') },
+  clockSkew: { fault: { kind: 'clockSkew', ms: -2 * hourMs }, ...inAll('settled') },
+}
+
+async function given(): Promise<{ world: World; calls: Record<Kind, () => Promise<Outcome<unknown>>> }> {
+  const world = await simulate()
+  const { averba, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  valueOf(await averba.validations.validate({ id: 'first', cpf: samples.cpf, claims: { nome: 'X' } }))
+  const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
+  const ask = { waitMs: hourMs }
+  const calls = {
+    read: () => averba.consents.sync({ subject }, ask),
+    change: () => averba.consents.approve({ subject, id: pending?.id ?? '' }, ask),
+    paid: () => averba.validations.validate({ id: 'second', cpf: samples.cpf, claims: { nome: 'X' } }, ask),
+  }
+  return { world, calls }
+}
+
+/** Whatever went wrong: nothing paid went twice, no doubt about a consent is left, and the views agree. */
+async function expectAllIsWell(world: World): Promise<void> {
+  await world.clock.advance(hourMs)
+  await world.averba.settle()
+  expect(world.validationService.answered).toBeLessThanOrEqual(2)
+  const rows = await world.averba.views.selectFrom('consents').select('knowledge').execute()
+  expect(new Set(rows.map(row => row.knowledge))).toEqual(new Set(['known']))
+  expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  await world.close()
+}
+
+describe.each(Object.values(table))('$fault.kind', ({ fault, because, stepMs = 0, ...expected }) => {
+  test.each(['read', 'change', 'paid'] as const)(`%s`, async kind => {
+    const { world, calls } = await given()
+    await world.faults.add(fault)
+    const outcome = await world.clock.finish(calls[kind]())
+    expect(outcome.status).toBe(expected[kind])
+    if (because !== undefined) {
+      const owed = await world.averba.effects.get(outcome.effect)
+      expect(owed?.because).toEqual(because)
+    }
+    world.faults.clear()
+    await expectAllIsWell(world)
+  })
+})
+
+test.each([429, 503])('a service that answers %i and says when is asked again then', async status => {
+  const { world, calls } = await given()
+  await world.faults.add({ kind: 'status', status, retryAfterS: 120 })
+  const expected = { status: 'deferred', retryAt: '2026-11-20T12:02:00.000Z' }
+  for (const call of Object.values(calls)) expect(await call()).toMatchObject(expected)
+  world.faults.clear()
+  await expectAllIsWell(world)
+})
+
+test('a fault befalls what it names, as often as it says, and a seed repeats its chances', async () => {
+  const statuses = async (seed: number) => {
+    const world = await simulate({ seed })
+    await world.faults.add({
+      kind: 'status',
+      status: 429,
+      service: 'consentService',
+      path: '/consentimentos/',
+      percent: 50,
+    })
+    const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
+    const found: string[] = []
+    for (let i = 0; i < 20; i++) found.push((await world.averba.consents.sync({ subject })).status)
+    expect((await world.averba.logins.state({ subject })).autenticado).toBe(false)
+    await world.close()
+    return found
+  }
+  const first = await statuses(7)
+  expect(new Set(first)).toEqual(new Set(['settled', 'deferred']))
+  expect(await statuses(7)).toEqual(first)
+})
+
+test('an answer that trickles within the budget is an answer', async () => {
+  const { world, calls } = await given()
+  await world.faults.add({ kind: 'trickle', ms: 100 })
+  expect((await world.clock.finish(calls.read())).status).toBe('settled')
+  await expectAllIsWell(world)
+})
+
+test.each([
+  [true, 'settled', 'a new token is had, and the call repeated with it'],
+  [false, 'deferred', 'the gateway gives the same token again, which is not asked for twice'],
+])('a token that is rejected early and ended: %s is renewed once', async (ended, status) => {
+  const { world } = await given()
+  const validate = (id: string) =>
+    world.averba.validations.validate({ id, cpf: world.samples.cpf, claims: { nome: 'X' } })
+  await world.faults.add({ kind: 'rejectToken', ended, times: 1 })
+  expect(world.tokenService.requests).toBe(1)
+  expect((await validate('second')).status).toBe(status)
+  expect(world.tokenService.requests).toBe(2)
+  expect(world.validationService).toMatchObject({ refused: 1, answered: ended ? 2 : 1 })
+  await world.clock.advance(hourMs)
+  await world.averba.settle()
+  expect((await validate('second')).status).toBe('settled')
+  expect(world.validationService.answered).toBe(2)
+  await expectAllIsWell(world)
+})
+
+test('many calls in flight when a token is rejected early cost one token request', async () => {
+  const { world } = await given()
+  await world.faults.add({ kind: 'rejectToken', times: 1 })
+  const calls = Array.from({ length: 30 }, (_, i) =>
+    world.averba.validations.validate({ id: `p${i}`, cpf: world.samples.cpf, claims: { nome: 'X' } }),
+  )
+  for (const outcome of await Promise.all(calls)) valueOf(outcome)
+  expect(world.tokenService.requests).toBe(2)
+  expect(world.validationService.answered).toBe(31)
+  await world.close()
+})
+
+test('faults are there from the start, and end all at once', async () => {
+  const world = await simulate({ faults: [{ kind: 'reset' }, { kind: 'clockSkew', ms: hourMs }] })
+  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
+  expect((await world.averba.consents.sync({ subject })).status).toBe('deferred')
+  world.faults.clear()
+  expect((await world.averba.consents.sync({ subject })).status).toBe('settled')
+  const [first] = await world.averba.consents.list({ subject })
+  expect(first?.dataHora).toBe('2026-11-20T13:00:00.000Z')
+  await world.close()
+})
+
+test.each([
+  ['duplicate', { kind: 'duplicate', service: 'portal' }, 'service: duplicate befalls the receiver'],
+  ['rejectToken', { kind: 'rejectToken', service: 'portal' }, 'befalls the validationService'],
+  ['a skew of the receiver', { kind: 'clockSkew', service: 'receiver' }, 'no simulated clock'],
+  ['a skew that is counted', { kind: 'clockSkew', times: 1 }, 'times: clockSkew lasts'],
+  ['a certificate of one path', { kind: 'expiredCertificate', path: '/x' }, 'path: '],
+  ['a negative delay', { kind: 'delay', ms: -1 }, 'ms: only clockSkew'],
+  ['an end of no token', { kind: 'reset', ended: true }, 'ended: reset has no use for it'],
+  ['a pause where nothing is late', { kind: 'lose', ms: 3 }, 'ms: lose has no use for it'],
+  ['a pause of a status', { kind: 'status', ms: 3 }, 'ms: status has no use for it'],
+  ['a status of no answer', { kind: 'lose', status: 500 }, 'status: lose has no use for it'],
+  ['a status of a page', { kind: 'html', status: 500 }, 'status: html has no use for it'],
+  ['a wait without an answer', { kind: 'refuse', retryAfterS: 4 }, 'retryAfterS: refuse has no use for it'],
+  ['a delay by nothing', { kind: 'delay' }, 'ms: delay does nothing without it'],
+  ['a skew by nothing', { kind: 'clockSkew' }, 'ms: clockSkew does nothing without it'],
+] as [string, Fault, string][])('%s is refused in words', async (_, fault, words) => {
+  const expected = { code: 'INVALID_INPUT', message: expect.stringContaining(words) }
+  await expect(simulate({ faults: [fault] })).rejects.toMatchObject(expected)
+  await expect(startServices({ faults: [fault] })).rejects.toMatchObject(expected)
+})
+
+test('over real sockets a lost answer is read back all the same', async () => {
+  const services = await startServices()
+  const averba = await openAverba({ store: ':memory:', ...services.options })
+  const subject = await averba.consents.enrol({ cpf: services.samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
+  await services.faults.add({ kind: 'lose', method: 'PUT', times: 1 })
+  const outcome = await averba.consents.approve({ subject, id: pending?.id ?? '' })
+  expect(outcome).toMatchObject({ status: 'settled', value: { status: 'ATIVO' } })
+  await averba.close()
+  await services.close()
+})

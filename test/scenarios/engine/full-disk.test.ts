@@ -1,0 +1,202 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import {
+  type AverbaOptions,
+  type LogLine,
+  openAverba,
+  replayLog,
+  valueOf,
+  verifyLog,
+} from '../../../src/index.ts'
+import { samples, simulate, VirtualClock, type World } from '../../../src/simulation/index.ts'
+import { cpfOf } from '../../crash/cpf-of.ts'
+import { newPath } from '../../store/sample-store.ts'
+
+const input = { id: 'a', cpf: samples.cpf, claims: { nome: 'MARIA DE EXEMPLO SOUZA' } }
+const minuteMs = 60_000
+
+/** A world whose disk is full from the moment on at which the first paid answer has arrived, and of which nobody has heard. */
+async function givenFullDisk(answer: (real: Response) => Response = real => real) {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-full-')), 'log.sqlite')
+  const lines: LogLine[] = []
+  const [asked, mayCome] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let calls = 0
+  const world = await simulate({
+    averba: { store, logger: line => void lines.push(line) },
+    async intercept(request, forward) {
+      const real = await forward(request)
+      if (!request.url.includes('/validate/pf') || ++calls > 1) return real
+      asked.resolve()
+      await mayCome.promise
+      return answer(real)
+    },
+  })
+  const outcome = world.averba.validations.validate(input)
+  await asked.promise
+  await world.fillDisk(true)
+  await fillUp(world)
+  mayCome.resolve()
+  await world.clock.quiet()
+  const told = () => lines.map(({ message, error }) => `${message} ${error}`)
+  return { world, store, outcome, told }
+}
+
+/** Something smaller may fit where something larger did not: in the end nothing does. */
+async function fillUp({ averba, digest }: World): Promise<void> {
+  let n = 1
+  for (let before = ''; before !== (await digest()); ) {
+    before = await digest()
+    const enrol = async () => {
+      for (;;) await averba.consents.enrol({ cpf: cpfOf(n++) })
+    }
+    await expect(enrol()).rejects.toMatchObject({
+      code: 'STORE_UNSAFE',
+      hint: expect.stringMatching(/^Free some space.*the same command id only$/),
+    })
+  }
+}
+
+const waits = 'what a call came to cannot be recorded: it waits until the store takes it STORE_UNSAFE'
+
+test('a paid answer waits for a full disk, is told of once, and is recorded as soon as there is space', async () => {
+  const { world, store, outcome, told } = await givenFullDisk()
+  await world.clock.advance(10 * minuteMs)
+  // The patience of its caller has ended.
+  expect(await outcome).toMatchObject({ status: 'pending' })
+  expect(told().slice(1)).toEqual([waits]) // The first line is about the keyring.
+  await world.fillDisk(false)
+  await world.clock.advance(minuteMs)
+  expect(valueOf(await world.averba.validations.validate(input))).toMatchObject({
+    state: 'answered',
+    fields: { nome: { result: 'match' } },
+  })
+  expect(world.validationService.answered).toBe(1)
+  expect(told().slice(1)).toEqual([waits])
+  await world.close()
+  expect((await verifyLog({ store })).faults).toEqual([])
+  expect((await replayLog({ store })).divergence).toBeUndefined()
+})
+
+test('a disk that is full for a second costs the caller a second', async () => {
+  const { world, outcome } = await givenFullDisk()
+  await world.fillDisk(false)
+  await world.clock.advance(1_000)
+  expect(valueOf(await outcome).state).toBe('answered')
+  await world.close()
+})
+
+test('what certainly did nothing waits for a full disk too: it is not in doubt afterwards', async () => {
+  const { world, outcome } = await givenFullDisk(() => new Response('', { status: 429 }))
+  await world.fillDisk(false)
+  await world.clock.advance(1_000)
+  expect(await outcome).toMatchObject({ status: 'deferred' })
+  await world.close()
+})
+
+test('closing ends the waiting: the call is in doubt for the next process, and is not paid again', async () => {
+  const { world, outcome, told } = await givenFullDisk()
+  const thrown = expect(outcome).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
+  const before = world.clock.now()
+  await world.restart()
+  await thrown
+  expect(world.clock.now()).toBe(before)
+  expect(told().at(-1)).toBe('what a call came to could not be recorded before the end STORE_UNSAFE')
+  await world.fillDisk(false)
+  await world.clock.advance(2 * minuteMs)
+  await world.averba.settle()
+  expect((await world.averba.validations.get('a'))?.state).toBe('inconclusive')
+  expect(world.validationService.answered).toBe(1)
+  await world.close()
+})
+
+test('an answer that has space again when the log is closed is recorded before the end', async () => {
+  const { world, outcome } = await givenFullDisk()
+  await world.fillDisk(false)
+  await world.restart()
+  expect(valueOf(await outcome).state).toBe('answered')
+  await world.close()
+})
+
+test('a paid answer waits for a key service that is away, and is recorded when it is back', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'averba-away-'))
+  const store = join(folder, 'log.sqlite')
+  const clock = new VirtualClock()
+  let isAway = false
+  const swap = async (bytes: Uint8Array) => bytes.map(byte => byte ^ 1)
+  const keys: NonNullable<AverbaOptions['keys']> = {
+    id: 'kms-1',
+    wrap: swap,
+    destroyEpoch: async () => undefined,
+    unwrap: (bytes: Uint8Array) => (isAway ? Promise.reject(new Error('ETIMEDOUT')) : swap(bytes)),
+  }
+  const [asked, mayCome] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const lines: string[] = []
+  let paid = 0
+  const open = (fetch: () => Promise<Response>) =>
+    openAverba({
+      ...{ store, clock, fetch, keys, schedules: false },
+      logger: line => void lines.push(`${line.message} ${line.error}`),
+      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo', bearer: 'dado' },
+    })
+  const one = await open(async () => {
+    paid += 1
+    asked.resolve()
+    await mayCome.promise
+    return Response.json({ nome: true })
+  })
+  const outcome = one.validations.validate({ ...input, claims: { nome: 'MARIA' } })
+  await asked.promise
+  // With an erasure by another process, this one needs the keys of a new epoch.
+  const two = await open(async () => Response.json({ nome: true }))
+  const other = { cpf: cpfOf(7) }
+  await two.consents.enrol(other)
+  await two.subjects.erase(other, { requester: 'titular', legalBasis: 'LGPD 18 VI' })
+  await two.settle()
+  isAway = true
+  lines.length = 0
+  mayCome.resolve()
+  await clock.advance(10 * minuteMs)
+  expect(await outcome).toMatchObject({ status: 'pending' })
+  expect(lines).toEqual([expect.stringMatching(/^what a call came to cannot be recorded: .* KEYS_/)])
+  isAway = false
+  await clock.advance(2 * minuteMs)
+  expect(await one.validations.get(input.id)).toMatchObject({ state: 'answered' })
+  expect(paid).toBe(1)
+  for (const averba of [one, two]) await averba.close()
+})
+
+test('a handler whose result does not get in is not called again for it', async () => {
+  const evento = 'dimp-situacao-import'
+  const subscriptions = [{ evento, chaveSecreta: 'um' }]
+  const world = await simulate({ averba: { store: newPath(), subscriptions } })
+  const { averba, clock, portal, samples } = world
+  await averba.subscriptions.apply(await averba.subscriptions.plan())
+  const called: number[] = []
+  averba.notifications.handle(evento, 'crm', async ({ body }) => void called.push((body as { n: number }).n))
+  // Its place in the log is there, and a lease of it fits where no event does.
+  await averba.settle()
+  const to = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
+  for (let n = 0; n < 30; n++) await portal.notify({ evento, ...to, body: { n } })
+  await world.fillDisk(true)
+  for (let [n, before] = [1, '']; before !== (await world.digest()); ) {
+    before = await world.digest()
+    const fill = async () => {
+      for (;;) await averba.consents.enrol({ cpf: cpfOf(n++) })
+    }
+    await expect(fill()).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
+  }
+  const stop = new AbortController()
+  const running = averba.run({ signal: stop.signal })
+  await clock.advance(180 * minuteMs)
+  expect(called.length).toBeGreaterThan(0)
+  expect(called.length).toBeLessThan(30)
+  await world.fillDisk(false)
+  await clock.advance(10 * minuteMs)
+  expect([...called].sort((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, n) => n))
+  for await (const { state } of averba.notifications.list()) expect(state).toBe('handled')
+  stop.abort()
+  await clock.finish(running)
+  await world.close()
+})

@@ -1,0 +1,253 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openAverba, replayLog, verifyLog } from '../../../src/index.ts'
+import { samples, simulate, VirtualClock } from '../../../src/simulation/index.ts'
+
+const { cpf } = samples
+const input = { id: 'p1', cpf, claims: { nome: 'Maria de Exemplo Souza' } }
+const never = new Promise<never>(() => undefined)
+const isToken = (request: Request) => request.url.endsWith('/token')
+const isValidation = (request: Request) => request.url.includes('/validate/pf')
+
+/**
+ * A process that stands still at one token request, by a clock that never moves, and another one on the same file
+ * that takes over what it had when its lease has run out.
+ */
+async function givenStandstill(atTokenRequest: number, isTakenOver: boolean) {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-lease-')), 'log.sqlite')
+  const [reached, wake] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const sent: string[] = []
+  let tokenRequests = 0
+  const world = await simulate({
+    averba: { store },
+    intercept: async (request, forward) => {
+      if (isValidation(request)) sent.push('validation')
+      const answer = await forward(request)
+      if (!isToken(request) || ++tokenRequests < atTokenRequest) return answer
+      reached.resolve()
+      await wake.promise
+      return answer
+    },
+  })
+  if (atTokenRequest > 1) {
+    await world.averba.validations.validate({ ...input, id: 'earlier' })
+    world.tokenService.expire()
+    sent.length = 0
+  }
+  const asked = world.averba.validations.validate(input)
+  await reached.promise
+  const clock = new VirtualClock()
+  const fetch = (request: Request) =>
+    isToken(request) ? world.reach.tokenService(request) : world.reach.validationService(request)
+  const other = await openAverba({
+    ...{ store, clock, fetch },
+    validationService: {
+      baseUrl: 'https://validacao.exemplo.br',
+      service: 'datavalid-demonstracao',
+      bearer: 'outro',
+    },
+  })
+  if (isTakenOver) {
+    await clock.advance(61_000)
+    await other.settle()
+    expect(await other.effects.list({ state: 'unknown' })).toHaveLength(1)
+  }
+  wake.resolve()
+  return { world, other, asked, sent }
+}
+
+test.each([
+  ['before it was sent', 1, []],
+  ['before it was sent again after a 401', 2, ['validation']],
+])('a paid call that another process called in doubt %s is never sent', async (_, tokenRequest, before) => {
+  const { world, other, asked, sent } = await givenStandstill(tokenRequest, true)
+  // It was not sent, for certain: nobody has to find out.
+  expect(await asked).toMatchObject({ status: 'declined', problem: { code: 'NOT_DONE' } })
+  expect(sent).toEqual(before)
+  expect(await other.effects.list({ state: 'unknown' })).toEqual([])
+  await other.close()
+  await world.close()
+})
+
+/** Two processes of one file: the first waits for an answer that it is given once the other has called it in doubt. */
+async function givenLateAnswer(answer: (real: Response) => Response) {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-lease-')), 'log.sqlite')
+  const [sent, mayCome] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const world = await simulate({
+    averba: { store },
+    intercept: async (request, forward) => {
+      const real = await forward(request)
+      if (!isValidation(request)) return real
+      sent.resolve()
+      await mayCome.promise
+      return answer(real)
+    },
+  })
+  const clock = new VirtualClock()
+  const asked = world.averba.validations.validate(input)
+  await sent.promise
+  const other = await openAverba({
+    ...{ store, clock, fetch: world.reach.validationService },
+    validationService: {
+      baseUrl: 'https://validacao.exemplo.br',
+      service: 'datavalid-demonstracao',
+      bearer: 'outro',
+    },
+  })
+  await clock.advance(61_000)
+  await other.settle()
+  expect((await other.validations.get(input.id))?.state).toBe('inconclusive')
+  const close = async () => {
+    expect((await other.rebuild()).every(view => view.differences === 0)).toBe(true)
+    await other.close()
+    await world.close()
+    expect((await verifyLog({ store })).faults).toEqual([])
+    expect((await replayLog({ store })).divergence).toBeUndefined()
+  }
+  const come = () => {
+    mayCome.resolve()
+    return asked
+  }
+  return { other, come, close }
+}
+
+test.each([
+  ['answer', undefined],
+  ['answer, after a person had resolved it,', false],
+  ['answer, after a person had resolved it as charged,', true],
+])('a late %s is the outcome, and what is shown of it', async (_, charged) => {
+  const { other, come, close } = await givenLateAnswer(real => real)
+  if (charged !== undefined) await other.validations.resolve(input.id, { charged, note: 'by the report' })
+  const value = { state: 'answered', fields: { nome: { result: 'match' } } }
+  expect(await come()).toMatchObject({ status: 'settled', value })
+  expect(await other.validations.validate(input)).toMatchObject({ status: 'settled', replayed: true, value })
+  const shown = await other.validations.get(input.id)
+  expect(shown).toMatchObject(value)
+  expect(shown).not.toHaveProperty('resolved')
+  await close()
+})
+
+test('a late no of the service comes before what a person had found out', async () => {
+  const { other, come, close } = await givenLateAnswer(() =>
+    Response.json({ code: 'DV010' }, { status: 422 }),
+  )
+  await other.validations.resolve(input.id, { charged: true })
+  const declined = { status: 'declined', problem: { status: 422, code: 'DV010' } }
+  expect(await come()).toMatchObject(declined)
+  expect(await other.validations.validate(input)).toMatchObject(declined)
+  expect((await other.validations.get(input.id))?.state).toBe('declined')
+  await close()
+})
+
+test('an attempt that reports late that it did nothing ends the doubt, and nothing is sent again', async () => {
+  const { other, come, close } = await givenLateAnswer(() => new Response('', { status: 429 }))
+  const declined = { status: 'declined', problem: { code: 'NOT_DONE' } }
+  expect(await come()).toMatchObject(declined)
+  expect(await other.validations.validate(input)).toMatchObject(declined)
+  expect(await other.effects.list({ state: 'unknown' })).toEqual([])
+  expect(await other.validations.get(input.id)).toMatchObject({
+    state: 'inconclusive',
+    resolved: { charged: false },
+  })
+  await expect(other.validations.resolve(input.id, { charged: true })).rejects.toMatchObject({
+    code: 'REFUSED',
+  })
+  await close()
+})
+
+test('an attempt that did nothing changes no more what a person has resolved', async () => {
+  const { other, come, close } = await givenLateAnswer(() => new Response('', { status: 429 }))
+  await other.validations.resolve(input.id, { charged: true })
+  expect(await come()).toMatchObject({ status: 'declined', problem: { code: 'CHARGED_WITHOUT_RESULT' } })
+  await close()
+})
+
+test.each([
+  ['sent', 1, ['validation']],
+  ['sent again after a 401', 2, ['validation', 'validation']],
+])('a paid call that nobody took meanwhile is %s', async (_, tokenRequest, all) => {
+  const { world, other, asked, sent } = await givenStandstill(tokenRequest, false)
+  expect(await asked).toMatchObject({ status: 'settled' })
+  expect(sent).toEqual(all)
+  await other.close()
+  await world.close()
+})
+
+test('a paid call that leaves late belongs to its process for a whole minute more', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-lease-')), 'log.sqlite')
+  const [sent, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const world = await simulate({
+    averba: { store },
+    intercept: async (request, forward) => {
+      if (isToken(request)) world.clock.jump(50_000)
+      if (!isValidation(request)) return forward(request)
+      sent.resolve()
+      await answer.promise
+      return forward(request)
+    },
+  })
+  const clock = new VirtualClock()
+  const asked = world.averba.validations.validate(input)
+  await sent.promise
+  const other = await openAverba({
+    ...{ store, clock, fetch: world.reach.validationService },
+    validationService: {
+      baseUrl: 'https://validacao.exemplo.br',
+      service: 'datavalid-demonstracao',
+      bearer: 'outro',
+    },
+  })
+  await clock.advance(61_000)
+  await other.settle()
+  expect(await other.effects.list({ state: 'unknown' })).toEqual([])
+  answer.resolve()
+  expect(await asked).toMatchObject({ status: 'settled' })
+  await other.close()
+  await world.close()
+})
+
+test('what a process had whose clock was a day ahead, and that died, holds up nobody once the clock is right', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-lease-')), 'log.sqlite')
+  const reached = Promise.withResolvers<void>()
+  const ahead = new VirtualClock('2026-11-21T12:00:00.000Z')
+  const dead = await simulate({
+    averba: { store, clock: ahead },
+    intercept: async request => {
+      if (isToken(request)) reached.resolve()
+      return never
+    },
+  })
+  const notify = ({ receiver }: typeof dead.averba, n: number) => {
+    const init = { method: 'POST', headers: { 'event-type': 'e' }, body: `{"n":${n}}` }
+    return receiver.fetch(new Request('https://receptor.exemplo.br/averba', init), {
+      remoteAddress: '189.9.1.2',
+    })
+  }
+  const handling = Promise.withResolvers<void>()
+  dead.averba.notifications.handle('e', 'crm', () => {
+    handling.resolve()
+    return never
+  })
+  await notify(dead.averba, 1)
+  void dead.averba.settle()
+  await handling.promise
+  void dead.averba.validations.validate(input)
+  await reached.promise
+
+  // From here on it is as dead as it can be within this process: its clock stands still.
+  const world = await simulate({ averba: { store } })
+  const { averba } = world
+  const bodies: unknown[] = []
+  averba.notifications.handle('e', 'crm', async ({ body }) => void bodies.push(body))
+  await notify(averba, 2)
+  expect(await averba.validations.validate({ ...input, id: 'p2' })).toMatchObject({ status: 'settled' })
+  await averba.settle()
+  expect(bodies).toEqual([{ n: 1 }, { n: 2 }])
+  // What may have been paid for is in doubt, and not sent again.
+  expect((await averba.validations.get(input.id))?.state).toBe('inconclusive')
+  expect(world.validationService.answered).toBe(1)
+  expect((await averba.effects.list({ state: 'started' })).length).toBe(0)
+  await world.close()
+})

@@ -1,0 +1,123 @@
+import type { RequestListener } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { openSocket } from '../../../src/adapters/http/transport.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import {
+  type Fault,
+  type Policies,
+  ShiftedClock,
+  startControl,
+  startServices,
+} from '../../../src/simulation/index.ts'
+
+const notice = {
+  evento: 'dimp-situacao-import',
+  destinatarioTipo: 'CNPJ',
+  destinatarioId: '12ABC34501DE35',
+  body: {},
+}
+const hourMs = 3_600_000
+
+/** The services over TLS with their control server, and one subscription to a receiver of the test's own. */
+async function given(faults: readonly Fault[], handle: RequestListener, policies: Policies = {}) {
+  const clock = new ShiftedClock()
+  const services = await startServices({ clock, faults, policies })
+  const control = await startControl(services, clock)
+  const socket = openSocket({ clock: systemClock, ca: services.ca })
+  const receiver = createServer(services.receiver, handle)
+  await new Promise<void>(resolve => receiver.listen(0, '127.0.0.1', resolve))
+  services.connect('receptor.exemplo.br', (receiver.address() as AddressInfo).port)
+  onTestFinished(async () => {
+    receiver.closeAllConnections()
+    await socket.close()
+    await control.close()
+    await services.close()
+    await new Promise(resolve => receiver.close(resolve))
+  })
+  const webhook = `${services.options.portal.baseUrl}/portal/api/ext/webhook`
+  const headers = { ...services.portalHeaders, 'content-type': 'application/json' }
+  const callPortal = async (path: string, body?: object) => {
+    const init = { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) }
+    return (await socket.fetch(new Request(webhook + path, init))).json()
+  }
+  const order = async (path: string, body: object) => {
+    const response = await fetch(control.baseUrl + path, { method: 'POST', body: JSON.stringify(body) })
+    return response.json()
+  }
+  const subscribe = (more: object = {}) =>
+    callPortal('', { evento: notice.evento, endpoint: 'https://receptor.exemplo.br/averba', ...more })
+  return { services, clock, callPortal, order, subscribe }
+}
+
+test('when the clock was moved, what came due has happened, with what followed from it, each at its time', async () => {
+  const { services, clock, callPortal, order, subscribe } = await given(
+    [
+      { kind: 'delay', service: 'receiver', ms: hourMs },
+      { kind: 'delay', service: 'portal', path: '/falhas', ms: 10_900, times: 1 },
+    ],
+    (_, response) => response.writeHead(204).end(),
+    { portal: { tries: 3 } },
+  )
+  await subscribe()
+  const notifying = order('/notifications', notice)
+  const failures = callPortal('/falhas')
+  // Two answers that are delayed, and the time of the delivery.
+  await expect.poll(() => clock.sleeping).toBe(3)
+  // Three tries one after the other, each with a timeout of its own: 3500, 7000 and 10500 ms from now.
+  await order('/clock/advance', { ms: 10_000 })
+  expect(services.portal.deliveries).toEqual({ succeeded: 0, failed: 0 })
+  await order('/clock/advance', { ms: 2_000 })
+  expect(services.portal.deliveries).toEqual({ succeeded: 0, failed: 1 })
+  // The answer that was delayed beyond the last try knows of the failure.
+  expect(await failures).toMatchObject([{ descricao: 'Tempo esgotado: 3500 ms' }])
+  expect((await notifying).deliveries).toMatchObject([{ isDelivered: false }])
+})
+
+test('a request that was delayed until then is done when the clock was moved', async () => {
+  const { services, clock, order, subscribe } = await given(
+    [{ kind: 'delay', service: 'portal', ms: 60_000, times: 1 }],
+    (_, response) => response.writeHead(204).end(),
+  )
+  // It comes in many pieces.
+  const subscribing = subscribe({ desconhecido: 'x'.repeat(2_000_000) })
+  await expect.poll(() => clock.sleeping).toBe(1)
+  const listed = async () => {
+    const url = 'https://portal.exemplo.br/portal/api/ext/webhook'
+    return (await services.portal.fetch(new Request(url, { headers: services.portalHeaders }))).json()
+  }
+  await order('/clock/advance', { ms: 59_000 })
+  expect(await listed()).toEqual([])
+  await order('/clock/advance', { ms: 1_000 })
+  expect(await listed()).toHaveLength(1)
+  await subscribing
+})
+
+test('the clock is moved without waiting for a receiver, whose time is the machine’s', async () => {
+  const answers: (() => void)[] = []
+  const { services, clock, order, subscribe } = await given([], (_, response) =>
+    answers.push(() => response.writeHead(204).end()),
+  )
+  await subscribe()
+  const notifying = order('/notifications', notice)
+  await expect.poll(() => answers).toHaveLength(1)
+  const before = clock.now()
+  await order('/clock/advance', { ms: hourMs })
+  expect(clock.now() - before).toBeGreaterThanOrEqual(hourMs)
+  expect(services.portal.deliveries).toEqual({ succeeded: 0, failed: 0 })
+  answers[0]?.()
+  expect((await notifying).deliveries).toMatchObject([{ isDelivered: true }])
+})
+
+test('a delivery that leaves while the clock is moved arrives, however far the clock moves on', async () => {
+  const { clock, order, subscribe } = await given(
+    [{ kind: 'delay', service: 'receiver', ms: 2_000, times: 1 }],
+    (_, response) => response.end('recebido'),
+  )
+  await subscribe()
+  const notifying = order('/notifications', notice)
+  await expect.poll(() => clock.sleeping).toBe(2)
+  await order('/clock/advance', { ms: hourMs })
+  expect((await notifying).deliveries).toMatchObject([{ isDelivered: true, description: '' }])
+})

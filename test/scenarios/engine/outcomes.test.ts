@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest'
+import { OutcomeError, valueOf } from '../../../src/index.ts'
+import { samples, simulate } from '../../../src/simulation/index.ts'
+import { newPath } from '../../store/sample-store.ts'
+
+test('a command resolves with what became of it, in five ways, and its value is had of the settled one only', async () => {
+  const world = await simulate()
+  const { averba, faults } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const sync = (waitMs?: number) => averba.consents.sync({ subject }, waitMs === undefined ? {} : { waitMs })
+  const settled = await sync()
+  expect(valueOf(settled)).toMatchObject({ read: 4 })
+
+  const pending = await sync(0)
+  await expect.poll(async () => (await averba.effects.get(pending.effect))?.state).toBe('settled')
+  await faults.add({ kind: 'status', service: 'consentService', status: 403, times: 1 })
+  const declined = await sync()
+  await faults.add({ kind: 'status', service: 'consentService', status: 429, retryAfterS: 60, times: 1 })
+  const deferred = await sync()
+  await faults.add({ kind: 'lose', service: 'validationService', times: 1 })
+  const unknown = await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
+
+  const outcomes = { pending, declined, deferred, unknown }
+  for (const [status, outcome] of Object.entries(outcomes)) {
+    expect(outcome).toMatchObject({ status, effect: expect.stringMatching(/^\w+-\w+\/\d+\/0$/) })
+    const taking = () => valueOf<unknown>(outcome)
+    expect(taking).toThrow(OutcomeError)
+    expect(taking).toThrow(expect.objectContaining({ code: 'OUTCOME', outcome }))
+    expect(taking).toThrow(status)
+    expect(taking).not.toThrow(samples.cpf)
+  }
+  const hintOf = (outcome: typeof unknown) => {
+    try {
+      return valueOf(outcome)
+    } catch (error) {
+      return (error as OutcomeError).hint // Nothing else is thrown, as shown above.
+    }
+  }
+  const no = { status: 403, code: 'TITULAR-01', title: 'Maria da Silva sem permissão', detail: 'rua 1' }
+  const refused = { ...unknown, status: 'declined', problem: no } as const
+  expect(() => valueOf(refused)).toThrow(/the outcome is declined with status 403 TITULAR-01$/)
+  expect(hintOf(refused)).toMatch(/outcome\.problem/)
+  // What no service said is ours, and says more.
+  const own = { ...refused, problem: { status: 0, code: 'WITHDRAWN', title: 'Something else was asked for' } }
+  expect(() => valueOf(own)).toThrow(/declined, WITHDRAWN Something else was asked for$/)
+  expect(hintOf(unknown)).toMatch(/not repeated by itself: .* resolve it$/)
+  expect(hintOf({ ...unknown, status: 'unknown', next: 'probe' })).toMatch(/a reading will tell/)
+  await world.close()
+})
+
+test.each([Number.NaN, -1, 0.5])(
+  'a time to wait of %s is refused before anything is recorded',
+  async waitMs => {
+    const world = await simulate()
+    const { averba } = world
+    const subject = await averba.consents.enrol({ cpf: samples.cpf })
+    const invalid = { code: 'INVALID_INPUT' }
+    await expect(averba.consents.sync({ subject }, { waitMs })).rejects.toMatchObject(invalid)
+    expect(await averba.effects.list()).toEqual([])
+    await world.close()
+  },
+)
+
+test('a call goes at once, and is tried again in its time, after a clock that was a day ahead was set right', async () => {
+  let aheadMs = 86_400_000
+  const plain = await simulate()
+  const clock = { now: () => plain.clock.now() + aheadMs, sleep: plain.clock.sleep.bind(plain.clock) }
+  const world = await simulate({ averba: { clock, store: newPath() } })
+  const { averba, faults, samples } = world
+  const { consents } = averba
+  const subject = await consents.enrol({ cpf: samples.cpf })
+  valueOf(await consents.sync({ subject }))
+  aheadMs = 0
+  const [first] = await consents.list({ subject, status: 'PENDENTE' })
+  const which = { subject, id: first?.id ?? '' }
+  await faults.add({ kind: 'status', service: 'consentService', status: 429, retryAfterS: 60, times: 1 })
+  const approved = await consents.approve(which)
+  expect(approved.status).toBe('deferred')
+  await plain.clock.advance(3_600_000)
+  await averba.settle()
+  expect((await consents.standing(which)).because).toBe('active')
+  valueOf(await consents.revoke(which))
+  expect((await averba.effects.list()).filter(each => each.state !== 'settled')).toEqual([])
+  expect((await averba.audit.verify()).faults).toEqual([])
+  await world.close()
+  await plain.close()
+})

@@ -1,0 +1,306 @@
+import { describe, expect, test } from 'vitest'
+import { type PortalAuthentication, valueOf } from '../../../src/index.ts'
+import { type Policies, samples, seededEntropy, simulate, type World } from '../../../src/simulation/index.ts'
+import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
+
+const settings: [string, Policies][] = [
+  ['missingRecord: badRequest', { consentService: { missingRecord: 'badRequest' } }],
+  ['moveOutsideTable: conflict', { consentService: { moveOutsideTable: 'conflict' } }],
+  ['moveOutsideTable: unchanged', { consentService: { moveOutsideTable: 'unchanged' } }],
+  ['moveOutsideTable: accept', { consentService: { moveOutsideTable: 'accept' } }],
+  ['expiry: never', { consentService: { expiry: 'never' } }],
+  ['dates: zoneless', { consentService: { dates: 'zoneless' } }],
+  ['reissue: revoke', { tokenService: { reissue: 'revoke' } }],
+  ['characters: 36', { tokenService: { characters: 36 } }],
+  ['errors: xml', { tokenService: { errors: 'xml' } }],
+  ['validation errors: xml', { validationService: { errors: 'xml' } }],
+  ['otherHeaders: refuse', { validationService: { otherHeaders: 'refuse' } }],
+  ['required: key', { validationService: { required: 'key' } }],
+  ['unknownPerson: notFound', { validationService: { unknownPerson: 'notFound' } }],
+  ['licenceName: absent', { validationService: { licenceName: 'absent' } }],
+  ['authentication: none', { portal: { authentication: 'none' } }],
+  ['duplicateEvent: accept', { portal: { duplicateEvent: 'accept' } }],
+  ['omittedFields: keep', { portal: { omittedFields: 'keep' } }],
+  ['differingId: path', { portal: { differingId: 'path' } }],
+  ['silence: delete', { portal: { silence: 'delete' } }],
+  ['represents: one company', { portal: { represents: [{ tipo: 'CNPJ', id: samples.cnpj }] } }],
+  ['processingTime: answer', { portal: { processingTime: 'answer' } }],
+  ['processingTime: processing', { portal: { processingTime: 'processing' } }],
+  ['tries: 3', { portal: { tries: 3 } }],
+  ['redirects: follow', { portal: { redirects: 'follow' } }],
+]
+
+const evento = 'dimp-situacao-import'
+const subscriptions = [{ evento, chaveSecreta: 'um' }]
+const hourMs = 3_600_000
+
+async function walk({ averba, samples, clock, consentService, portal }: World): Promise<void> {
+  const { cpf, cnpj } = samples
+  const subject = await averba.consents.enrol({ cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
+  const id = pending?.id ?? ''
+  valueOf(await averba.consents.approve({ subject, id }))
+  // Behind our back: our next request meets a state that its table forbids.
+  consentService.change(cpf, id, 'REVOGADO')
+  const revoking = await averba.consents.revoke({ subject, id })
+  expect(['declined', 'settled']).toContain(revoking.status)
+  valueOf(await averba.consents.sync({ subject }))
+  const now = (await averba.consents.list({ subject })).find(each => each.id === id)
+  expect(now).toMatchObject({ status: 'REVOGADO', knowledge: 'known', dataHora: '2026-11-20T12:00:00.000Z' })
+
+  const claims = { sexo: 'F' }
+  valueOf(await averba.validations.validate({ id: 'a', cpf, claims }))
+  await clock.advance(hourMs)
+  valueOf(await averba.validations.validate({ id: 'b', cpf, claims }))
+
+  for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)
+  const notice = { evento, destinatarioTipo: 'CNPJ', destinatarioId: cnpj } as const
+  expect(await portal.notify({ ...notice, body: { a: 1 } })).toMatchObject([{ isDelivered: true }])
+  await portal.notify({ ...notice, body: 'x'.repeat(1_100_000) })
+  expect(await averba.subscriptions.failures()).toHaveLength(1)
+  await clock.advance(31 * 24 * hourMs)
+  await averba.subscriptions.plan()
+  expect((await averba.subscriptions.list({ inactive: true }))[0]).toMatchObject({ deletedBy: 'portal' })
+}
+
+describe('the engine works under every setting', () => {
+  test.each(settings)('%s', async (_, policies) => {
+    const world = await simulate({ policies, averba: { subscriptions } })
+    await walk(world)
+    const open = (await world.averba.effects.list()).filter(
+      ({ state }) => state !== 'settled' && state !== 'declined',
+    )
+    expect(open).toEqual([])
+    expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+    await world.close()
+  })
+})
+
+test.each([
+  ['2026-11-21T12:00:00.000Z', 'EXPIRADO'],
+  ['2026-11-21T09:00:00', 'EXPIRADO'],
+  ['2026-11-21T12:00:01Z', 'ATIVO'],
+  ['sem prazo', 'ATIVO'],
+])('a consent that is added with the dataExpiracao %s is %s a day later', async (dataExpiracao, status) => {
+  const { averba, clock, consentService, close } = await simulate()
+  const cpf = '52998224725'
+  const id = consentService.addConsent({ cpf, status: 'ATIVO', dataExpiracao })
+  const subject = await averba.consents.enrol({ cpf })
+  await clock.advance(24 * hourMs)
+  valueOf(await averba.consents.sync({ subject }))
+  expect(await averba.consents.list({ subject })).toMatchObject([{ id, status }])
+  await close()
+})
+
+test.each(['2xx', '200'] as const)(
+  'success: %s takes our answer for one, so nothing is deleted in a month',
+  async success => {
+    const world = await simulate({ policies: { portal: { success } }, averba: { subscriptions } })
+    const { averba, clock, portal, samples } = world
+    for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)
+    const company = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
+    for (let day = 0; day <= 31; day++) {
+      expect(await portal.notify({ evento, ...company, body: { day } })).toMatchObject([
+        { isDelivered: true },
+      ])
+      await clock.advance(24 * hourMs)
+    }
+    await averba.subscriptions.plan()
+    expect(await averba.subscriptions.failures()).toEqual([])
+    expect(await averba.subscriptions.list()).toMatchObject([{ state: 'active', health: 'healthy' }])
+    await world.close()
+  },
+)
+
+test('tries: 3 after answers that were lost are copies of one notification, and no failure', async () => {
+  let lost = 0
+  const world: World = await simulate({ policies: { portal: { tries: 3 } }, averba: { subscriptions } })
+  for (const made of await world.averba.subscriptions.apply(await world.averba.subscriptions.plan()))
+    valueOf(made)
+  const portal = simulatePortal({
+    clock: world.clock,
+    entropy: seededEntropy(2),
+    policies: { tries: 3 },
+    async deliver(request) {
+      const answer = await world.averba.receiver.fetch(request, { remoteAddress: '161.148.0.1' })
+      lost += 1
+      if (lost <= 2) throw new Error('the answer was lost')
+      return answer
+    },
+  })
+  const endpoint = 'https://receptor.exemplo.br/averba'
+  await portal.fetch(
+    new Request('https://portal.exemplo.br/portal/api/ext/webhook', {
+      method: 'POST',
+      body: JSON.stringify({ evento, endpoint, chaveSecreta: 'um' }),
+    }),
+  )
+  const company = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
+  expect(await portal.notify({ evento, ...company, body: { a: 1 } })).toMatchObject([{ isDelivered: true }])
+  expect(portal.deliveries).toEqual({ succeeded: 1, failed: 0 })
+  const rows = await world.averba.views.selectFrom('notifications').select('copies').execute()
+  expect(rows).toEqual([{ copies: 3 }])
+  await world.close()
+})
+
+test.each([
+  ['exchange', 'Tempo esgotado: 3500 ms'],
+  ['answer', ''],
+  ['processing', ''],
+] as const)(
+  'processingTime: %s makes of an answer whose end comes late "%s", in process too',
+  async (processingTime, description) => {
+    const world = await simulate()
+    let isGivenUp = false
+    const endless = new ReadableStream({
+      cancel() {
+        isGivenUp = true
+      },
+    })
+    const portal = simulatePortal({
+      clock: world.clock,
+      entropy: seededEntropy(1),
+      policies: { processingTime },
+      deliver: async () => new Response(endless),
+    })
+    const body = JSON.stringify({ evento, endpoint: 'https://receptor.exemplo.br/averba' })
+    const url = 'https://portal.exemplo.br/portal/api/ext/webhook'
+    await portal.fetch(new Request(url, { method: 'POST', body }))
+    const company = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
+    const notifying = portal.notify({ evento, ...company, body: {} })
+    if (description !== '') {
+      await expect.poll(() => world.clock.sleeping).toBe(1)
+      await world.clock.advance(3_500)
+    }
+    expect(await notifying).toMatchObject([{ description }])
+    expect(isGivenUp).toBe(description === '')
+    expect(world.clock.sleeping).toBe(0)
+    await world.close()
+  },
+)
+
+test('unknownPerson: notFound declines a validation', async () => {
+  const world = await simulate({ policies: { validationService: { unknownPerson: 'notFound' } } })
+  const missing = await world.averba.validations.validate({
+    id: 'a',
+    cpf: '52998224725',
+    claims: { nome: 'X' },
+  })
+  expect(missing).toMatchObject({ status: 'declined', problem: { status: 404 } })
+  await world.close()
+})
+
+test.each(['json', 'xml'] as const)(
+  'errors: %s tell the code with which a token is refused',
+  async errors => {
+    const world: World = await simulate({
+      policies: { validationService: { errors } },
+      // Every token is dead on arrival, the renewed one too.
+      intercept(request, forward) {
+        if (request.url.includes('/validate/pf')) world.tokenService.expire()
+        return forward(request)
+      },
+    })
+    const refused = await world.averba.validations.validate({
+      id: 'a',
+      cpf: samples.cpf,
+      claims: { nome: 'X' },
+    })
+    const because = 'TOKEN_REJECTED: 2 tokens in a row were answered 401: 900901'
+    expect(refused).toMatchObject({ status: 'deferred', because })
+    await world.close()
+  },
+)
+
+test('authorizedClients: others are answered 403 on operations 1 to 5, and not on 6 and 7', async () => {
+  const world = await simulate({ policies: { consentService: { authorizedClients: ['outra'] } } })
+  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
+  expect(await world.averba.consents.sync({ subject })).toMatchObject({
+    status: 'declined',
+    problem: { status: 403 },
+  })
+  expect((await world.averba.logins.state({ subject })).autenticado).toBe(false)
+  await world.close()
+})
+
+test('reissue: revoke ends the older token, and the engine asks once for every 401', async () => {
+  const world = await simulate({ policies: { tokenService: { reissue: 'revoke' } } })
+  const { averba, samples, tokenService } = world
+  const validate = (id: string) =>
+    averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } })
+  valueOf(await validate('a'))
+  // Another process of the host asks for a token of its own, and ends ours.
+  const credentials = Buffer.from('chave-de-exemplo:segredo-de-exemplo').toString('base64')
+  await tokenService.fetch(
+    new Request('https://gateway.exemplo.br/token', {
+      method: 'POST',
+      headers: { authorization: `Basic ${credentials}`, 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'grant_type=client_credentials',
+    }),
+  )
+  for (const outcome of await Promise.all(['b', 'c', 'd'].map(validate))) valueOf(outcome)
+  expect(tokenService.requests).toBe(3)
+  await world.close()
+})
+
+test('authentication: session is logged into once, and again when it has ended, never within a minute', async () => {
+  let logins = 0
+  const authenticate: PortalAuthentication = async send => {
+    logins += 1
+    const request = new Request('https://portal.exemplo.br/portal/api/autenticar', {
+      method: 'POST',
+      headers: { 'role-type': 'IMPEXP' },
+    })
+    const { headers } = await send(request)
+    return {
+      authorization: headers.get('set-token') ?? '',
+      'x-csrf-token': headers.get('x-csrf-token') ?? '',
+    }
+  }
+  const portal = { baseUrl: 'https://portal.exemplo.br', authenticate }
+  const policies = { portal: { authentication: 'session' } } as const
+  const world = await simulate({ policies, averba: { portal, subscriptions } })
+  const { averba, clock } = world
+  for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)
+  expect(logins).toBe(1)
+  await clock.advance(hourMs + 1)
+  expect((await averba.subscriptions.plan()).changes).toMatchObject([{ action: 'leave' }])
+  expect(logins).toBe(2)
+  const again = await world.portal.fetch(
+    new Request('https://portal.exemplo.br/portal/api/autenticar', {
+      method: 'POST',
+      headers: { 'role-type': 'X' },
+    }),
+  )
+  expect([again.status, (await again.json()).code]).toEqual([422, 'PLAT-ER2033'])
+  await world.close()
+})
+
+test('users: each has its own subscriptions and failures, and one endpoint is notified once for each', async () => {
+  const second = { authorization: 'outra-sessao' }
+  const policies = { portal: { users: [{ headers: second }] } }
+  const world = await simulate({ policies, averba: { subscriptions } })
+  const { averba, portal, samples } = world
+  for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)
+  const call = (method: string, path = '', body?: object) =>
+    portal.fetch(
+      new Request(`https://portal.exemplo.br/portal/api/ext/webhook${path}`, {
+        method,
+        headers: { ...second, 'content-type': 'application/json' },
+        ...(body && { body: JSON.stringify(body) }),
+      }),
+    )
+  expect(await (await call('GET')).json()).toEqual([])
+  const same = { evento, endpoint: 'https://receptor.exemplo.br/averba', chaveSecreta: 'um' }
+  expect((await call('POST', '', same)).status).toBe(200)
+  expect((await averba.subscriptions.plan()).changes).toMatchObject([{ action: 'leave' }])
+  const company = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
+  const delivered = await portal.notify({ evento, ...company, body: { a: 1 } })
+  expect(delivered.map(each => each.isDelivered)).toEqual([true, true])
+  expect(await averba.views.selectFrom('notifications').select('copies').execute()).toEqual([{ copies: 2 }])
+  await portal.notify({ evento, ...company, body: 'x'.repeat(1_100_000) })
+  expect(await averba.subscriptions.failures()).toHaveLength(1)
+  expect(await (await call('GET', '/falhas')).json()).toHaveLength(1)
+  await world.close()
+})

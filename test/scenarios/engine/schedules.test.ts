@@ -1,0 +1,274 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { openAverba, portalSession } from '../../../src/index.ts'
+import { samples, simulate, VirtualClock, type World } from '../../../src/simulation/index.ts'
+import { createAuthority } from '../../../src/simulation/served/authority.ts'
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const dayMs = 24 * hourMs
+
+async function typesOf({ averba }: World): Promise<string[]> {
+  const types = []
+  for await (const event of averba.log.read()) types.push(event.type)
+  return types
+}
+
+/** Settles every hour, as a cron would. */
+async function settleHourly({ averba, clock }: World, hours: number): Promise<void> {
+  for (let hour = 0; hour < hours; hour++) {
+    await averba.settle()
+    await clock.advance(hourMs)
+  }
+}
+
+describe('the consents of a person', () => {
+  const readings = (world: World) => world.requests.filter(each => /consentimentos\/\d+$/.test(each.path))
+
+  test('are read again and again, as often as was asked for, a tenth more or less', async () => {
+    const world = await simulate()
+    await world.averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: dayMs })
+    await settleHourly(world, 10 * 24)
+    const at = readings(world).map(each => Date.parse(each.at))
+    expect(at.length).toBeGreaterThanOrEqual(9)
+    expect(at.length).toBeLessThanOrEqual(12)
+    const waits = at.slice(1).map((each, i) => each - (at[i] ?? 0))
+    for (const wait of waits) {
+      expect(wait).toBeGreaterThanOrEqual(0.9 * dayMs)
+      expect(wait).toBeLessThanOrEqual(1.1 * dayMs + hourMs)
+    }
+    expect(new Set(waits).size).toBeGreaterThan(1)
+    // A reading that changes nothing is one event, which owes the next.
+    const types = await typesOf(world)
+    expect(types.filter(type => type === 'subject.synced')).toHaveLength(at.length)
+    expect(types.filter(type => type === 'subject.syncRequested')).toEqual([])
+    await world.close()
+  })
+
+  test('are read once for all that was missed while no process ran', async () => {
+    const store = join(mkdtempSync(join(tmpdir(), 'averba-schedules-')), 'log.sqlite')
+    const world = await simulate({ averba: { store } })
+    await world.averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: dayMs })
+    await world.averba.settle()
+    await world.close()
+    const next = await simulate({ seed: 2, averba: { store } })
+    await next.averba.settle()
+    expect(readings(next)).toHaveLength(0)
+    await next.clock.advance(9 * dayMs)
+    await next.averba.settle()
+    await next.averba.settle()
+    expect(readings(next)).toHaveLength(1)
+    await settleHourly(next, 28) // A day, and a tenth of it more, by the hour.
+    expect(readings(next)).toHaveLength(2)
+    await next.close()
+  })
+
+  test('are read at the newest pace, in one line, whoever else reads them', async () => {
+    const world = await simulate({
+      averba: {
+        consentService: {
+          baseUrl: 'https://consentimento.exemplo.br',
+          certificate: { cert: '', key: '' },
+          syncEveryMs: hourMs,
+        },
+      },
+    })
+    const { averba } = world
+    const subject = await averba.consents.enrol({ cpf: samples.cpf })
+    await averba.settle()
+    await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 10 * dayMs })
+    await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 10 * dayMs })
+    await averba.consents.sync({ subject })
+    await settleHourly(world, 48)
+    // The first, the first at the new pace, and the host's own: what was owed at the old pace is cancelled.
+    expect(readings(world)).toHaveLength(3)
+    await world.close()
+  })
+
+  test('are read on after the service refused, or was gone for days', async () => {
+    let answer: Response | undefined
+    const world = await simulate({
+      intercept: async (request, forward) => answer?.clone() ?? forward(request),
+    })
+    const { averba } = world
+    await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: dayMs })
+    answer = new Response('', { status: 403 })
+    await settleHourly(world, 24)
+    answer = new Response('', { status: 503 })
+    await settleHourly(world, 5 * 24)
+    expect(await averba.effects.list({ state: 'parked' })).toEqual([])
+    answer = undefined
+    await settleHourly(world, 2)
+    expect((await typesOf(world)).filter(type => type === 'subject.synced')).toHaveLength(1)
+    await world.close()
+  })
+
+  test('are not read more often than every minute', async () => {
+    const world = await simulate()
+    for (const syncEveryMs of [0, 59_999, 90_000.5, Number.POSITIVE_INFINITY]) {
+      const enrolling = world.averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs })
+      await expect(enrolling).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    }
+    await world.close()
+  })
+})
+
+describe("the portal's failures", () => {
+  const days = (world: World) =>
+    world.requests.flatMap(each => /falhas\?data=(\d{8})/.exec(each.path)?.[1] ?? [])
+
+  test('of yesterday and today are read every day, after the stop of the night, with the list', async () => {
+    const world = await simulate({ averba: { schedules: true } })
+    await settleHourly(world, 3 * 24)
+    expect(days(world)).toEqual([
+      ...['19112026', '20112026'],
+      ...['20112026', '21112026'],
+      ...['21112026', '22112026'],
+      ...['22112026', '23112026'],
+    ])
+    const hours = world.requests.slice(3).map(each => new Date(each.at).getUTCHours() - 3)
+    for (const hour of hours) expect([4, 5]).toContain(hour)
+    expect(
+      world.requests.filter(each => /webhook\/?(\?|$|assinaturas)/.test(each.path)).length,
+    ).toBeGreaterThan(0)
+    await world.close()
+  })
+
+  test('of the days in which no process ran are read when one does, once', async () => {
+    const world = await simulate({ averba: { schedules: true } })
+    await world.averba.settle()
+    await world.clock.advance(5 * dayMs)
+    await world.averba.settle()
+    await world.averba.settle()
+    expect(days(world).slice(2)).toEqual(['20', '21', '22', '23', '24', '25'].map(day => `${day}112026`))
+    await world.clock.advance(60 * dayMs)
+    await world.averba.settle()
+    // The portal keeps thirty days.
+    expect(days(world).slice(8)).toHaveLength(31)
+    await world.close()
+  })
+
+  test('of all days since the log began are read at the first time, however late that comes', async () => {
+    const world = await simulate({ averba: { schedules: true } })
+    await world.clock.advance(5 * dayMs)
+    await world.averba.settle()
+    expect(days(world)).toEqual(['20', '21', '22', '23', '24', '25'].map(day => `${day}112026`))
+    await world.close()
+  })
+
+  test('of a day that the portal would not show are asked for again, day by day, until it does', async () => {
+    const world = await simulate({ averba: { schedules: true } })
+    // The two of today, and the first of tomorrow.
+    await world.faults.add({ kind: 'status', status: 400, service: 'portal', path: 'falhas', times: 3 })
+    await settleHourly(world, 4 * 24)
+    expect(days(world).filter(day => day === '19112026')).toHaveLength(3)
+    await world.close()
+  })
+
+  test('are read once, however many processes look', async () => {
+    const store = join(mkdtempSync(join(tmpdir(), 'averba-schedules-')), 'log.sqlite')
+    const first = await simulate({ averba: { store, schedules: true } })
+    const second = await simulate({ seed: 2, averba: { store, schedules: true, clock: first.clock } })
+    await Promise.all([first.averba.settle(), second.averba.settle()])
+    await first.averba.settle()
+    expect(days(first).length + days(second).length).toBe(2)
+    await first.close()
+    await second.close()
+  })
+
+  test('are read by run, too', async () => {
+    const world = await simulate({ averba: { schedules: true } })
+    const stop = new AbortController()
+    const running = world.averba.run({ signal: stop.signal })
+    const harvested = async () => {
+      await world.clock.advance(1_000)
+      return days(world).length
+    }
+    await expect.poll(harvested).toBe(2)
+    stop.abort()
+    await running
+    await world.close()
+  })
+})
+
+test('a consent whose end has passed is said to have lapsed, once, and its status stays the word of the service', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-schedules-')), 'log.sqlite')
+  const world = await simulate({
+    averba: { store, schedules: true },
+    policies: { consentService: { expiry: 'never' } },
+  })
+  const { averba, clock } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  await averba.consents.sync({ subject })
+  const lapsed: unknown[] = []
+  averba.on('consent.lapsed', event => lapsed.push(event.data))
+  await averba.settle()
+  expect(lapsed).toEqual([])
+  await clock.advance(400 * dayMs)
+  await averba.settle()
+  await averba.settle()
+  expect(lapsed).toHaveLength(4)
+  const consents = await averba.consents.list({ subject })
+  expect(consents.map(each => each.status).sort()).toEqual(['ATIVO', 'ATIVO', 'PENDENTE', 'PENDENTE'])
+  for (const { dataExpiracao } of consents) expect(lapsed).toContainEqual({ expiresAt: dataExpiracao })
+  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  // Another process looks, and has nothing to add.
+  const next = await simulate({ seed: 2, averba: { store, clock, schedules: true } })
+  await next.averba.settle()
+  const said = (await typesOf(next)).filter(type => type === 'consent.lapsed')
+  expect(said).toHaveLength(4)
+  await next.close()
+  await world.close()
+})
+
+test('a client certificate that ends soon is said to, at every warning once', async () => {
+  const clock = new VirtualClock()
+  // Its certificates are valid for a year.
+  const authority = await createAuthority(clock.now() - 325 * dayMs)
+  const certificate = await authority.issueClient('gestora')
+  const told: unknown[] = []
+  const averba = await openAverba({
+    store: ':memory:',
+    clock,
+    logger: line => told.push(line.error),
+    consentService: { baseUrl: 'https://consentimento.exemplo.br', certificate },
+  })
+  const left: number[] = []
+  averba.on('certificate.expiring', event => left.push(event.data.daysLeft))
+  for (let day = 0; day < 42; day++) {
+    await averba.settle()
+    await clock.advance(dayMs)
+  }
+  expect(left).toEqual([30, 14, 7, 3, 1])
+  // One that has ended holds up nothing else.
+  expect(told).toContain('MISCONFIGURED')
+  await averba.close()
+})
+
+test('the certificates of the portal and of the receiver are watched too, each by itself, also without a consent service', async () => {
+  const clock = new VirtualClock()
+  const authority = await createAuthority(clock.now() - 355 * dayMs)
+  const certificate = () => authority.issueClient('despachante')
+  const averba = await openAverba({
+    store: ':memory:',
+    clock,
+    schedules: true,
+    portal: {
+      baseUrl: 'https://portal.exemplo.br',
+      authenticate: portalSession({ certificate: await certificate(), roleType: 'IMPEXP' }),
+    },
+    receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
+    run: { receiver: { certificate: await certificate() } },
+  })
+  const told: unknown[] = []
+  averba.on('certificate.expiring', event => told.push(event.data))
+  await averba.settle({ timeoutMs: 0 })
+  const data = { daysLeft: 10 }
+  expect(told).toEqual([
+    { service: 'portal', ...data },
+    { service: 'receiver', ...data },
+  ])
+  await averba.close()
+})

@@ -1,0 +1,254 @@
+import Sqlite from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { diagnoseStore, type LogLine, openAverba } from '../../../src/index.ts'
+import { createIds, systemEntropy } from '../../../src/runtime/clock.ts'
+import { simulate, VirtualClock } from '../../../src/simulation/index.ts'
+import { Store } from '../../../src/store/store.ts'
+import { views } from '../../../src/views/views.ts'
+import { newPath } from '../../store/sample-store.ts'
+
+const cpfs = ['25774435016', '52998224725', '11144477735']
+
+/** A log whose view of data subjects cannot be written, as long as it is broken. */
+async function given() {
+  const store = newPath()
+  const clock = new VirtualClock()
+  const lines: LogLine[] = []
+  const averba = await openAverba({ store, clock, logger: line => lines.push(line) })
+  const other = new Sqlite(store)
+  const broken = "create trigger broken before insert on subjects begin select raise(abort, 'no'); end"
+  return {
+    ...{ store, clock, averba },
+    breakIt: () => other.exec(broken),
+    mend: () => other.exec('drop trigger broken'),
+    told: () => lines.filter(line => line.view === 'subjects').map(line => line.message),
+    health: async () => (await averba.health({ only: ['views'] })).checks[0],
+    isRunning: async () => (await averba.figures()).views.find(each => each.view === 'subjects')?.isRunning,
+    count: async () => (await averba.views.selectFrom('subjects').select('subject').execute()).length,
+    async close() {
+      other.close()
+      await averba.close()
+    },
+  }
+}
+
+const stopped = 'a view failed and stands still, and is tried again'
+
+test('a view that stopped comes back while run goes on, once it is mended, and is seen to stand still until then', async () => {
+  const { averba, clock, store, ...view } = await given()
+  const stop = new AbortController()
+  const running = averba.run({ signal: stop.signal })
+  await averba.consents.enrol({ cpf: cpfs[0] ?? '' })
+  view.breakIt()
+  await averba.consents.enrol({ cpf: cpfs[1] ?? '' })
+  await averba.consents.enrol({ cpf: cpfs[2] ?? '' })
+  await expect(view.count()).rejects.toMatchObject({ code: 'VIEW_STOPPED' })
+  await clock.advance(60_000)
+  // It stopped, was tried at the next look, and after 1, 2, 4, 8, 16 seconds from then.
+  expect(view.told().length).toBeGreaterThan(5)
+  expect(view.told().length).toBeLessThan(9)
+  expect(new Set(view.told())).toEqual(new Set([stopped]))
+  const because = expect.stringMatching(
+    /^subjects stands still: SqliteError at position \d+: run brings back/,
+  )
+  expect(await view.health()).toMatchObject({ ok: false, detail: because })
+  expect(await view.isRunning()).toBe(false)
+  const { problems } = await diagnoseStore({ store })
+  expect(problems).toEqual([expect.stringMatching(/^views: subjects stands still: SqliteError at position/)])
+  view.mend()
+  await clock.advance(64_000)
+  expect(view.told().at(-1)).toBe('a view stood still and has caught up')
+  expect(await view.health()).toMatchObject({ ok: true })
+  expect(await view.isRunning()).toBe(true)
+  expect(await view.count()).toBe(3)
+  expect((await averba.rebuild()).every(each => each.differences === 0)).toBe(true)
+  stop.abort()
+  await running
+  await view.close()
+})
+
+test('settle brings a view back too, and an operator’s rebuild at once', async () => {
+  const { averba, ...view } = await given()
+  view.breakIt()
+  await averba.consents.enrol({ cpf: cpfs[0] ?? '' })
+  await averba.settle()
+  expect(await view.isRunning()).toBe(false)
+  view.mend()
+  // It was tried just now: settle leaves it until its time has come.
+  await averba.settle()
+  expect(await view.isRunning()).toBe(false)
+  await averba.rebuild({ views: ['subjects'] })
+  expect(await view.isRunning()).toBe(true)
+  await view.clock.advance(10_000)
+  await averba.settle()
+  view.breakIt()
+  await averba.consents.enrol({ cpf: cpfs[1] ?? '' })
+  view.mend()
+  await averba.settle()
+  expect(await view.isRunning()).toBe(true)
+  expect(await view.count()).toBe(2)
+  await view.close()
+})
+
+test('an awareness record that vanishes while its view stands still is noticed', async () => {
+  const store = newPath()
+  let isHidden = false
+  const world = await simulate({
+    averba: { store },
+    intercept: async (request, forward) =>
+      isHidden && /ciencias\/\d+$/.test(request.url) ? Response.json([]) : forward(request),
+  })
+  const { averba, samples } = world
+  const other = new Sqlite(store)
+  other.exec("create trigger broken before insert on awareness begin select raise(abort, 'no'); end")
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const heard: string[] = []
+  averba.on('recorded', ({ type }) => void heard.push(type))
+  for (isHidden of [false, true, true, false]) {
+    await world.clock.advance(1_000)
+    const listed = await averba.awareness.list({ subject, ageMaxMs: 0 })
+    expect(listed.length > 0).toBe(!isHidden)
+  }
+  expect(heard.filter(type => /Appeared|Vanished/.test(type))).toEqual([
+    'subject.awarenessAppeared',
+    'subject.awarenessVanished',
+    'subject.awarenessAppeared',
+  ])
+  expect((await averba.figures()).views.find(each => each.view === 'awareness')?.isRunning).toBe(false)
+  other.close()
+  await world.close()
+})
+
+/** A world whose view is broken from now on, as long as nobody mends it. */
+function breaking(store: string, view: string) {
+  const other = new Sqlite(store)
+  other.exec(`create trigger broken before insert on ${view} begin select raise(abort, 'no'); end`)
+  return () => {
+    other.exec('drop trigger broken')
+    other.close()
+  }
+}
+
+/** A store with a consent that stands, and the engine on it. */
+async function givenActive(logger: (line: LogLine) => void = () => undefined) {
+  const store = newPath()
+  const world = await simulate({ averba: { store, logger } })
+  const { averba, samples, clock } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  await averba.consents.sync({ subject })
+  const { id = '' } = (await averba.consents.list({ subject })).find(each => each.status === 'ATIVO') ?? {}
+  return { store, world, averba, samples, clock, subject, id }
+}
+
+test('a consent that was revoked while its view stands still is nowhere shown as standing', async () => {
+  const { store, world, averba, clock, subject, id } = await givenActive()
+  const mend = breaking(store, 'consents')
+  const revoked = await averba.consents.revoke({ subject, id })
+  expect(revoked).toMatchObject({ status: 'settled', value: { status: 'REVOGADO', knowledge: 'known' } })
+  await clock.advance(3 * 3_600_000)
+  await averba.settle()
+  for (const age of [{}, { ageMaxMs: 0 }]) {
+    const listed = averba.consents.list({ subject, ...age })
+    const hint = expect.stringContaining('averba rebuild')
+    await expect(listed).rejects.toMatchObject({ code: 'VIEW_STOPPED', hint })
+    expect(await averba.consents.get({ subject, id, ...age })).toMatchObject({ status: 'REVOGADO' })
+  }
+  expect((await averba.consents.standing({ subject, id })).because).toBe('revoked')
+  expect((await averba.figures()).views.find(each => each.view === 'consents')?.isRunning).toBe(false)
+  mend()
+  await clock.advance(300_000)
+  await averba.settle()
+  const after = await averba.consents.list({ subject })
+  expect(after.find(each => each.id === id)).toMatchObject({ status: 'REVOGADO', knowledge: 'known' })
+  await world.close()
+})
+
+test('what changed at the service is read in full at once, also while the view of consents stands still', async () => {
+  const { store, world, averba, samples, clock, subject, id } = await givenActive()
+  const mend = breaking(store, 'consents')
+  await averba.consents.get({ subject, id, ageMaxMs: 0 })
+  world.consentService.change(samples.cpf, id, 'REVOGADO')
+  await clock.advance(60_000)
+  expect(await averba.consents.standing({ subject, id, ageMaxMs: 0 })).toMatchObject({ because: 'revoked' })
+  const owed = await averba.effects.list({ state: 'owed' })
+  expect(owed.filter(each => each.type === 'consentService.readConsent')).toEqual([])
+  mend()
+  await world.close()
+})
+
+test('a process whose view another version has taken over says so, and shows nothing by it', async () => {
+  const lines: LogLine[] = []
+  const { store, world, averba, clock, subject, id } = await givenActive(line => lines.push(line))
+  const newer = views.map(view => (view.name === 'consents' ? { ...view, version: view.version + 1 } : view))
+  const createId = createIds(clock, systemEntropy)
+  const next = await Store.open({ path: store, views: newer, clock, entropy: systemEntropy, createId })
+  expect((await averba.health({ only: ['views'] })).checks[0]).toMatchObject({
+    ok: false,
+    detail: expect.stringContaining('consents stands still: another version of averba has version'),
+  })
+  expect((await averba.consents.revoke({ subject, id })).status).toBe('settled')
+  await averba.settle()
+  await averba.settle()
+  const told = lines.filter(line => line.view === 'consents')
+  expect(told).toEqual([{ message: expect.stringContaining('another process'), view: 'consents' }])
+  await expect(averba.consents.list({ subject, ageMaxMs: 0 })).rejects.toMatchObject({ code: 'VIEW_STOPPED' })
+  expect(await averba.consents.get({ subject, id })).toMatchObject({ status: 'REVOGADO' })
+  expect((await averba.figures()).views.find(each => each.view === 'consents')?.isRunning).toBe(false)
+  await next.close()
+  await world.close()
+})
+
+test('a validation that was paid for is not lost from sight while its view stands still', async () => {
+  const store = newPath()
+  const world = await simulate({ averba: { store } })
+  const { averba, samples } = world
+  const mend = breaking(store, 'validations')
+  const asked = { id: 'v-1', cpf: samples.cpf, claims: { nome: 'Maria da Silva' } }
+  const first = await averba.validations.validate(asked)
+  expect(first).toMatchObject({ status: 'settled', replayed: false, value: { id: 'v-1', state: 'answered' } })
+  expect(await averba.validations.validate(asked)).toMatchObject({ replayed: true, value: { id: 'v-1' } })
+  expect(await averba.validations.get('v-1')).toMatchObject({ state: 'answered' })
+  const listing = averba.validations.list()[Symbol.asyncIterator]()
+  await expect(listing.next()).rejects.toMatchObject({ code: 'VIEW_STOPPED' })
+  mend()
+  await world.close()
+})
+
+test('subscriptions are planned, applied and listed by the log while their view stands still', async () => {
+  const store = newPath()
+  const evento = 'dimp-situacao-import'
+  const world = await simulate({ averba: { store, subscriptions: [{ evento }] } })
+  const { averba } = world
+  const mend = breaking(store, 'subscriptions')
+  const applied = await averba.subscriptions.apply(await averba.subscriptions.plan())
+  expect(applied).toMatchObject([{ status: 'settled', value: { evento, state: 'active' } }])
+  expect(await averba.subscriptions.list()).toMatchObject([{ evento, state: 'active' }])
+  expect((await averba.subscriptions.plan()).changes).toMatchObject([{ evento, action: 'leave' }])
+  mend()
+  await world.close()
+})
+
+test('a login state is told by the log while its view stands still', async () => {
+  const store = newPath()
+  const world = await simulate({ averba: { store } })
+  const { averba, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const mend = breaking(store, 'logins')
+  const read = await averba.logins.state({ subject })
+  expect(await averba.logins.state({ subject, ageMaxMs: 60_000 })).toEqual(read)
+  mend()
+  await world.close()
+})
+
+test('a view that stopped while the clock was ahead is tried again soon after the clock was put right', async () => {
+  const { clock, averba, breakIt, mend, isRunning, close } = await given()
+  breakIt()
+  await averba.consents.enrol({ cpf: cpfs[0] ?? '' })
+  await averba.settle()
+  clock.jump(-10 * 86_400_000)
+  mend()
+  await clock.advance(1_000)
+  await averba.settle()
+  expect(await isRunning()).toBe(true)
+  await close()
+})

@@ -1,0 +1,285 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openAverba } from '../../../src/index.ts'
+import { samples, seededEntropy, simulate, VirtualClock, type World } from '../../../src/simulation/index.ts'
+
+const people = ['52998224725', '11144477735', '39053344705']
+
+/** A validation service that takes the work and never says a word about it. */
+async function givenServiceThatHangs(store: string): Promise<World> {
+  const world: World = await simulate({
+    averba: {
+      store,
+      validationService: {
+        baseUrl: 'https://validacao.exemplo.br',
+        service: 'datavalid-demonstracao',
+        requestsAtOnceMax: 1,
+      },
+    },
+    async intercept(request, forward) {
+      const response = await forward(request)
+      return request.url.includes('/validate/') ? new Promise(() => undefined) : response
+    },
+  })
+  return world
+}
+
+const inFile = () => join(mkdtempSync(join(tmpdir(), 'averba-stop-')), 'log.sqlite')
+const validate = ({ averba }: World, id: string) =>
+  averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } }, { waitMs: 0 })
+
+async function hasHung(world: World): Promise<void> {
+  await expect.poll(async () => (await world.averba.effects.list({ state: 'started' })).length).toBe(1)
+  await expect.poll(() => world.validationService.answered).toBe(1)
+}
+
+test('what was out when the log was closed is in doubt for the next process, and the rest goes', async () => {
+  const store = inFile()
+  const world = await givenServiceThatHangs(store)
+  await validate(world, 'v1')
+  await hasHung(world)
+  await validate(world, 'v2') // It stands in line, and nothing of it has left.
+  await world.clock.finish(world.averba.close())
+
+  const next = await simulate({ seed: 2, averba: { store } })
+  const states = async () => (await next.averba.effects.list()).map(each => `${each.type} ${each.state}`)
+  expect(await states()).toEqual([
+    'validationService.validatePerson started',
+    'tokenService.requestToken settled',
+    'validationService.validatePerson owed',
+  ])
+  await next.clock.advance(120_000)
+  await next.averba.settle()
+  expect(await next.averba.validations.get('v1')).toMatchObject({ state: 'inconclusive' })
+  expect(await next.averba.validations.get('v2')).toMatchObject({ state: 'answered' })
+  expect(next.validationService.answered).toBe(1)
+  await next.close()
+})
+
+test('a process without the service leaves its calls alone: what another one began is in doubt, and not paid again', async () => {
+  const store = inFile()
+  const world = await givenServiceThatHangs(store)
+  await validate(world, 'v1')
+  await hasHung(world)
+  await validate(world, 'v2')
+  await world.clock.finish(world.averba.close())
+
+  const next = await simulate({ seed: 2, averba: { store } })
+  const { clock } = next
+  await clock.advance(120_000)
+  const without = await openAverba({ store, clock, entropy: seededEntropy(3) })
+  expect(await without.settle()).toEqual({ settled: 0, deferred: 0, unknown: 0 })
+  await without.close()
+  await next.averba.settle()
+  await clock.advance(3_600_000)
+  await next.averba.settle()
+  expect(await next.averba.validations.get('v1')).toMatchObject({ state: 'inconclusive' })
+  expect(await next.averba.validations.get('v2')).toMatchObject({ state: 'answered' })
+  expect(next.validationService.answered).toBe(1)
+  await next.close()
+})
+
+test('run ends in time after its signal, whatever hangs, and the log stays in use', async () => {
+  const world = await givenServiceThatHangs(':memory:')
+  const { averba } = world
+  const stop = new AbortController()
+  await averba.effects.list()
+  const running = averba.run({ signal: stop.signal })
+  await validate(world, 'v1')
+  await hasHung(world)
+  await validate(world, 'v2')
+  stop.abort()
+  await world.clock.finish(running)
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  expect(await averba.consents.sync({ subject })).toMatchObject({ status: 'settled' })
+  await world.close()
+})
+
+test('who waits for a call that hangs when the log is closed is told in time that it is pending, and not that nothing happened', async () => {
+  const world = await givenServiceThatHangs(inFile())
+  const { averba, clock } = world
+  const asked = averba.validations.validate(
+    { id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } },
+    { waitMs: 3_600_000 },
+  )
+  await hasHung(world)
+  // This one has not left: it stands in line for the first one's place.
+  const standing = averba.validations.validate({ id: 'v2', cpf: samples.cpf, claims: { nome: 'X' } })
+  await expect.poll(async () => (await averba.effects.list({ state: 'owed' })).length).toBe(1)
+  const began = clock.now()
+  await clock.finish(averba.close())
+  expect(clock.now() - began).toBe(15_000)
+  expect([await asked, await standing].map(each => each.status)).toEqual(['pending', 'pending'])
+  expect(clock.sleeping).toBe(0)
+})
+
+/** A call and a handler that hang, and run, which has just been told to stop. */
+async function givenHangingRun() {
+  const world = await givenServiceThatHangs(':memory:')
+  const { averba, clock } = world
+  const hanging = Promise.withResolvers<void>()
+  averba.log.follow('crm', ['subject.enrolled'], () => {
+    hanging.resolve()
+    return new Promise(() => undefined)
+  })
+  await validate(world, 'v1')
+  await hasHung(world)
+  const stop = new AbortController()
+  const running = averba.run({ signal: stop.signal })
+  await hanging.promise
+  const began = clock.now()
+  stop.abort()
+  return { world, running, began }
+}
+
+test('closing after run has waited in vain does not wait for the same again, and for what came since it does', async () => {
+  const { world, running, began } = await givenHangingRun()
+  const { averba, clock } = world
+  await clock.finish(running)
+  expect(clock.now() - began).toBe(15_000)
+  const late = averba.validations.validate({ id: 'v2', cpf: samples.cpf, claims: { nome: 'X' } })
+  await expect.poll(async () => (await averba.effects.list({ state: 'owed' })).length).toBe(1)
+  await clock.finish(Promise.all([averba.close(), late]))
+  expect(clock.now() - began).toBe(30_000)
+})
+
+test('a process that is told to stop has stopped in 15 seconds, whatever hangs', async () => {
+  const { world, running, began } = await givenHangingRun()
+  const { averba, clock } = world
+  await clock.finish(running.then(() => averba.close()))
+  expect(clock.now() - began).toBe(15_000)
+})
+
+test('closing ends run, too, without a word, and nothing keeps the process alive', async () => {
+  const lines: unknown[] = []
+  const clock = new VirtualClock()
+  const averba = await openAverba({ store: ':memory:', clock, logger: line => void lines.push(line) })
+  const [begun, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let isHandled = false
+  averba.log.follow('crm', ['subject.enrolled'], async () => {
+    begun.resolve()
+    await go.promise
+    isHandled = true
+  })
+  await averba.consents.enrol({ cpf: samples.cpf })
+  const running = averba.run({ signal: new AbortController().signal })
+  await begun.promise
+  const closing = averba.close()
+  go.resolve()
+  await Promise.all([running, closing])
+  expect(isHandled).toBe(true)
+  expect(lines).toEqual([])
+  expect(clock.sleeping).toBe(0)
+  const again = averba.run({ signal: new AbortController().signal })
+  await expect(again).rejects.toMatchObject({ code: 'CLOSED' })
+})
+
+/** A consent service that is asked once a minute, and three readings that are owed; `first` is the first of them. */
+async function givenSlowPace() {
+  let isReady = false
+  const world: World = await simulate({
+    averba: {
+      consentService: {
+        baseUrl: 'https://consentimento.exemplo.br',
+        certificate: { cert: '', key: '' },
+        requestsPerSecond: 1 / 60,
+      },
+    },
+    async intercept(request, forward) {
+      return isReady ? forward(request) : new Response('', { status: 429 })
+    },
+  })
+  const subject = await world.averba.consents.enrol({ cpf: samples.cpf })
+  for (let i = 0; i < 3; i++) {
+    await world.averba.consents.sync({ subject })
+    await world.clock.advance(60_000)
+  }
+  isReady = true
+  await world.clock.advance(3_600_000)
+  return { world, subject }
+}
+
+test('closing does not wait for what run has standing in line', async () => {
+  const { world } = await givenSlowPace()
+  const settling = world.averba.settle()
+  await expect.poll(() => world.requests.length).toBe(1)
+  // No time passes: what is left of the line would take minutes.
+  await world.averba.close()
+  await expect(settling).resolves.toBeDefined()
+})
+
+test('a call of the host that still stands in line when closing has waited long enough does not leave', async () => {
+  const { world, subject } = await givenSlowPace()
+  const { averba, clock } = world
+  await averba.consents.sync({ subject })
+  await averba.consents.sync({ subject }, { waitMs: 0 })
+  await expect.poll(() => clock.sleeping).toBe(1)
+  await clock.finish(averba.close())
+  expect(clock.sleeping).toBe(0)
+  await clock.advance(600_000)
+  expect(world.requests).toHaveLength(1)
+})
+
+test('after its signal run begins no call and no handler more: what is under way ends, and the rest waits', async () => {
+  const answer = Promise.withResolvers<void>()
+  const sent: string[] = []
+  const called: string[] = []
+  const world = await simulate({
+    averba: {
+      consentService: {
+        baseUrl: 'https://consentimento.exemplo.br',
+        certificate: { cert: '', key: '' },
+        requestsAtOnceMax: 1,
+      },
+    },
+    async intercept(request, forward) {
+      sent.push(request.url)
+      await answer.promise
+      return forward(request)
+    },
+  })
+  const { averba, clock } = world
+  for (const cpf of people) await averba.consents.enrol({ cpf }, { syncEveryMs: 3_600_000 })
+  await clock.advance(3_600_000)
+  const stop = new AbortController()
+  averba.log.follow('crm', ['subject.enrolled'], async event => {
+    called.push(event.id)
+    await answer.promise
+  })
+  const running = averba.run({ signal: stop.signal })
+  await expect.poll(() => [sent.length, called.length]).toEqual([1, 1])
+  stop.abort()
+  answer.resolve()
+  await clock.finish(running)
+  expect([sent.length, called.length]).toEqual([1, 1])
+  // The one that ended owes its next reading.
+  const states = (await averba.effects.list()).map(each => each.state)
+  expect(states.sort()).toEqual(['owed', 'owed', 'owed', 'settled'])
+  await averba.settle()
+  expect(called).toHaveLength(3)
+  await world.close()
+})
+
+test('what run leaves when it is told to stop is done by who settles meanwhile', async () => {
+  const world = await simulate()
+  const { averba } = world
+  for (const cpf of people) await averba.consents.enrol({ cpf })
+  const go = Promise.withResolvers<void>()
+  const called: string[] = []
+  averba.log.follow('crm', ['subject.enrolled'], async event => {
+    called.push(event.id)
+    await go.promise
+  })
+  const stop = new AbortController()
+  const running = averba.run({ signal: stop.signal })
+  await expect.poll(() => called.length).toBe(1)
+  stop.abort()
+  const settling = averba.settle()
+  go.resolve()
+  await world.clock.finish(running)
+  await settling
+  expect(called).toHaveLength(3)
+  await world.close()
+})

@@ -1,0 +1,34 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openAverba } from '../../../src/index.ts'
+
+const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
+const from = { remoteAddress: '189.9.1.2' }
+
+test('two engines on one file both get their facts in, and agree on what is a copy', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-two-')), 'log.sqlite')
+  const engines = [await openAverba({ store, receiver }), await openAverba({ store, receiver })]
+  const notification = () =>
+    new Request(receiver.publicUrl, {
+      method: 'POST',
+      headers: { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' },
+      body: '{}',
+    })
+  const deliveries = Array.from({ length: 40 }, (_, i) =>
+    engines[i % 2]?.receiver.fetch(notification(), from),
+  )
+  const statuses = (await Promise.all(deliveries)).map(response => response?.status)
+  expect(new Set(statuses)).toEqual(new Set([200]))
+  for (const engine of engines) {
+    const rows = await engine.views.selectFrom('notifications').selectAll().execute()
+    expect(rows).toMatchObject([{ copies: 40 }])
+    expect((await engine.rebuild()).every(view => view.differences === 0)).toBe(true)
+  }
+  const refs = await Promise.all(
+    Array.from({ length: 20 }, (_, i) => engines[i % 2]?.consents.enrol({ cpf: '25774435016' })),
+  )
+  expect(new Set(refs).size).toBe(1)
+  for (const engine of engines) await engine.close()
+})

@@ -1,0 +1,420 @@
+import { describe, expect, test } from 'vitest'
+import { valueOf } from '../../../src/index.ts'
+import { simulate, type WorldOptions } from '../../../src/simulation/index.ts'
+
+/** A world in which the list of consents is answered with something else. */
+async function givenList(answer: () => Response) {
+  const world = await simulate({
+    intercept: async (request, forward) =>
+      /consentimentos\/\d+$/.test(request.url) ? answer() : forward(request),
+  })
+  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
+  return { world, subject }
+}
+
+const consent = (change: object = {}) => ({
+  id: 'a',
+  status: 'ATIVO',
+  dataHora: '2026-11-20T12:00:00Z',
+  dataExpiracao: '2027-11-20T12:00:00Z',
+  cnpjUsuario: '12ABC34501DE35',
+  href: 'https://x.exemplo.br/a',
+  ...change,
+})
+
+describe('a reading that cannot be read is put off, and nothing is recorded of it', () => {
+  test.each([
+    ['HTML', () => new Response('<html>Manutenção</html>', { headers: { 'content-type': 'text/html' } })],
+    ['a broken body', () => new Response('[{"id": "a", "sta')],
+    ['another shape', () => Response.json({ itens: [] })],
+    [
+      'an abyss',
+      () => new Response(`[{"id":"a","status":"ATIVO","x":${'['.repeat(9_000)}${']'.repeat(9_000)}}]`),
+    ],
+    ['too much', () => new Response(`[${' '.repeat(4 * 1_048_576)}]`)],
+    ['more than ten thousand records', () => Response.json(Array.from({ length: 10_001 }, () => 7))],
+    ['nothing', () => new Response('')],
+    ['500', () => new Response('erro', { status: 500 })],
+    ['503', () => new Response('', { status: 503 })],
+  ])('%s', async (_, answer) => {
+    const { world, subject } = await givenList(answer)
+    expect(await world.averba.consents.sync({ subject })).toMatchObject({ status: 'deferred' })
+    expect(await world.averba.effects.list({ state: 'deferred' })).toHaveLength(1)
+    expect(await world.averba.views.selectFrom('consents').selectAll().execute()).toEqual([])
+    await world.close()
+  })
+})
+
+test('a wait that the service asks for is kept', async () => {
+  const { world, subject } = await givenList(
+    () => new Response('', { status: 429, headers: { 'retry-after': '120' } }),
+  )
+  const outcome = await world.averba.consents.sync({ subject })
+  expect(outcome).toMatchObject({ status: 'deferred', retryAt: '2026-11-20T12:02:00.000Z' })
+  await world.close()
+})
+
+test.each([
+  ['a text', 'abc', []],
+  ['null', null, []],
+  ['an object', { status: 'ATIVO' }, []],
+  ['a number', 7, []],
+  ['entries that are none', [null, 1, [], {}, { status: 1 }], []],
+  [
+    'one entry, and an odd one',
+    [{ status: 'NOVO', dataHora: { a: 1 } }, null],
+    [{ status: 'NOVO', dataHora: null, dataExpiracao: null }],
+  ],
+])('a consent whose history is %s is had in full', async (_, historico, shown) => {
+  const world = await simulate({
+    intercept: async (request, forward) => {
+      const answer = await forward(request)
+      const isDetail = request.method === 'GET' && /consentimentos\/\d+\//.test(request.url)
+      return isDetail ? Response.json({ ...((await answer.json()) as object), historico }) : answer
+    },
+  })
+  const { averba, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  await averba.consents.sync({ subject })
+  const [first] = await averba.consents.list({ subject })
+  const detail = await averba.consents.get({ subject, id: first?.id ?? '' })
+  expect(detail).toMatchObject({ id: first?.id, historico: shown })
+  await world.close()
+})
+
+test('one record that cannot be read does not hide the others, and is kept as it came', async () => {
+  const list = [consent(), { id: 'b', status: 'SUSPENSO' }, 7, consent({ id: 'c', dataHora: null, extra: 1 })]
+  const { world, subject } = await givenList(() => Response.json(list))
+  expect(valueOf(await world.averba.consents.sync({ subject }))).toEqual({
+    read: 2,
+    changed: 2,
+    unreadable: 2,
+  })
+  expect((await world.averba.consents.list({ subject })).map(each => each.id).sort()).toEqual(['a', 'c'])
+  await world.close()
+})
+
+test('a CNPJ that we would not accept is recorded as it came', async () => {
+  const { world, subject } = await givenList(() => Response.json([consent({ cnpjUsuario: '12.ABC-errado' })]))
+  valueOf(await world.averba.consents.sync({ subject }))
+  const [only] = await world.averba.consents.list({ subject })
+  expect(only?.cnpjUsuario).toBe('12.ABC-errado')
+  const [row] = await world.averba.views.selectFrom('consents').selectAll().execute()
+  expect(row?.controller).toBeNull()
+  await world.close()
+})
+
+test('a controller’s CNPJ with the usual punctuation is the CNPJ that lists are filtered by', async () => {
+  const cnpjUsuario = '12.ABC.345/01DE-35'
+  const { world, subject } = await givenList(() => Response.json([consent({ cnpjUsuario })]))
+  valueOf(await world.averba.consents.sync({ subject }))
+  for (const cnpj of [cnpjUsuario, '12ABC34501DE35'])
+    expect(await world.averba.consents.list({ subject, cnpj })).toMatchObject([
+      { cnpjUsuario: '12ABC34501DE35' },
+    ])
+  expect(await world.averba.consents.list({ subject, cnpj: '00000000000191' })).toEqual([])
+  await world.close()
+})
+
+test('a record listed twice is one record', async () => {
+  const { world, subject } = await givenList(() => Response.json([consent(), consent()]))
+  valueOf(await world.averba.consents.sync({ subject }))
+  expect(await world.averba.consents.list({ subject })).toHaveLength(1)
+  await world.close()
+})
+
+test('times without a zone are read as Brasilia’s', async () => {
+  const { world, subject } = await givenList(() =>
+    Response.json([consent({ dataHora: '2026-11-20T09:00:00' })]),
+  )
+  valueOf(await world.averba.consents.sync({ subject }))
+  expect((await world.averba.consents.list({ subject }))[0]?.dataHora).toBe('2026-11-20T12:00:00.000Z')
+  await world.close()
+})
+
+test('a change that is answered with something unreadable is in doubt, and read back', async () => {
+  const world = await simulate({
+    intercept: async (request, forward) => {
+      const response = await forward(request)
+      return request.method === 'PUT' ? new Response('<html>') : response
+    },
+  })
+  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
+  valueOf(await world.averba.consents.sync({ subject }))
+  const [pending] = await world.averba.consents.list({ subject, status: 'PENDENTE' })
+  expect(valueOf(await world.averba.consents.approve({ subject, id: pending?.id ?? '' })).status).toBe(
+    'ATIVO',
+  )
+  await world.close()
+})
+
+/** A world in which consents are answered in full with something else, and the service's id of one. */
+async function givenDetail(change: object) {
+  const world = await simulate({
+    intercept: async (request, forward) => {
+      const response = await forward(request)
+      const isDetail = request.method === 'GET' && /consentimentos\/\d+\/\w+$/.test(request.url)
+      return isDetail ? Response.json({ ...(await response.json()), ...change }) : response
+    },
+  })
+  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
+  valueOf(await world.averba.consents.sync({ subject }))
+  const [first] = await world.averba.consents.list({ subject })
+  return { world, reading: world.averba.consents.get({ subject, id: first?.id ?? '' }) }
+}
+
+describe('an answer about another record or another person is not believed', () => {
+  const other = { id: 'outro', titular: { cpf: '52998224725', nome: 'OUTRO', email: 'o@exemplo.br' } }
+  test.each([
+    ['another id', { id: other.id }],
+    ['another person', { titular: other.titular }],
+    ['another person, with punctuation', { titular: { cpf: '529.982.247-25' } }],
+    ['another person, as a number', { titular: { cpf: 52998224725 } }],
+  ])('%s', async (_, change) => {
+    const { world, reading } = await givenDetail(change)
+    await expect(reading).rejects.toMatchObject({
+      code: 'OUTCOME',
+      message: expect.stringContaining('cannot be read'),
+    })
+    await world.close()
+  })
+})
+
+describe('a person whose CPF is written in another way is no other person', () => {
+  test.each([
+    '***.744.350-**',
+    '257.744.350-16',
+    25774435016,
+    'CPF 257.744.350-**',
+    '',
+    null,
+    { toString: 1 },
+  ])('%s', async cpf => {
+    const { world, reading } = await givenDetail({ titular: { cpf, nome: 'X', email: 'x@exemplo.br' } })
+    expect(await reading).toMatchObject({ titular: { cpf } })
+    await world.close()
+  })
+})
+
+describe('a paid answer', () => {
+  const claims = { nome: 'MARIA DE EXEMPLO SOUZA', cnh: { categoria: 'B' } }
+  const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
+
+  /** A world in which a validation is answered with something else. */
+  async function givenAnswer(body: string, averba: NonNullable<WorldOptions['averba']> = {}, status = 200) {
+    const headers = { 'content-type': 'application/json' }
+    const world = await simulate({
+      averba,
+      intercept: async (request, forward) =>
+        request.url.includes('/validate/pf') ? new Response(body, { status, headers }) : forward(request),
+    })
+    const { validations, log } = world.averba
+    const outcome = await validations.validate({ id: 'a', cpf: world.samples.cpf, claims })
+    const events = []
+    for await (const event of log.read({ kind: 'validation', backward: true })) events.push(event)
+    return { world, validations, outcome, last: events[0] }
+  }
+
+  const nome = { result: 'match' }
+  const licence = { 'cnh.categoria': { result: 'not-evaluated' } }
+  test.each([
+    ['{"nome":true,"nome_similaridade":null}', ['nome_similaridade'], { nome, ...licence }],
+    ['{"nome":true,"nome_similaridade":"1.0"}', ['nome_similaridade'], { nome, ...licence }],
+    ['{"nome":true,"nome_similaridade":1e999}', ['nome_similaridade'], { nome, ...licence }],
+    ['{"nome":true,"cnh":null}', ['cnh'], { nome, ...licence }],
+    [
+      '{"nome":null,"nome_similaridade":0.87}',
+      ['nome'],
+      { nome: { result: 'not-evaluated', similarity: 0.87 }, ...licence },
+    ],
+    ['{"nome":true,"cnh":[{"categoria":true}]}', ['cnh'], { nome, ...licence }],
+    [
+      '{"nome":true,"cnh":{"categoria":"S","numero_registro":false},"sexo":0,"outro":7}',
+      ['sexo', 'cnh.categoria'],
+      { nome, ...licence, 'cnh.numero_registro': { result: 'mismatch' } },
+    ],
+  ])('%s is read but for %j, and marked', async (body, unreadable, fields) => {
+    const { world, outcome, last } = await givenAnswer(body)
+    expect(valueOf(outcome)).toMatchObject({ state: 'answered', fields })
+    expect(last).toMatchObject({
+      type: 'validation.answered',
+      data: { unreadable },
+      anomaly: 'members of it could not be read',
+    })
+    await world.close()
+  })
+
+  test('a similarity without a word on whether the values match is kept', async () => {
+    const { world, outcome } = await givenAnswer('{"nome_similaridade":0.5,"cnh":{"nome_similaridade":1}}')
+    expect(valueOf(outcome).fields).toEqual({
+      nome: { result: 'not-evaluated', similarity: 0.5 },
+      'cnh.nome': { result: 'not-evaluated', similarity: 1 },
+      ...licence,
+    })
+    await world.close()
+  })
+
+  test('an answer of which every member can be read is marked with nothing', async () => {
+    const { world, last } = await givenAnswer('{"nome":true,"outro":null}')
+    expect(last).toMatchObject({ type: 'validation.answered', data: { evaluated: 1 } })
+    expect(last).not.toHaveProperty('anomaly')
+    await world.close()
+  })
+
+  test.each([
+    ['{}'],
+    ['[]'],
+    ['"1"'],
+    ['<html>Manutenção</html>'],
+    ['{"cnh":{}}'],
+    ['{"nome":"S"}'],
+    ['{"fault":{"code":900900,"message":"Unclassified"}}'],
+    ['{"mensagem":"Serviço indisponível"}'],
+  ])('%s is no validation: it is in doubt, and kept for the person who looks into it', async body => {
+    const { world, validations, outcome, last } = await givenAnswer(body)
+    expect(outcome).toMatchObject({ status: 'unknown', next: 'person' })
+    expect(last).toMatchObject({ type: 'validation.inconclusive', parts: [{ name: 'unreadable' }] })
+    expect(JSON.stringify(last)).not.toContain('Manutenção')
+    expect(await validations.get('a')).toMatchObject({ state: 'inconclusive', unreadable: body })
+    expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+    await world.close()
+  })
+
+  test('what a 5xx says is kept too, and no more of it than a person reads', async () => {
+    const { world, validations } = await givenAnswer(`${'x'.repeat(16_383)}\u{1F600}`, {}, 500)
+    expect((await validations.get('a'))?.unreadable).toBe(`${'x'.repeat(16_383)}\uFFFD`)
+    await world.close()
+  })
+
+  test('one that is lost leaves nothing to look at', async () => {
+    const world = await simulate()
+    await world.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
+    await world.averba.validations.validate({ id: 'a', cpf: world.samples.cpf, claims })
+    expect(await world.averba.validations.get('a')).not.toHaveProperty('unreadable')
+    await world.close()
+  })
+
+  test('what could not be read goes with its person, unless results are kept', async () => {
+    for (const keep of [[], ['validation.result']] as const) {
+      const { world, validations } = await givenAnswer('{"nome":"S"}')
+      await world.averba.subjects.erase({ cpf: world.samples.cpf }, { ...asked, keep })
+      const kept = (await validations.get('a'))?.unreadable
+      expect(kept).toBe(keep.length === 0 ? undefined : '{"nome":"S"}')
+      await world.close()
+    }
+  })
+
+  test('what could not be read stays until it is resolved, and no longer where results go then', async () => {
+    const retention = { 'validation.result': 'until-settled' } as const
+    const { world, validations } = await givenAnswer('{"nome":"S"}', { schedules: true, retention })
+    const kept = async () => {
+      await world.clock.advance(86_400_000)
+      await world.averba.settle()
+      return (await validations.get('a'))?.unreadable
+    }
+    expect(await kept()).toBe('{"nome":"S"}')
+    await validations.resolve('a', { charged: true })
+    expect(await kept()).toBeUndefined()
+    await world.close()
+  })
+})
+
+describe('the portal', () => {
+  const bad = { id: 1, data: '20-11-2026 09:00:00', descricao: 'x', evento: 'a\ud800', conteudo: 'x' }
+  const good = {
+    id: 2,
+    data: '20-11-2026 09:00:00',
+    descricao: 'HTTP 500',
+    evento: 'outro-evento',
+    conteudo: 'corpo',
+  }
+
+  test('one failure record that cannot be read does not hide the others, and stops nothing', async () => {
+    const records = [
+      bad,
+      { ...good, id: 3, evento: '25774435016' },
+      { ...good, id: 4, evento: 'e'.repeat(41) },
+      good,
+    ]
+    const world = await simulate({
+      intercept: async (request, forward) =>
+        request.url.includes('/falhas') ? Response.json(records) : forward(request),
+    })
+    const failures = await world.averba.subscriptions.failures()
+    expect(failures).toMatchObject([{ id: 2, evento: 'outro-evento', conteudo: 'corpo' }])
+    expect(await world.averba.settle()).toEqual({ settled: 0, deferred: 0, unknown: 0 })
+    for await (const event of world.averba.log.read({ types: ['portal.failuresListed'] })) {
+      expect(event.data).toEqual({ day: null, read: 1, unreadable: 3, recovered: 0, stored: 0 })
+      expect(JSON.stringify(event)).not.toContain('25774435016')
+    }
+    expect(await world.averba.subscriptions.failures()).toHaveLength(1)
+    await world.close()
+  })
+
+  test('a failure record whose time cannot be read is returned all the same, with the beginning of its day', async () => {
+    const undated = { ...good, data: 'ontem' }
+    const world = await simulate({
+      intercept: async (request, forward) =>
+        request.url.includes('/falhas') ? Response.json([undated]) : forward(request),
+    })
+    expect(await world.averba.subscriptions.failures()).toMatchObject([
+      { id: 2, data: '2026-11-20T03:00:00.000Z' },
+    ])
+    await world.close()
+  })
+
+  test('a plan made while a subscription is registered does not take it for deleted', async () => {
+    const held = Promise.withResolvers<void>()
+    let lists = 0
+    const subscriptions = [{ evento: 'e', chaveSecreta: 'um' }]
+    const world = await simulate({
+      averba: { subscriptions },
+      intercept: async (request, forward) => {
+        const response = await forward(request)
+        if (request.method === 'GET' && ++lists === 2) await held.promise
+        return response
+      },
+    })
+    const plan = await world.averba.subscriptions.plan()
+    const stale = world.averba.subscriptions.plan()
+    await expect.poll(() => lists).toBe(2)
+    await world.averba.subscriptions.apply(plan)
+    held.resolve()
+    await stale
+    expect(await world.averba.subscriptions.list()).toMatchObject([{ state: 'active', deletedBy: null }])
+    await world.close()
+  })
+})
+
+test('every address is made from ids, encoded, and href is never followed', async () => {
+  const id = 'a/../b ?c#d%2F'
+  const href = 'https://outro.exemplo.br/consentimento/v1/consentimentos/1'
+  const addresses: URL[] = []
+  const world = await simulate({
+    async intercept(request) {
+      addresses.push(new URL(request.url))
+      if (request.method === 'PUT') return Response.json(consent({ id, href, status: 'REVOGADO' }))
+      const isList = /\d+$/.test(request.url)
+      return Response.json(isList ? [consent({ id, href })] : { ...consent({ id, href }), historico: [] })
+    },
+  })
+  const { averba, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  expect((await averba.consents.get({ subject, id }))?.id).toBe(id)
+  expect(valueOf(await averba.consents.revoke({ subject, id })).status).toBe('REVOGADO')
+  expect(await averba.awareness.list({ subject })).toHaveLength(1)
+  await averba.awareness.get({ subject, id })
+  const encoded = 'a%2F..%2Fb%20%3Fc%23d%252F'
+  const { cpf } = samples
+  expect(addresses.map(({ hostname, pathname, search }) => hostname + pathname + search)).toEqual(
+    [
+      `consentimentos/${cpf}`,
+      `consentimentos/${cpf}/${encoded}`,
+      `consentimentos/${cpf}/${encoded}/status/REVOGADO`,
+      `ciencias/${cpf}`,
+      `ciencias/${cpf}/${encoded}`,
+    ].map(path => `consentimento.exemplo.br/consentimento/v1/${path}`),
+  )
+  await world.close()
+})

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { samples, simulate } from '../../../src/simulation/index.ts'
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+const evento = 'dimp-situacao-import'
+
+test('what will be read, tried again, expire and be deleted is known beforehand', async () => {
+  let isDown = false
+  const world = await simulate({
+    averba: {
+      schedules: true,
+      subscriptions: [{ evento, endpoint: 'https://longe.exemplo.br/averba', chaveSecreta: 'segredo' }],
+      receiver: { publicUrl: 'https://longe.exemplo.br/averba' },
+    },
+    // Every delivery is refused: none of the secrets that it carries are known here.
+    faults: [{ kind: 'wrongSecret' }],
+    intercept: async (request, forward) => {
+      if (isDown) return new Response('', { status: 429, headers: { 'retry-after': '7200' } })
+      return forward(request)
+    },
+  })
+  const { averba, clock, portal } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 10 * dayMs })
+  await averba.settle()
+  await averba.subscriptions.apply(await averba.subscriptions.plan())
+  const failedAt = clock.now()
+  await portal.notify({ evento, destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body: {} })
+  await averba.subscriptions.failures()
+  isDown = true
+  const outcome = await averba.consents.sync({ subject })
+
+  const until = (ms: number) => averba.due(new Date(clock.now() + ms).toISOString())
+  expect(await until(hourMs)).toEqual([])
+  expect(await until(3 * hourMs)).toEqual([
+    { what: 'call', at: new Date(clock.now() + 2 * hourMs).toISOString(), id: outcome.effect },
+  ])
+  const kinds = async (ms: number) => (await until(ms)).map(each => each.what)
+  expect(await kinds(dayMs)).toEqual(['call', 'harvest'])
+  expect(await kinds(12 * dayMs)).toEqual(['call', 'harvest', 'sync'])
+  const inAMonth = await until(31 * dayMs)
+  expect(inAMonth.at(-1)).toMatchObject({ what: 'deletion', id: expect.stringMatching(/^subscription-/) })
+  const deletedAt = Date.parse(inAMonth.at(-1)?.at ?? '')
+  expect(Math.abs(deletedAt - failedAt - 30 * dayMs)).toBeLessThan(1_000)
+  const inTwoYears = await until(800 * dayMs)
+  expect(inTwoYears.filter(each => each.what === 'expiry')).toHaveLength(4)
+  expect(inTwoYears.map(each => each.at)).toEqual(inTwoYears.map(each => each.at).sort())
+  await expect(averba.due('amanhã')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await world.close()
+})

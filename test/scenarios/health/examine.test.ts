@@ -1,0 +1,232 @@
+import { existsSync, mkdtempSync, renameSync, statSync, truncateSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type AverbaOptions, examine, openAverba, portalAccessKeys } from '../../../src/index.ts'
+import { type Clock, systemClock } from '../../../src/runtime/clock.ts'
+import { type RunningServices, startServices } from '../../../src/simulation/index.ts'
+import { createAuthority } from '../../../src/simulation/served/authority.ts'
+import { makeSampleStore } from '../../store/sample-store.ts'
+
+let services: RunningServices
+beforeAll(async () => {
+  services = await startServices()
+})
+afterAll(() => services.close())
+
+const given = (more: Partial<AverbaOptions> = {}): AverbaOptions => ({
+  ...services.options,
+  store: join(mkdtempSync(join(tmpdir(), 'averba-examine-')), 'log.sqlite'),
+  receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
+  subscriptions: [{ evento: 'e', chaveSecreta: 'segredo-canario' }],
+  ...more,
+})
+
+/** What is wrong, by name, in words. */
+async function troubles(options: AverbaOptions, how?: Parameters<typeof examine>[1]) {
+  const { ok, checks } = await examine(options, how)
+  const wrong = checks.filter(each => !each.ok)
+  expect(ok).toBe(wrong.length === 0)
+  return Object.fromEntries(wrong.map(({ name, detail }) => [name, detail]))
+}
+
+const clockAt = (offsetMs: number): Clock => ({ ...systemClock, now: () => systemClock.now() + offsetMs })
+
+test('what is well is looked at from end to end, and nothing is called, made or written', async () => {
+  const before = { requests: services.requests.length, tokens: services.tokenService.requests }
+  const options = given()
+  const { ok, checks, store } = await examine(options)
+  expect(checks.filter(each => !each.ok)).toEqual([])
+  expect(ok).toBe(true)
+  expect(checks.map(each => each.name)).toEqual([
+    ...['configuration', 'store', 'writing', 'certificate'],
+    ...['consentService', 'tokenService', 'validationService', 'portal', 'clock'],
+  ])
+  expect(store).toBeUndefined()
+  expect(existsSync(options.store)).toBe(false)
+  expect(services.tokenService.requests).toBe(before.tokens)
+  const sent = services.requests.slice(before.requests)
+  expect(sent.filter(({ method, path }) => method !== 'HEAD' || path !== '/')).toEqual([])
+})
+
+test('a notification that a handler was given up at is said, and one that it is called for again is no trouble', async () => {
+  const options = given()
+  const averba = await openAverba({
+    ...options,
+    receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
+  })
+  averba.notifications.handle('e', 'crm', async () => {
+    throw new TypeError('broken')
+  })
+  const headers = { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
+  const request = new Request('https://receptor.exemplo.br/averba', {
+    ...{ method: 'POST', body: '{}', headers: { ...headers, secret: 'segredo-canario' } },
+  })
+  expect((await averba.receiver.fetch(request, { remoteAddress: '189.9.1.2' })).status).toBe(200)
+  await averba.settle()
+  const found = async () => (await examine(options)).checks.find(each => each.name === 'notifications')
+  expect(await found()).toMatchObject({ ok: true, detail: '0 parked, 1 to be tried again' })
+  await averba.close()
+  const database = new Sqlite(options.store)
+  // As the twelfth attempt does, half an hour later.
+  database.exec("update notifications set state = 'parked', trouble = 'parked'")
+  database.close()
+  expect(await found()).toMatchObject({ ok: false, detail: expect.stringMatching(/^1 parked, 0 .*replay/) })
+})
+
+test('calls in doubt are said before anybody asks for them, and are no fault', async () => {
+  const options = given()
+  const averba = await openAverba(options)
+  await services.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
+  const asked = { id: 'order-1', cpf: services.samples.cpf, claims: { nome: 'MARIA' } }
+  expect(await averba.validations.validate(asked)).toMatchObject({ status: 'unknown' })
+  const doubt = { ok: true, detail: "0 parked, 1 in doubt: see effects.list({ state: 'unknown' })" }
+  const examined = async () => (await examine(options)).checks.find(each => each.name === 'effects')
+  const told = async () => (await averba.health({ only: ['effects'] })).checks[0]
+  expect(await examined()).toMatchObject(doubt)
+  expect(await told()).toMatchObject(doubt)
+  await averba.validations.resolve('order-1', { charged: false, note: 'not in the report' })
+  expect(await examined()).toMatchObject({ ok: true, detail: '0 parked, 0 in doubt' })
+  await averba.close()
+})
+
+test('a store that is in use is looked at too, and what is parked or gone is said', async () => {
+  const options = given()
+  const averba = await openAverba(options)
+  expect(await troubles(options)).toEqual({})
+  const subject = await averba.consents.enrol({ cpf: services.samples.cpf })
+  await services.faults.add({ kind: 'status', status: 503, service: 'consentService', times: 1 })
+  const { effect } = await averba.consents.sync({ subject })
+  await averba.effects.park(effect)
+  expect(await troubles(options)).toEqual({ effects: '1 parked, 0 in doubt: see effects.retry' })
+  await averba.close()
+  renameSync(`${options.store}.keys`, `${options.store}.away`)
+  expect(await troubles(options)).toMatchObject({ keyring: expect.stringMatching(/is gone: put it back/) })
+  renameSync(`${options.store}.away`, `${options.store}.keys`)
+  renameSync(options.store, `${options.store}.away`)
+  expect(await troubles(options)).toEqual({ store: expect.stringContaining('restore a backup') })
+})
+
+test('a store that was cut off within a page is said to be, as opening it does', async () => {
+  const options = given({ store: await makeSampleStore(3) })
+  truncateSync(options.store, statSync(options.store).size - 100)
+  expect(await troubles(options)).toEqual({
+    store: expect.stringMatching(/: it ends within a page: it was cut off: /),
+  })
+  await expect(openAverba(options)).rejects.toMatchObject({ code: 'CORRUPT' })
+})
+
+test('options, secrets and certificates that cannot work are said by their name', async () => {
+  const { consentService, tokenService, portal } = services.options
+  const fail = () => {
+    throw new Error('segredo-canario')
+  }
+  const old = await createAuthority(systemClock.now() - 400 * 86_400_000)
+  const expired = await old.issueClient('gestora')
+  const { client } = services
+  const wrongs = {
+    option: await troubles(given({ storee: 'x' } as Partial<AverbaOptions>)),
+    vault: await troubles(given({ tokenService: { ...tokenService, consumerSecret: fail } })),
+    empty: await troubles(given({ tokenService: { ...tokenService, consumerKey: () => '' } })),
+    both: await troubles(
+      given({ tokenService: { ...tokenService, consumerKey: () => '', consumerSecret: fail } }),
+    ),
+    subscription: await troubles(given({ subscriptions: [{ evento: 'e', chaveSecreta: fail }] })),
+    accessKeys: await troubles(
+      given({
+        portal: {
+          ...portal,
+          authenticate: portalAccessKeys({ clientId: 'a', clientSecret: fail, roleType: 'IMPEXP' }),
+        },
+      }),
+    ),
+    nothing: await troubles(
+      given({ consentService: { ...consentService, certificate: () => undefined as never } }),
+    ),
+    expired: await troubles(given({ consentService: { ...consentService, certificate: expired } })),
+    mismatch: await troubles(
+      given({ consentService: { ...consentService, certificate: { cert: client.cert, key: expired.key } } }),
+    ),
+  }
+  expect(wrongs).toMatchObject({
+    option: { configuration: expect.stringMatching(/"storee": there is none of this name: Use one of/) },
+    vault: { configuration: expect.stringContaining('Cannot get the consumer secret') },
+    empty: { configuration: expect.stringContaining('consumer key: it is empty') },
+    both: {
+      configuration: expect.stringMatching(/consumer key: it is empty; Cannot get the consumer secret/),
+    },
+    subscription: { configuration: expect.stringContaining('Cannot get the chaveSecreta') },
+    accessKeys: { configuration: expect.stringContaining('Cannot get the clientSecret of the portal') },
+    nothing: { certificate: expect.stringContaining('it is none: Give { cert, key }') },
+    expired: { certificate: expect.stringMatching(/it expired on .*: Renew it/) },
+    mismatch: { certificate: expect.stringContaining('its key belongs to another certificate') },
+  })
+  expect(JSON.stringify(wrongs)).not.toContain('segredo-canario')
+})
+
+test('a service that is not there, or is not the one that it should be, is said with what to do', async () => {
+  const { consentService, validationService, portal } = services.options
+  const other = await createAuthority(systemClock.now(), 'another')
+  expect(
+    await troubles(
+      given({
+        consentService: { ...consentService, ca: other.ca },
+        validationService: { ...validationService, baseUrl: 'https://nao-existe.invalid' },
+        portal: { ...portal, baseUrl: 'https://localhost:1' },
+      }),
+    ),
+  ).toEqual({
+    consentService: expect.stringContaining('is the option ca missing or wrong?'),
+    validationService: expect.stringContaining('correct its address'),
+    portal: expect.stringContaining('nothing listens at its address and port'),
+  })
+})
+
+test.each([
+  ['an hour ahead', 3_600_000, /^it is 3\d{3} s ahead of the consentService, .*: let NTP set it$/],
+  ['two minutes behind', -120_000, /^it is 1[12]\d s behind the consentService, .*: let NTP set it$/],
+])('a clock that is %s is said so', async (_, offsetMs, words) => {
+  expect(await troubles(given({ clock: clockAt(offsetMs) }))).toEqual({ clock: expect.stringMatching(words) })
+})
+
+test('a clock that is within a minute is well', async () => {
+  expect(await troubles(given({ clock: clockAt(50_000) }))).toEqual({})
+})
+
+test('a token is asked for on purpose only, and what the gateway says to the credentials is said', async () => {
+  const before = services.tokenService.requests
+  expect(await troubles(given(), { token: true })).toEqual({})
+  expect(services.tokenService.requests).toBe(before + 1)
+  const tokenService = { ...services.options.tokenService, consumerSecret: 'outro-canario' }
+  expect(await troubles(given({ tokenService }), { token: true })).toEqual({
+    token: 'the gateway answered 401: correct the consumer key and secret',
+  })
+})
+
+test('health reaches for the services when it is told to, and asks nobody otherwise', async () => {
+  const averba = await openAverba(given({ clock: clockAt(3_600_000) }))
+  const before = services.requests.length
+  const names = async (reach: boolean) =>
+    (await averba.health({ reach })).checks.filter(each => !each.ok).map(each => each.name)
+  expect(await names(false)).toEqual([])
+  expect(services.requests).toHaveLength(before)
+  expect(await names(true)).toEqual(['clock'])
+  expect((await averba.health({ reach: true })).ready).toBe(true)
+  await averba.close()
+})
+
+test('a log that belongs to another portal is said, as opening it says', async () => {
+  const options = given()
+  const averba = await openAverba(options)
+  await averba.subscriptions.plan()
+  await averba.close()
+  expect(await troubles(options)).toEqual({})
+  const portal = { ...services.options.portal, baseUrl: 'https://outro.exemplo.br' }
+  const fetch = async () => new Response(null, { status: 404 })
+  const message = expect.stringContaining(
+    `this log belongs to the portal at "${services.options.portal.baseUrl}`,
+  )
+  await expect(openAverba({ ...options, portal })).rejects.toMatchObject({ code: 'MISCONFIGURED', message })
+  expect(await troubles({ ...options, portal, fetch })).toEqual({ portal: message })
+})

@@ -1,0 +1,257 @@
+import { mkdtempSync, renameSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type Averba, type LogLine, openAverba } from '../../../src/index.ts'
+import { samples, simulate, VirtualClock } from '../../../src/simulation/index.ts'
+import { createAuthority } from '../../../src/simulation/served/authority.ts'
+import { cpfOf } from '../../crash/cpf-of.ts'
+
+const dayMs = 86_400_000
+
+/** What is not well, by name, in words. */
+async function troubles(averba: Averba): Promise<Record<string, string>> {
+  const { checks } = await averba.health()
+  return Object.fromEntries(checks.flatMap(each => (each.ok ? [] : [[each.name, each.detail]])))
+}
+
+test('a log that nothing is wrong with is well, and says what was looked at', async () => {
+  const { averba, close } = await simulate()
+  const { ready, checks } = await averba.health()
+  expect(ready).toBe(true)
+  expect(checks.map(each => each.name)).toEqual([
+    ...[
+      'store',
+      'writing',
+      'keyring',
+      'times',
+      'erasures',
+      'views',
+      'effects',
+      'followers',
+      'notifications',
+      'consents',
+    ],
+    'token',
+    'subscriptions',
+    'receiver',
+  ])
+  expect(await troubles(averba)).toEqual({})
+  await close()
+})
+
+test('parked calls, parked followers and refused credentials are not well, and the log is ready all the same', async () => {
+  const world = await simulate({
+    intercept: async (request, forward) =>
+      request.url.includes('/token') ? new Response('', { status: 401 }) : forward(request),
+  })
+  const { averba, clock } = world
+  averba.log.follow('fatura', ['subject.enrolled'], async () => {
+    throw new Error('never')
+  })
+  const { effect } = await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
+  await averba.effects.park(effect)
+  for (let attempt = 0; attempt < 8; attempt++) {
+    await averba.settle()
+    await clock.advance(10 * 60_000)
+  }
+  expect(await troubles(averba)).toEqual({
+    effects: '1 parked, 0 in doubt: see effects.retry',
+    followers: 'fatura parked: see log.retry and log.skip',
+    token: 'the gateway refused the consumer key and secret: correct them',
+  })
+  expect((await averba.health()).ready).toBe(true)
+  await world.close()
+})
+
+test('a full disk is not ready for a minute after it refused a write, however little would still fit', async () => {
+  const { averba, clock, fillDisk, close } = await simulate()
+  await fillDisk(true)
+  const writing = async () => (await averba.health({ only: ['writing'] })).checks[0]
+  expect(await writing()).toMatchObject({ ok: true })
+  const work = async () => {
+    for (let n = 1; n < 1_000; n++) await averba.consents.enrol({ cpf: cpfOf(n) })
+  }
+  await expect(work()).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
+  const { ready, reasons } = await averba.health()
+  expect(ready).toBe(false)
+  expect(reasons).toEqual([expect.stringContaining('the disk is full')])
+  await clock.advance(59_999)
+  expect(await writing()).toMatchObject({ ok: false })
+  await fillDisk(false)
+  await clock.advance(1)
+  expect(await writing()).toEqual({ name: 'writing', ok: true, detail: 'it can be written' })
+  await close()
+})
+
+test('what was recorded by a clock that was ahead is told of until its time has come', async () => {
+  const { averba, clock, close } = await simulate()
+  const times = async () => (await averba.health({ only: ['times'] })).checks[0]
+  clock.jump(86_400_000)
+  await averba.consents.enrol({ cpf: samples.cpf })
+  expect(await times()).toEqual({ name: 'times', ok: true, detail: 'no event is ahead of the clock' })
+  clock.jump(-86_400_000)
+  expect(await times()).toMatchObject({ ok: false, detail: expect.stringContaining('2026-11-21T12:00') })
+  expect((await averba.health()).ready).toBe(true)
+  await clock.advance(86_400_000 - 60_000)
+  expect(await times()).toMatchObject({ ok: true })
+  await close()
+})
+
+test('a notification that a handler failed at is told of, and is not well once it is parked', async () => {
+  const evento = 'situacao'
+  const world = await simulate({ averba: { subscriptions: [{ evento }] } })
+  const { averba, clock, portal } = world
+  const found = async () => (await averba.health({ only: ['notifications'] })).checks[0]
+  let isBroken = true
+  averba.notifications.handle(evento, 'crm', async () => {
+    if (isBroken) throw new Error('no')
+  })
+  await averba.subscriptions.apply(await averba.subscriptions.plan())
+  const destinatario = { destinatarioTipo: 'CPF', destinatarioId: samples.cpf } as const
+  for (const n of [1, 2]) await portal.notify({ evento, ...destinatario, body: { n } })
+  expect(await found()).toMatchObject({ ok: true, detail: '0 parked, 0 to be tried again' })
+  await averba.settle()
+  expect(await found()).toMatchObject({ ok: true, detail: '0 parked, 2 to be tried again' })
+  for (let attempt = 0; attempt < 12; attempt++) {
+    await clock.advance(15 * 60_000)
+    await averba.settle()
+  }
+  const { ready, checks } = await averba.health()
+  expect(ready).toBe(true)
+  expect(checks.find(each => each.name === 'notifications')).toMatchObject({
+    ok: false,
+    detail: '2 parked, 0 to be tried again: mend the handler, then notifications.replay({ parked: true })',
+  })
+  isBroken = false
+  expect(await averba.notifications.replay({ parked: true })).toBe(2)
+  await averba.settle()
+  expect(await found()).toMatchObject({ ok: true, detail: '0 parked, 0 to be tried again' })
+  await world.close()
+})
+
+test('declared events that are refused are not well until one is taken, and what each lacks is said', async () => {
+  const lines: LogLine[] = []
+  const subscriptions = ['um', 'dois'].map(evento => ({ evento, chaveSecreta: 'certa' }))
+  const world = await simulate({ averba: { subscriptions, logger: line => void lines.push(line) } })
+  const { averba, close } = world
+  const found = async () => (await averba.health({ only: ['receiver'] })).checks[0]
+  const send = async (evento: string, secret: string, remoteAddress: string, more: RequestInit = {}) => {
+    const headers = {
+      'event-type': evento,
+      secret,
+      'x-forwarded-for': '10.0.0.7, 189.9.1.2',
+      ...more.headers,
+    }
+    const sent = new Request('https://receptor.exemplo.br', { method: 'POST', body: '{}', ...more, headers })
+    return (await averba.receiver.fetch(sent, { remoteAddress })).status
+  }
+  const portal = '189.9.1.2'
+  const well = { name: 'receiver', ok: true, detail: 'no declared event was refused since one was taken' }
+  expect(await found()).toEqual(well)
+  // A proxy that nobody counted: its own address is taken for the sender's.
+  for (const evento of ['um', 'dois', 'um', 'de-outrem'])
+    expect(await send(evento, 'certa', '10.0.0.1')).toBe(403)
+  expect(lines[0]).toMatchObject({ status: 403, detail: '2 forwarded hops, trustedProxies 0', evento: 'um' })
+  expect(await found()).toEqual({
+    name: 'receiver',
+    ok: false,
+    detail:
+      'refused since one was taken: um 2 ADDRESS_REFUSED, dois 1 ADDRESS_REFUSED: ' +
+      'see receiver.trustedProxies and receiver.sources, and what the logger is told',
+  })
+  expect((await averba.health()).ready).toBe(true)
+  expect(await send('dois', 'certa', portal)).toBe(200)
+  expect(await found()).toEqual(well)
+  // That one event is taken says nothing of the secrets of another.
+  expect(await send('um', 'errada', portal)).toBe(401)
+  expect(await send('um', 'certa', portal, { headers: { 'content-length': '9' } })).toBe(500)
+  expect(await send('um', 'certa', portal, { method: 'PUT' })).toBe(405)
+  expect((await found())?.detail).toMatch(
+    /um 1 SECRETS_REFUSED, um 1 BODY_CONSUMED, um 1 METHOD_REFUSED: see/,
+  )
+  expect(await send('dois', 'certa', portal)).toBe(200)
+  expect((await found())?.detail).toMatch(/: um 1 SECRETS_REFUSED: see subscriptions\.plan/)
+  expect(await send('um', 'certa', portal)).toBe(200)
+  expect(await found()).toEqual(well)
+  await close()
+})
+
+test('a log whose keyring is gone is not ready', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-health-')), 'log.sqlite')
+  const averba = await openAverba({ store })
+  expect(await averba.health()).toMatchObject({ ready: true })
+  renameSync(`${store}.keys`, `${store}.away`)
+  expect(await averba.health()).toMatchObject({ ready: false })
+  expect(await troubles(averba)).toEqual({ keyring: expect.stringContaining('put it back') })
+  await averba.close()
+  // A store that is closed is told of, not thrown.
+  expect(await averba.health()).toMatchObject({ ready: false })
+})
+
+test('a client certificate is told of with its days, and is not well in its last week', async () => {
+  const clock = new VirtualClock()
+  const authority = await createAuthority(clock.now() - 355 * dayMs)
+  const certificate = await authority.issueClient('gestora')
+  const consentService = { baseUrl: 'https://consentimento.exemplo.br', certificate }
+  const averba = await openAverba({ store: ':memory:', clock, consentService })
+  const check = async () => (await averba.health()).checks.find(each => each.name === 'certificate')
+  expect(await check()).toEqual({ name: 'certificate', ok: true, detail: 'it ends in 10 days', daysLeft: 10 })
+  await clock.advance(4 * dayMs)
+  expect(await check()).toMatchObject({ ok: false, daysLeft: 6 })
+  await clock.advance(7 * dayMs)
+  expect(await check()).toMatchObject({ ok: false, detail: expect.stringContaining('it expired on') })
+  await averba.close()
+})
+
+test.each([500, 403])(
+  'consents that could not be read for over three intervals, answered %i, are not well, and the logger is told',
+  async status => {
+    const lines: LogLine[] = []
+    let isBroken = false
+    const world = await simulate({
+      averba: { schedules: true, logger: line => void lines.push(line) },
+      intercept: async (request, forward) =>
+        isBroken && request.url.includes('consentimento')
+          ? Response.json({ title: 'CANARIO', status }, { status })
+          : forward(request),
+    })
+    const { averba, clock } = world
+    const { consents } = averba
+    const hourMs = 3_600_000
+    const after = async (hours: number) => {
+      for (let hour = 0; hour < hours; hour++) {
+        await clock.advance(hourMs)
+        await clock.finish(averba.settle())
+      }
+    }
+    const first = await consents.enrol({ cpf: samples.cpf })
+    await after(30 * 24)
+    // Who was enrolled long ago is awaited from now on.
+    await consents.schedule({ subject: first }, { syncEveryMs: hourMs })
+    await consents.enrol({ cpf: cpfOf(7) }, { syncEveryMs: 7 * dayMs })
+    expect(await troubles(averba)).toEqual({})
+    await after(1)
+    isBroken = true
+    await consents.enrol({ cpf: cpfOf(8) }, { syncEveryMs: hourMs })
+    await after(2)
+    expect(await troubles(averba)).toEqual({})
+    expect(await consents.syncPlan()).toMatchObject({
+      ok: true,
+      overdue: 0,
+      detail: '3 data subjects can be read as often as asked',
+    })
+    expect(lines).toEqual([])
+    await after(24)
+    const detail = '2 of 3 data subjects have not been read for over three intervals'
+    expect(await troubles(averba)).toEqual({ consents: expect.stringContaining(`${detail}: effects.list()`) })
+    expect((await averba.health()).ready).toBe(true)
+    expect(await consents.syncPlan()).toMatchObject({ ok: false, overdue: 2, detail })
+    expect(lines).toContainEqual({ message: 'the consents cannot be kept as fresh as asked', detail })
+    isBroken = false
+    await after(2)
+    expect(await troubles(averba)).toEqual({})
+    expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+    await world.close()
+  },
+)

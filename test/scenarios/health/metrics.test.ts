@@ -1,0 +1,252 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { afterEach, expect, test } from 'vitest'
+import { overdueReadings } from '../../../src/api/consents/sync-plan.ts'
+import { newestReading, oldestReading } from '../../../src/api/health/figures.ts'
+import { createMetrics, type Metrics } from '../../../src/cli/metrics.ts'
+import type { AverbaOptions, LogLine } from '../../../src/index.ts'
+import { samples, simulate, type World } from '../../../src/simulation/index.ts'
+
+/** What must never be seen outside the services, the sealed parts and the host's own hands. */
+const canaries = {
+  cpf: samples.cpf,
+  name: 'CANARIO DA SILVA',
+  claim: 'CANARIO RECLAMADO',
+  validation: 'id-canario',
+  reason: 'motivo-canario',
+  evento: 'evento-canario',
+  handler: 'leitor-canario',
+  follower: 'seguidor-canario',
+  body: 'corpo-canario-4711',
+  recipient: '52998224725',
+  consumerKey: 'chave-de-exemplo',
+  consumerSecret: 'segredo-de-exemplo',
+  session: 'sessao-de-exemplo',
+  chaveSecreta: 'chave-secreta-canario',
+} as const
+/** Names that the host gives in its code, and that stand in the log: logs may name them, labels may not. */
+const hostNames = ['evento', 'handler', 'follower']
+
+const open: { world: World; metrics: Metrics }[] = []
+afterEach(async () => {
+  for (const { world, metrics } of open.splice(0)) {
+    metrics.close()
+    await world.close()
+  }
+})
+
+async function given(averba: Partial<AverbaOptions> = {}) {
+  const lines: LogLine[] = []
+  const subscriptions = [{ evento: canaries.evento, chaveSecreta: canaries.chaveSecreta }]
+  const world = await simulate({
+    averba: { logger: line => void lines.push(line), subscriptions, ...averba },
+  })
+  const metrics = createMetrics(world.averba, world.clock)
+  open.push({ world, metrics })
+  /** The value of each sample, by its name with its labels. */
+  const samplesOf = async () => {
+    const text = await metrics.scrape()
+    const found = text.matchAll(/^(averba_\w+(?:\{[^}]*\})?) (\S+)$/gm)
+    return new Map([...found].map(([, name = '', value = '']) => [name, Number(value)]))
+  }
+  return { world, metrics, lines, samplesOf }
+}
+
+const person = { destinatarioTipo: 'CPF', destinatarioId: canaries.recipient } as const
+
+async function walk({ averba, portal, consentService }: World): Promise<void> {
+  const titular = { cpf: canaries.cpf, nome: canaries.name, email: 'canario@exemplo.br' }
+  const remoteId = consentService.addConsent({ cpf: canaries.cpf, titular })
+  averba.notifications.handle(canaries.evento, canaries.handler, async () => {
+    throw new Error(canaries.body)
+  })
+  averba.log.follow(canaries.follower, ['subject.enrolled'], async () => {
+    throw new Error(canaries.body)
+  })
+  const subject = await averba.consents.enrol({ cpf: canaries.cpf }, { syncEveryMs: 3_600_000 })
+  await averba.settle()
+  await averba.consents.approve({ subject, id: remoteId }, { reason: canaries.reason })
+  const claims = { nome: canaries.claim }
+  await averba.validations.validate({ id: canaries.validation, cpf: canaries.cpf, claims })
+  await averba.subscriptions.apply(await averba.subscriptions.plan())
+  const notice = { evento: canaries.evento, ...person, body: { x: canaries.body } }
+  for (let i = 0; i < 2; i++) await portal.notify(notice)
+  await averba.settle()
+}
+
+test('what was done is counted, and where it stands is shown', async () => {
+  const { world, samplesOf } = await given()
+  await walk(world)
+  await world.clock.advance(60_000)
+  const refused = new Request('https://receptor.exemplo.br/averba', { method: 'POST', body: '{}' })
+  await world.averba.receiver.fetch(refused, { remoteAddress: '203.0.113.7' })
+  const shown = await samplesOf()
+  const value = (name: string) => shown.get(`averba_${name}`)
+  expect(value('token_requests_total')).toBe(1)
+  expect(value('attempts_total{operation="validationService.validatePerson",outcome="settled"}')).toBe(1)
+  expect(value('attempts_total{operation="consentService.changeStatus",outcome="settled"}')).toBe(1)
+  expect(value('events_total{machine="validation"}')).toBe(2)
+  expect(value('notifications_received_total{how="received"}')).toBe(1)
+  expect(value('notifications_received_total{how="copied"}')).toBe(1)
+  expect(value('notification_answer_seconds_count{status="200"}')).toBe(2)
+  expect(value('notification_answer_seconds_count{status="403"}')).toBe(1)
+  expect(value('effects{service="consentService",class="read",state="owed"}')).toBe(1)
+  for (const what of ['commands', 'facts']) {
+    expect(value(`under_way{what="${what}"}`)).toBe(0)
+    expect(value(`under_way_max{what="${what}"}`)).toBe(10_000)
+  }
+  expect(value('followers_lag_events')).toBeGreaterThan(0)
+  expect(value('view_lag_events{view="consents"}')).toBe(0)
+  expect(value('reading_age_seconds')).toBe(60)
+  expect(value('reading_age_oldest_seconds')).toBe(60)
+  expect(value('commit_seconds_count')).toBeGreaterThan(10)
+  expect(value('check_ok{check="writing"}')).toBe(1)
+  expect(value('ready')).toBe(1)
+  const events: unknown[] = []
+  for await (const event of world.averba.log.read()) events.push(event)
+  expect(value('log_position')).toBe(events.length)
+})
+
+test('parked, put off and in doubt are shown by service and class, and none that has ended', async () => {
+  const { world, samplesOf } = await given()
+  const { averba, faults } = world
+  await faults.add({ kind: 'status', status: 503, service: 'validationService' })
+  await faults.add({ kind: 'status', status: 503, service: 'consentService' })
+  const validate = (id: string) =>
+    averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } })
+  await validate('v1')
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const { effect } = await averba.consents.sync({ subject })
+  const of = async (labels: string) => (await samplesOf()).get(`averba_effects{${labels}}`)
+  const read = (state: string) => `service="consentService",class="read",state="${state}"`
+  expect(await of('service="validationService",class="once",state="unknown"')).toBe(1)
+  expect(await of(read('deferred'))).toBe(1)
+  await averba.effects.park(effect)
+  expect(await of(read('parked'))).toBe(1)
+  expect(await of(read('deferred'))).toBeUndefined()
+})
+
+test('notifications that a handler failed at are shown: those that are tried again, and the parked', async () => {
+  const { world, samplesOf } = await given()
+  await walk(world)
+  const shown = async (state: string) => (await samplesOf()).get(`averba_notifications{state="${state}"}`)
+  expect([await shown('failing'), await shown('parked')]).toEqual([1, 0])
+  for (let attempt = 0; attempt < 12; attempt++) {
+    await world.clock.advance(15 * 60_000)
+    await world.averba.settle()
+  }
+  expect([await shown('failing'), await shown('parked')]).toEqual([0, 1])
+})
+
+test('where nothing was read, and nobody is read by themselves, there is no age of a reading', async () => {
+  const { world, samplesOf } = await given()
+  const { averba, clock } = world
+  const ages = async () => [...(await samplesOf()).keys()].filter(name => name.includes('reading_age'))
+  expect(await ages()).toEqual([])
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  await averba.consents.sync({ subject })
+  expect(await ages()).toEqual(['averba_reading_age_seconds'])
+  await averba.consents.schedule({ subject }, { syncEveryMs: 3_600_000 })
+  await clock.advance(60_000)
+  expect(await ages()).toEqual(['averba_reading_age_seconds', 'averba_reading_age_oldest_seconds'])
+  await averba.consents.schedule({ subject }, { syncEveryMs: null })
+  expect(await ages()).toEqual(['averba_reading_age_seconds'])
+})
+
+test('the readings are looked up in an index, however many data subjects there are, and follow them', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-metrics-')), 'log.sqlite')
+  const { world } = await given({ store })
+  const { averba, clock, samples } = world
+  const readings = async () => (await averba.figures()).readings
+  const at = () => new Date(clock.now()).toISOString()
+  const first = await averba.consents.enrol({ cpf: samples.cpf })
+  await averba.consents.sync({ subject: first })
+  const readAt = at()
+  await clock.advance(60_000)
+  const second = await averba.consents.enrol({ cpf: canaries.recipient })
+  const secondAt = at()
+  expect(await readings()).toEqual({ newestAt: readAt, oldestAt: null })
+  await averba.consents.schedule({ subject: second }, { syncEveryMs: 86_400_000 })
+  expect(await readings()).toEqual({ newestAt: readAt, oldestAt: secondAt })
+  await averba.consents.schedule({ subject: first }, { syncEveryMs: 86_400_000 })
+  expect(await readings()).toEqual({ newestAt: readAt, oldestAt: readAt })
+  await clock.advance(60_000)
+  await averba.consents.sync({ subject: first })
+  expect(await readings()).toEqual({ newestAt: at(), oldestAt: secondAt })
+  await averba.consents.schedule({ subject: second }, { syncEveryMs: null })
+  expect(await readings()).toEqual({ newestAt: at(), oldestAt: at() })
+  const database = new Sqlite(store, { readonly: true })
+  const overdue = (views: typeof averba.views) => overdueReadings(views, at())
+  const steps = [newestReading, oldestReading, overdue].flatMap(ask => {
+    const { sql, parameters } = ask(averba.views).compile()
+    const plan = database
+      .prepare<unknown[], { detail: string }>(`explain query plan ${sql}`)
+      .all(...parameters)
+    return plan.map(step => step.detail)
+  })
+  database.close()
+  expect(steps).toEqual([
+    expect.stringMatching(/^SEARCH subjects USING COVERING INDEX subjects_synced_at/),
+    expect.stringMatching(/^SEARCH subjects USING COVERING INDEX subjects_awaiting_since/),
+    expect.stringMatching(/^SEARCH subjects USING COVERING INDEX subjects_overdue_at/),
+  ])
+})
+
+test('no personal data and no secret stands in metrics, health, figures and lines, and no name of the host in a label', async () => {
+  const { world, metrics, lines } = await given({ schedules: true })
+  await walk(world)
+  const { averba, clock } = world
+  for (let attempt = 0; attempt < 20; attempt++) {
+    await averba.settle()
+    await clock.advance(10 * 60_000)
+  }
+  const told = {
+    metrics: await metrics.scrape(),
+    figures: JSON.stringify(await averba.figures()),
+    health: JSON.stringify(await averba.health({ reach: true })),
+    lines: JSON.stringify(lines),
+  }
+  // The scan would notice: handler and follower were parked, and a line names them.
+  expect(told.lines).toContain(canaries.follower)
+  expect(told.lines).toContain(canaries.handler)
+  const leaks = Object.entries(told).flatMap(([place, text]) =>
+    Object.entries(canaries)
+      .filter(([name, canary]) => {
+        const mayStand = hostNames.includes(name) && (place === 'lines' || place === 'health')
+        return !mayStand && text.includes(canary)
+      })
+      .map(([name]) => `${name} in ${place}`),
+  )
+  expect(leaks).toEqual([])
+})
+
+test('every label has values of a closed set', async () => {
+  const { world, metrics } = await given()
+  await walk(world)
+  const text = await metrics.scrape()
+  const services = 'consentService|tokenService|validationService|portal|other'
+  const closed: Record<string, RegExp> = {
+    operation: new RegExp(`^(${services})\\.[a-zA-Z]+$`),
+    service: new RegExp(`^(${services})$`),
+    outcome: /^(settled|declined|deferred|unknown)$/,
+    state: /^(owed|started|deferred|parked|unknown|failing)$/,
+    class: /^(read|idempotent|probed|once|other)$/,
+    machine:
+      /^(log|budget|certificate|consent|effect|notification|portal|subject|subscription|token|validation)$/,
+    what: /^(commands|facts)$/,
+    how: /^(received|copied|recovered)$/,
+    status: /^\d{3}$/,
+    view: /^(consents|awareness|logins|tokens|validations|subscriptions|notifications|failures|subjects)$/,
+    check: /^[a-zA-Z]+$/,
+    certificate: /^(certificate|portalCertificate)$/,
+    le: /^(\+Inf|[\d.]+)$/,
+  }
+  const labels = [...text.matchAll(/^averba_\w+\{(.*)\} \S+$/gm)].flatMap(([, all = '']) => [
+    ...all.matchAll(/(\w+)="([^"]*)"/g),
+  ])
+  expect(new Set(labels.map(([, name]) => name)).size).toBeGreaterThan(8)
+  const open = labels.filter(([, name = '', value = '']) => !closed[name]?.test(value))
+  expect(open.map(([whole]) => whole)).toEqual([])
+})

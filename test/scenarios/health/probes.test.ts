@@ -1,0 +1,118 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { createMetrics } from '../../../src/cli/metrics.ts'
+import { createProbes } from '../../../src/cli/probes.ts'
+import { type AverbaOptions, openAverba, portalSession } from '../../../src/index.ts'
+import { VirtualClock } from '../../../src/simulation/index.ts'
+import { createAuthority } from '../../../src/simulation/served/authority.ts'
+
+async function given(options: Partial<AverbaOptions> = {}) {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-probes-')), 'log.sqlite')
+  const clock = new VirtualClock()
+  const averba = await openAverba({ store, clock, ...options })
+  const metrics = createMetrics(averba, clock)
+  const stop = new AbortController()
+  const probes = createProbes(averba, metrics, stop.signal)
+  const get = async (path: string) => {
+    const { status, body } = (await probes[path]?.()) ?? { status: 0, body: {} }
+    return { status, body: JSON.parse(JSON.stringify(body)) }
+  }
+  const close = async () => {
+    metrics.close()
+    await averba.close()
+  }
+  return { store, clock, averba, stop, get, close }
+}
+
+test('ready while all is well, and not any more once it is told to stop', async () => {
+  const { get, stop, close } = await given()
+  expect(await get('/healthz')).toMatchObject({ status: 200, body: { alive: true } })
+  expect(await get('/readyz')).toMatchObject({ status: 200, body: { ready: true, reasons: [] } })
+  stop.abort()
+  expect(await get('/readyz')).toEqual({ status: 503, body: { ready: false, reasons: ['it is stopping'] } })
+  expect(await get('/healthz')).toMatchObject({ status: 200 })
+  await close()
+})
+
+test('a store that answers and cannot be written is alive and not ready', async () => {
+  const { store, get, close } = await given()
+  const other = new Sqlite(store)
+  other.exec('begin immediate')
+  expect(await get('/healthz')).toMatchObject({ status: 200 })
+  expect(await get('/readyz')).toMatchObject({
+    status: 503,
+    body: { ready: false, reasons: [expect.stringMatching(/^writing: /)] },
+  })
+  other.exec('rollback')
+  other.close()
+  expect(await get('/readyz')).toMatchObject({ status: 200 })
+  await close()
+})
+
+test('a store that does not answer is not alive', async () => {
+  const { averba, get } = await given()
+  await averba.close()
+  expect(await get('/healthz')).toMatchObject({ status: 503, body: { alive: false } })
+})
+
+test.each<[string, (certificate: { cert: string; key: string }) => Partial<AverbaOptions>]>([
+  [
+    'certificate',
+    certificate => ({ consentService: { baseUrl: 'https://consentimento.exemplo.br', certificate } }),
+  ],
+  [
+    'portalCertificate',
+    certificate => ({
+      portal: {
+        baseUrl: 'https://portal.exemplo.br',
+        authenticate: portalSession({ certificate: () => certificate, roleType: 'IMPEXP' }),
+      },
+    }),
+  ],
+  [
+    'receiverCertificate',
+    certificate => ({
+      receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
+      run: { receiver: { certificate } },
+    }),
+  ],
+])('a %s that ends soon is shown, and makes it not ready once it has expired', async (name, options) => {
+  const clock = new VirtualClock()
+  const authority = await createAuthority(clock.now() - 362 * 86_400_000)
+  const { get, close } = await given({ clock, ...options(await authority.issueClient('gestora')) })
+  const soon = await get('/readyz')
+  expect(soon.status).toBe(200)
+  expect(soon.body.checks).toContainEqual({
+    name,
+    ok: false,
+    daysLeft: 3,
+    detail: expect.stringContaining('renew'),
+  })
+  await clock.advance(4 * 86_400_000)
+  expect(await get('/readyz')).toMatchObject({
+    status: 503,
+    body: { ready: false, reasons: [expect.stringMatching(new RegExp(`^${name}: .*it expired on`))] },
+  })
+  await close()
+})
+
+test('a view that stands still makes it not ready, and says which', async () => {
+  const { store, averba, get, close } = await given()
+  const other = new Sqlite(store)
+  // Its rows cannot be written: the next event that it folds fails, and it stops alone.
+  other.exec("create trigger broken before insert on subjects begin select raise(abort, 'broken'); end")
+  other.close()
+  await averba.consents.enrol({ cpf: '25774435016' })
+  expect(await get('/readyz')).toMatchObject({
+    status: 503,
+    body: {
+      reasons: [
+        expect.stringMatching(/^views: subjects stands still: SqliteError at position \d+: run brings/),
+      ],
+    },
+  })
+  await close()
+})

@@ -1,0 +1,178 @@
+import { context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import { W3CTraceContextPropagator } from '@opentelemetry/core'
+import {
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { loadTracing } from '../../../src/adapters/opentelemetry.ts'
+import { type AverbaOptions, openAverba } from '../../../src/index.ts'
+import { samples, simulate, type World } from '../../../src/simulation/index.ts'
+import { noTracing } from '../../../src/vocabulary/tracing.ts'
+
+let exporter: InMemorySpanExporter
+
+// As a host does that has telemetry.
+beforeEach(() => {
+  exporter = new InMemorySpanExporter()
+  trace.setGlobalTracerProvider(
+    new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }),
+  )
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator())
+})
+
+afterEach(() => {
+  for (const api of [trace, context, propagation]) api.disable()
+})
+
+const named = (name: string): ReadableSpan[] =>
+  exporter.getFinishedSpans().filter(span => span.name === `averba ${name}`)
+
+/** A world that notes the headers of every request, and what another instrumentation would add to them. */
+async function givenWorld(averba: Partial<AverbaOptions> = {}) {
+  const sent: { host: string; traceparent: string | null; injected: object }[] = []
+  const world: World = await simulate({
+    averba: { subscriptions: [{ evento: 'e', chaveSecreta: 'segredo-canario' }], ...averba },
+    async intercept(request, forward) {
+      const injected = {}
+      propagation.inject(context.active(), injected)
+      trace.getTracer('another').startSpan(`HEAD ${request.url}`).end()
+      const { hostname: host } = new URL(request.url)
+      sent.push({ host, traceparent: request.headers.get('traceparent'), injected })
+      return forward(request)
+    },
+  })
+  return { world, sent }
+}
+
+test('a command, its attempts and a notification are spans, each with what it came to', async () => {
+  const { world } = await givenWorld()
+  const { averba } = world
+  await world.faults.add({ kind: 'status', status: 503, service: 'validationService', times: 1 })
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  await averba.consents.sync({ subject })
+  await averba.consents.approve({ subject, id: 'never-heard-of' }).catch(() => undefined)
+  await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'CANARIO RECLAMADO' } })
+  const request = new Request('https://receptor.exemplo.br/averba', {
+    method: 'POST',
+    body: '{"x":"canario"}',
+  })
+  request.headers.set('event-type', 'e')
+  request.headers.set('secret', 'segredo-canario')
+  request.headers.set('traceparent', '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01')
+  await averba.receiver.fetch(request, { remoteAddress: '161.148.0.1' })
+  await world.close()
+
+  const [sync] = named('consents.sync')
+  expect(sync).toMatchObject({
+    kind: SpanKind.INTERNAL,
+    attributes: { 'averba.method': 'consents.sync', 'averba.outcome': 'settled', 'averba.replayed': false },
+  })
+  const [read] = named('consentService.listConsents')
+  expect(read).toMatchObject({
+    kind: SpanKind.CLIENT,
+    parentSpanContext: { spanId: sync?.spanContext().spanId },
+    attributes: {
+      'averba.operation': 'consentService.listConsents',
+      'averba.attempt': 1,
+      'averba.outcome': 'settled',
+    },
+  })
+  expect(named('consents.enrol')).toMatchObject([{ attributes: { 'averba.outcome': 'recorded' } }])
+  expect(named('tokenService.requestToken')).toMatchObject([{ attributes: { 'averba.outcome': 'settled' } }])
+  expect(named('validationService.validatePerson')).toMatchObject([
+    { attributes: { 'averba.outcome': 'unknown' } },
+  ])
+  // Whoever sends a notification does not choose the trace that it is in.
+  expect(named('notification')).toMatchObject([
+    { kind: SpanKind.SERVER, attributes: { 'http.response.status_code': 200 } },
+  ])
+  expect(named('notification')[0]?.parentSpanContext).toBeUndefined()
+})
+
+test('a refusal is told by its code, and nothing that came in stands in a span', async () => {
+  const { world } = await givenWorld()
+  const { averba } = world
+  const remoteId = world.consentService.addConsent({ cpf: samples.cpf, status: 'NEGADO' })
+  await averba.consents.enrol({ cpf: samples.cpf })
+  await averba.consents.sync({ cpf: samples.cpf })
+  const why = { reason: 'motivo-canario' }
+  await expect(averba.consents.approve({ cpf: samples.cpf, id: remoteId }, why)).rejects.toThrow()
+  const claims = { nome: 'CANARIO RECLAMADO' }
+  await averba.validations.validate({ id: 'id-canario', cpf: samples.cpf, claims })
+  await world.close()
+  expect(named('consents.approve')).toMatchObject([
+    { status: { code: SpanStatusCode.ERROR }, attributes: { 'error.type': 'REFUSED' }, events: [] },
+  ])
+  const spans = exporter.getFinishedSpans().filter(span => span.name.startsWith('averba '))
+  expect(spans.length).toBeGreaterThan(5)
+  const told = JSON.stringify(
+    spans.map(({ name, attributes, status, events }) => ({ name, attributes, status, events })),
+  )
+  const canaries = [samples.cpf, remoteId, 'canario', 'CANARIO', 'chave-de-exemplo', 'segredo-de-exemplo']
+  expect(canaries.filter(canary => told.includes(canary))).toEqual([])
+})
+
+test('no service is told of a trace, and no other instrumentation sees an address with a CPF', async () => {
+  const { world, sent } = await givenWorld()
+  await world.averba.consents.enrol({ cpf: samples.cpf })
+  await world.averba.consents.sync({ cpf: samples.cpf })
+  await world.close()
+  expect(sent).toHaveLength(1)
+  expect(sent.every(({ traceparent }) => traceparent === null)).toBe(true)
+  expect(sent.every(({ injected }) => Object.keys(injected).length === 0)).toBe(true)
+  expect(exporter.getFinishedSpans().filter(span => !span.name.startsWith('averba '))).toEqual([])
+})
+
+test('the services that are named are sent the traceparent of the attempt, and the others are not', async () => {
+  const { world, sent } = await givenWorld({ tracing: { traceparentTo: ['validationService'] } })
+  await world.averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { sexo: 'F' } })
+  await world.close()
+  const [attempt] = named('validationService.validatePerson')
+  const { traceId, spanId } = attempt?.spanContext() ?? {}
+  expect(sent).toEqual([
+    { host: 'gateway.exemplo.br', traceparent: null, injected: {} },
+    { host: 'validacao.exemplo.br', traceparent: `00-${traceId}-${spanId}-01`, injected: {} },
+  ])
+})
+
+test('a service that is none is refused', async () => {
+  const tracing = { traceparentTo: ['everybody'] }
+  // As from a configuration that no compiler has seen.
+  const opening = openAverba({ store: ':memory:', tracing } as unknown as AverbaOptions)
+  await expect(opening).rejects.toMatchObject({ code: 'MISCONFIGURED' })
+})
+
+test('where the package is not there, there are no spans and everything works', async () => {
+  const tracing = await loadTracing(() => Promise.reject(new Error('Cannot find package')))
+  expect(tracing).toBe(noTracing)
+  expect(await tracing.span('internal', 'a', {}, async () => 7)).toBe(7)
+  expect(tracing.traceparent()).toBeUndefined()
+})
+
+test('what run does belongs to no span that was open when it began', async () => {
+  const { world } = await givenWorld()
+  const { averba, clock } = world
+  const stop = new AbortController()
+  const running = trace.getTracer('host').startActiveSpan('boot', span => {
+    const begun = averba.run({ signal: stop.signal })
+    span.end()
+    return begun
+  })
+  const boot = exporter.getFinishedSpans().find(span => span.name === 'boot')
+  await world.faults.add({ kind: 'status', status: 503, service: 'consentService', times: 1 })
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  await clock.finish(averba.consents.sync({ subject }))
+  await clock.advance(60_000)
+  const attempts = named('consentService.listConsents')
+  expect(attempts.map(span => span.attributes['averba.attempt'])).toEqual([1, 2])
+  expect(attempts[1]?.parentSpanContext).toBeUndefined()
+  expect(attempts[1]?.spanContext().traceId).not.toBe(boot?.spanContext().traceId)
+  stop.abort()
+  await clock.finish(running)
+  await world.close()
+})

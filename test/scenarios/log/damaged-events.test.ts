@@ -1,0 +1,195 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { type Averba, type LogLine, type Notification, openAverba } from '../../../src/index.ts'
+import { seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
+
+const cpfs = ['25774435016', '11144477735', '52998224725']
+
+/** A log, what its operator is told, and a hand that reaches into its file. */
+async function given() {
+  const clock = new VirtualClock()
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-damaged-')), 'log.sqlite')
+  const said: string[] = []
+  const averba = await openAverba({
+    store,
+    clock,
+    entropy: seededEntropy(1),
+    receiver: { publicUrl: 'https://receptor.exemplo.br/averba', sources: 'any' },
+    logger: ({ message, follower, handler, attempt, error }: LogLine) =>
+      void said.push([message, follower ?? handler, attempt, error].join(' ')),
+  })
+  const file = new Sqlite(store)
+  file.exec('drop trigger event_no_update')
+  /** Makes something else of a header, and gives what undoes it. */
+  const change = (position: number, how: (header: string) => string) => {
+    const was = file
+      .prepare<[number], string>('select header from event where position = ?')
+      .pluck()
+      .get(position)
+    const put = file.prepare('update event set header = ? where position = ?')
+    put.run(how(was ?? ''), position)
+    return () => put.run(was, position)
+  }
+  const close = async () => {
+    file.close()
+    await averba.close()
+  }
+  const ofFollowers = async () => {
+    const { checks } = await averba.health({ only: ['followers', 'notifications'] })
+    return checks.map(({ ok, detail }) => `${ok} ${detail}`)
+  }
+  return { averba, clock, said, file, change, close, ofFollowers }
+}
+
+/** What a page looks like that was cut off. */
+const cutOff = (header: string) => header.slice(0, -1)
+
+async function notify(averba: Averba, body: unknown, evento: string): Promise<void> {
+  const headers = { 'event-type': evento, 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
+  const init = { method: 'POST', headers, body: JSON.stringify(body) }
+  const { status } = await averba.receiver.fetch(new Request('https://receptor.exemplo.br/averba', init))
+  expect(status).toBe(200)
+}
+
+async function inbox(averba: Averba) {
+  const all: Notification[] = []
+  for await (const each of averba.notifications.list()) all.push(each)
+  return all
+}
+
+/** Lets time pass while it runs. */
+async function run(averba: Averba, clock: VirtualClock, ms: number): Promise<void> {
+  const stop = new AbortController()
+  const running = averba.run({ signal: stop.signal })
+  await clock.advance(ms)
+  stop.abort()
+  await running
+}
+
+test('a body that is damaged fails and is parked, its handler and all others go on, and lists show it', async () => {
+  const { averba, clock, said, file, close, ofFollowers } = await given()
+  await notify(averba, { n: 0 }, 'evento-a')
+  file.exec(`update part set sealed = cast(substr(sealed, 1, length(sealed) - 1) || x'00' as blob)`)
+  await notify(averba, { n: 1 }, 'evento-a')
+  await notify(averba, { n: 2 }, 'evento-b')
+  expect(await inbox(averba)).toMatchObject([
+    { body: null, isDamaged: true },
+    { body: { n: 1 } },
+    { body: { n: 2 } },
+  ])
+  const seen: unknown[] = []
+  for (const evento of ['evento-a', 'evento-b'])
+    averba.notifications.handle(evento, 'crm', async ({ body }) => void seen.push(body))
+  averba.log.follow('all', ['notification.received'], async ({ position }) => void seen.push(position))
+  await run(averba, clock, 20_000)
+  expect(seen).toHaveLength(5)
+  for (let i = 0; i < 8; i++) {
+    await clock.advance(900_000)
+    await averba.settle()
+  }
+  expect(seen).toHaveLength(5)
+  expect(await inbox(averba)).toMatchObject([
+    { state: 'parked', isDamaged: true, handlers: [{ attempts: 12, because: 'CORRUPT' }] },
+    { state: 'handled' },
+    { state: 'handled' },
+  ])
+  expect(await ofFollowers()).toEqual(['true none is parked', expect.stringMatching(/^false 1 parked, 0 to/)])
+  expect(said.filter(line => line.includes('CORRUPT'))).toEqual([
+    ...[1, 2, 4, 8].map(attempt => `a handler failed at a notification crm ${attempt} CORRUPT`),
+    'a notification is parked crm 12 CORRUPT',
+  ])
+  await close()
+})
+
+test('a follower comes up to a damaged event, is parked there, and goes past it when a person lets it', async () => {
+  const { averba, clock, said, change, close, ofFollowers } = await given()
+  for (const cpf of cpfs) await averba.consents.enrol({ cpf })
+  change(3, cutOff)
+  const seen: number[] = []
+  averba.log.follow('crm', ['subject.enrolled'], async event => void seen.push(event.position))
+  await run(averba, clock, 200_000)
+  expect(seen).toEqual([2])
+  expect(await averba.log.followers()).toMatchObject([
+    { position: 2, isParked: true, attempts: 8, because: 'CORRUPT' },
+  ])
+  expect(await ofFollowers()).toEqual(['false crm parked: see log.retry and log.skip', expect.anything()])
+  expect(said.at(-1)).toBe('a follower failed too often and is parked crm 8 CORRUPT')
+  await averba.log.skip('crm')
+  await averba.settle()
+  expect(seen).toEqual([2, 4])
+  await close()
+})
+
+test('what this process alone cannot read it lets go of, tells of and tries again; the others go on', async () => {
+  const { averba, clock, said, file, change, close, ofFollowers } = await given()
+  for (const cpf of cpfs) await averba.consents.enrol({ cpf })
+  const putBack = change(3, header => header.replace(/}$/, ',"schema":2}'))
+  const seen: number[] = []
+  const others: number[] = []
+  averba.log.follow('crm', ['subject.enrolled'], async event => void seen.push(event.position))
+  averba.log.follow('other', ['log.began'], async event => void others.push(event.position))
+  await run(averba, clock, 600_000)
+  expect([seen, others]).toEqual([[2], [1]])
+  const crm = file.prepare('select position, attempts, is_parked, lease_owner from follower where name = ?')
+  expect(crm.get('crm')).toEqual({ position: 2, attempts: 0, is_parked: 0, lease_owner: null })
+  expect(said.filter(line => line.includes('NOT_OURS'))).toEqual(
+    [1, 2, 4, 8].map(attempt => `a follower cannot go on, and is tried again crm ${attempt} NOT_OURS`),
+  )
+  expect(await ofFollowers()).toEqual([
+    expect.stringMatching(/^false crm cannot go on: .*schema is 2.*Update averba$/),
+    expect.anything(),
+  ])
+  await expect(averba.settle()).rejects.toMatchObject({ code: 'NOT_OURS' })
+  putBack()
+  await run(averba, clock, 300_000)
+  expect(seen).toEqual([2, 3, 4])
+  expect(await ofFollowers()).toEqual(['true none is parked', expect.anything()])
+  await close()
+})
+
+test('a handler that cannot read an arrival does what came before, is parked there, and passes it when it may', async () => {
+  const { averba, clock, change, close } = await given()
+  for (const n of [1, 2, 3]) await notify(averba, { n }, 'evento-a')
+  change(3, cutOff)
+  const seen: unknown[] = []
+  averba.notifications.handle('evento-a', 'crm', async ({ body }) => void seen.push(body))
+  await run(averba, clock, 600_000)
+  expect(seen).toEqual([{ n: 1 }])
+  expect(await averba.log.followers()).toMatchObject([{ position: 2, isParked: true, because: 'CORRUPT' }])
+  await averba.log.skip('notifications/evento-a/crm')
+  await averba.settle()
+  expect(seen).toEqual([{ n: 1 }, { n: 3 }])
+  await close()
+})
+
+test('a notification whose own story is damaged is set aside and told of, and others pass it', async () => {
+  const { averba, clock, said, change, close, ofFollowers } = await given()
+  await notify(averba, { n: 1 }, 'evento-a')
+  let isBroken = true
+  const seen: unknown[] = []
+  averba.notifications.handle('evento-a', 'crm', async ({ body }) => {
+    if (isBroken) throw new RangeError()
+    seen.push(body)
+  })
+  await averba.settle()
+  isBroken = false
+  await notify(averba, { n: 2 }, 'evento-a')
+  const putBack = change(3, cutOff)
+  await run(averba, clock, 60_000)
+  expect(seen).toEqual([{ n: 2 }])
+  expect(said.filter(line => line.includes('CORRUPT'))).toEqual(
+    [1, 2, 4].map(attempt => `a handler failed at a notification crm ${attempt} CORRUPT`),
+  )
+  expect(await ofFollowers()).toEqual([
+    expect.stringMatching(/^false notifications\/evento-a\/crm cannot go on: Cannot read an event/),
+    expect.anything(),
+  ])
+  putBack()
+  await run(averba, clock, 60_000)
+  expect(seen).toEqual([{ n: 2 }, { n: 1 }])
+  expect(await ofFollowers()).toEqual(['true none is parked', 'true 0 parked, 0 to be tried again'])
+  await close()
+})

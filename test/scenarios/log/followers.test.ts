@@ -1,0 +1,646 @@
+import { mkdtempSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, test } from 'vitest'
+import { type Averba, type LogLine, openAverba } from '../../../src/index.ts'
+import { seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
+
+const cpfs = ['25774435016', '11144477735', '52998224725', '39053344705', '15350946056']
+
+/** Engines on one file, by one clock. */
+async function given(
+  count = 1,
+): Promise<{ clock: VirtualClock; engines: Averba[]; said: string[]; store: string }> {
+  const clock = new VirtualClock()
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-follow-')), 'log.sqlite')
+  const said: string[] = []
+  const engines: Averba[] = []
+  for (let seed = 1; seed <= count; seed++) {
+    const logger = ({ message, follower, attempt, error }: LogLine) =>
+      void said.push(`${message} ${follower} ${attempt} ${error}`)
+    engines.push(await openAverba({ store, clock, entropy: seededEntropy(seed), logger }))
+  }
+  return { clock, engines, said, store }
+}
+
+const engineOf = async () => {
+  const { engines, ...rest } = await given()
+  const [averba] = engines
+  if (!averba) throw new Error('There is no engine')
+  return { averba, ...rest }
+}
+
+const enrolAll = async (averba: Averba, from = 0, until = cpfs.length) => {
+  for (const cpf of cpfs.slice(from, until)) await averba.consents.enrol({ cpf })
+}
+
+test('a name that has passed events of a type does not follow that type as well; others, and fewer, it does', async () => {
+  const { averba, store } = await engineOf()
+  await enrolAll(averba, 0, 3)
+  const follow = (averba: Averba, types: Parameters<Averba['log']['follow']>[1], seen: number[]) =>
+    averba.log.follow('crm', types, async event => void seen.push(event.position))
+  follow(averba, ['subject.enrolled'], [])
+  await averba.settle()
+  await averba.close()
+  const others: number[] = []
+  const next = async (types: Parameters<Averba['log']['follow']>[1]) => {
+    const seen: number[] = []
+    const averba = await openAverba({ store, clock: new VirtualClock(), entropy: seededEntropy(9) })
+    follow(averba, types, seen)
+    averba.log.follow('other', ['subject.enrolled'], async event => void others.push(event.position))
+    const failed = await averba.settle().then(
+      () => undefined,
+      error => error,
+    )
+    const [found] = (await averba.health({ only: ['followers'] })).checks
+    const [crm] = await averba.log.followers()
+    await averba.close()
+    return { seen, code: failed?.code, detail: found?.detail, types: crm?.types }
+  }
+  expect(await next(['subject.enrolled', 'log.began'])).toEqual({
+    seen: [],
+    code: 'INVALID_INPUT',
+    detail: expect.stringMatching(/^crm cannot go on: .*did not follow: log\.began: .*a name of their own/),
+    types: ['subject.enrolled'],
+  })
+  // The others went on meanwhile.
+  expect(others).toEqual([2, 3, 4])
+  const fine = { seen: [], code: undefined, detail: 'none is parked' }
+  // Nothing was passed of what there was none of.
+  const more = ['consent.revoked', 'subject.enrolled'] as const
+  expect(await next(more)).toEqual({ ...fine, types: more })
+  expect(await next(['consent.revoked'])).toEqual({ ...fine, types: ['consent.revoked'] })
+  // Enrolments may have come since, and were not seen.
+  expect(await next(more)).toMatchObject({ code: 'INVALID_INPUT' })
+})
+
+test('a follower sees every event of its types once, in order, from the beginning of the log on', async () => {
+  const { averba } = await engineOf()
+  await enrolAll(averba, 0, 3)
+  const seen: number[] = []
+  averba.log.follow('crm', ['subject.enrolled'], async event => void seen.push(event.position))
+  await averba.settle()
+  await enrolAll(averba, 3)
+  await averba.settle()
+  await averba.settle()
+  expect(seen).toEqual([2, 3, 4, 5, 6])
+  expect(await averba.log.followers()).toMatchObject([{ name: 'crm', position: 6, isParked: false }])
+  await averba.close()
+})
+
+test('it goes on where it was, also when its process stood still between handler and checkpoint', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-follow-')), 'log.sqlite')
+  // A clock of its own that never moves: nothing keeps the lease of a process that stands still.
+  const [frozen, clock] = [new VirtualClock(), new VirtualClock()]
+  const first = await openAverba({ store, clock: frozen, entropy: seededEntropy(1) })
+  await enrolAll(first)
+  const seen: number[] = []
+  const reached = Promise.withResolvers<void>()
+  const wake = Promise.withResolvers<void>()
+  first.log.follow('crm', ['subject.enrolled'], async ({ position }) => {
+    seen.push(position)
+    if (position < 4) return
+    reached.resolve()
+    await wake.promise
+  })
+  const settling = first.settle()
+  await reached.promise
+  const second = await openAverba({ store, clock, entropy: seededEntropy(2) })
+  second.log.follow('crm', ['subject.enrolled'], async ({ position }) => void seen.push(-position))
+  await second.settle()
+  expect(seen).toEqual([2, 3, 4])
+  await clock.advance(61_000)
+  await second.settle()
+  expect(seen).toEqual([2, 3, 4, -4, -5, -6])
+  // What wakes up has lost the follower: it neither moves it nor goes on.
+  wake.resolve()
+  await settling
+  expect(seen).toEqual([2, 3, 4, -4, -5, -6])
+  expect(await second.log.followers()).toMatchObject([{ position: 6 }])
+  await first.close()
+  await second.close()
+})
+
+test('a process that woke up cannot move a follower that another one has, though it stands where it was', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-follow-')), 'log.sqlite')
+  const [frozen, clock] = [new VirtualClock(), new VirtualClock()]
+  const first = await openAverba({ store, clock: frozen, entropy: seededEntropy(1) })
+  await enrolAll(first, 0, 1)
+  const [reached, taken] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const [wake, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  first.log.follow('crm', ['subject.enrolled'], () => {
+    reached.resolve()
+    return wake.promise
+  })
+  const settling = first.settle()
+  await reached.promise
+  const second = await openAverba({ store, clock, entropy: seededEntropy(2) })
+  await clock.advance(61_000)
+  second.log.follow('crm', ['subject.enrolled'], () => {
+    taken.resolve()
+    return go.promise
+  })
+  const working = second.settle()
+  await taken.promise
+  wake.resolve()
+  await settling
+  expect(await second.log.followers()).toMatchObject([{ name: 'crm', position: 0 }])
+  go.resolve()
+  await working
+  expect(await second.log.followers()).toMatchObject([{ name: 'crm', position: 2 }])
+  await first.close()
+  await second.close()
+})
+
+test('one that fails is tried again with growing waits, then parked, and never passes over its event', async () => {
+  const { averba, clock, said } = await engineOf()
+  await enrolAll(averba, 0, 2)
+  const tried: number[] = []
+  let isBroken = true
+  averba.log.follow('crm', ['subject.enrolled'], async event => {
+    tried.push(event.position)
+    if (isBroken) throw new RangeError('25774435016')
+  })
+  const others: number[] = []
+  averba.log.follow('other', ['subject.enrolled'], async event => void others.push(event.position))
+  for (let i = 0; i < 12; i++) {
+    await averba.settle()
+    await clock.advance(10 * 60_000)
+  }
+  expect(tried).toEqual(Array.from({ length: 8 }, () => 2))
+  expect(others).toEqual([2, 3])
+  expect(await averba.log.followers()).toMatchObject([
+    { name: 'crm', position: 1, isParked: true, attempts: 8, because: 'RangeError' },
+    { name: 'other', position: 3 },
+  ])
+  expect(said.filter(line => line.includes('follower'))).toEqual([
+    'a follower failed crm 1 RangeError',
+    'a follower failed crm 2 RangeError',
+    'a follower failed crm 4 RangeError',
+    'a follower failed too often and is parked crm 8 RangeError',
+  ])
+  isBroken = false
+  await averba.log.retry('crm')
+  await averba.settle()
+  expect(tried.slice(8)).toEqual([2, 3])
+  await expect(averba.log.retry('crm')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await averba.close()
+})
+
+test('a process that woke up does not say that a follower is parked which another one has', async () => {
+  const { engines, clock, said, store } = await given(1)
+  const [first] = engines
+  if (!first) throw new Error('There is no engine')
+  await enrolAll(first, 0, 1)
+  let attempts = 0
+  const [reached, wake] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  first.log.follow('crm', ['subject.enrolled'], async () => {
+    attempts += 1
+    if (attempts === 8) {
+      reached.resolve()
+      await wake.promise
+    }
+    throw new RangeError()
+  })
+  while (attempts < 7) {
+    await first.settle()
+    await clock.advance(10 * 60_000)
+  }
+  const settling = first.settle()
+  await reached.promise
+  clock.jump(61_000)
+  const second = await openAverba({ store, clock, entropy: seededEntropy(9) })
+  second.log.follow('crm', ['subject.enrolled'], async () => undefined)
+  await second.settle()
+  wake.resolve()
+  await settling
+  expect(said).not.toContain('a follower failed too often and is parked crm')
+  expect(await second.log.followers()).toMatchObject([{ name: 'crm', position: 2, isParked: false }])
+  await first.close()
+  await second.close()
+})
+
+test('a wait is kept to: nothing is tried before its time', async () => {
+  const { averba, clock } = await engineOf()
+  await enrolAll(averba, 0, 1)
+  let tries = 0
+  averba.log.follow('crm', ['subject.enrolled'], async () => {
+    tries += 1
+    throw new Error('no')
+  })
+  await averba.settle()
+  await clock.advance(999)
+  await averba.settle()
+  expect(tries).toBe(1)
+  await clock.advance(1)
+  await averba.settle()
+  expect(tries).toBe(2)
+  await averba.close()
+})
+
+test('a wait that was given while the clock was ahead is over once the clock is put right', async () => {
+  const { averba, clock } = await engineOf()
+  await enrolAll(averba, 0, 1)
+  let calls = 0
+  averba.log.follow('crm', ['subject.enrolled'], async () => {
+    calls += 1
+    if (calls < 3) throw new TypeError('not now')
+  })
+  clock.jump(6 * 3_600_000)
+  await averba.settle()
+  // By less than clocks may differ: the wait is kept to.
+  clock.jump(-10 * 60_000)
+  await averba.settle()
+  expect(calls).toBe(1)
+  clock.jump(-6 * 3_600_000)
+  await averba.settle()
+  expect(calls).toBe(2)
+  await clock.advance(4_000)
+  await averba.settle()
+  expect(calls).toBe(3)
+  await averba.close()
+})
+
+test('a person may let it skip the event that it failed at', async () => {
+  const { averba, clock } = await engineOf()
+  await enrolAll(averba, 0, 3)
+  const done: number[] = []
+  averba.log.follow('crm', ['subject.enrolled'], async event => {
+    if (event.position === 3) throw new Error('poison')
+    done.push(event.position)
+  })
+  for (let i = 0; i < 10; i++) {
+    await averba.settle()
+    await clock.advance(10 * 60_000)
+  }
+  expect(done).toEqual([2])
+  await averba.log.skip('crm')
+  await averba.settle()
+  expect(done).toEqual([2, 4])
+  await expect(averba.log.skip('nobody')).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+    message: 'Cannot skip for "nobody": no parked follower has this name',
+    hint: 'log.followers() says which ones are parked',
+  })
+  await averba.close()
+})
+
+test('who lets a parked one go on is told which event that is about, and so is the logger', async () => {
+  const lines: LogLine[] = []
+  const clock = new VirtualClock()
+  const logger = (line: LogLine) => void lines.push(line)
+  const averba = await openAverba({ store: ':memory:', clock, entropy: seededEntropy(1), logger })
+  await enrolAll(averba, 0, 3)
+  averba.log.follow('crm', ['subject.enrolled'], async event => {
+    if (event.position === 3) throw new Error('poison')
+  })
+  const park = async () => {
+    for (let i = 0; i < 10; i++) {
+      await averba.settle()
+      await clock.advance(10 * 60_000)
+    }
+    lines.length = 0
+  }
+  await park()
+  expect(await averba.log.retry('crm')).toBeUndefined()
+  expect(lines).toEqual([
+    { message: 'a parked follower tries its event again', follower: 'crm', position: 3 },
+  ])
+  await park()
+  const actor = { kind: 'person', ref: 'operadora' } as const
+  expect(await averba.log.skip('crm', { actor })).toBe(3)
+  const requested: unknown[] = []
+  for await (const event of averba.log.read({ types: ['follower.skipRequested'] })) requested.push(event)
+  const data = { follower: 'crm', position: 3, because: 'Error' }
+  expect(requested).toMatchObject([{ stream: 'follower-main', data, actor }])
+  const skipped = {
+    message: 'a parked follower goes on past an event that it has not done',
+    follower: 'crm',
+    position: 3,
+  }
+  expect(lines).toEqual([skipped])
+  // Nothing was done: nothing is told.
+  await expect(averba.log.skip('crm')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  expect(lines).toEqual([skipped])
+  await averba.close()
+})
+
+test('what is skipped is the event that it failed at, whatever it follows by then and whoever skips', async () => {
+  const { clock, engines } = await given(2)
+  const [first, second] = engines
+  if (!first || !second) throw new Error('There are no two engines')
+  const notification = new Request('https://receptor.exemplo.br/averba', {
+    method: 'POST',
+    headers: { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' },
+    body: '{}',
+  })
+  await enrolAll(first, 0, 1)
+  expect((await first.receiver.fetch(notification, { remoteAddress: '189.9.1.2' })).status).toBe(200)
+  const types = ['notification.received', 'subject.enrolled'] as const
+  first.log.follow('crm', types, async () => {
+    throw new Error('poison')
+  })
+  for (let i = 0; i < 10; i++) {
+    await first.settle()
+    await clock.advance(10 * 60_000)
+  }
+  await second.log.skip('crm')
+  const seen: number[] = []
+  second.log.follow('crm', ['notification.received'], async event => void seen.push(event.position))
+  await second.settle()
+  expect(seen).toEqual([3])
+  await first.close()
+  await second.close()
+})
+
+test('of two engines on one file only one runs a follower, and the other takes over when its lease has run out', async () => {
+  const { clock, engines } = await given(2)
+  const [first, second] = engines
+  if (!first || !second) throw new Error('There are no two engines')
+  const seen: string[] = []
+  first.log.follow('crm', ['subject.enrolled'], async event => void seen.push(`first ${event.position}`))
+  second.log.follow('crm', ['subject.enrolled'], async event => void seen.push(`second ${event.position}`))
+  await enrolAll(first, 0, 1)
+  await first.settle()
+  await enrolAll(second, 1, 2)
+  await second.settle()
+  expect(seen).toEqual(['first 2'])
+  await clock.advance(61_000)
+  await second.settle()
+  expect(seen).toEqual(['first 2', 'second 3'])
+  await first.close()
+  await second.close()
+})
+
+test('while it runs it wakes up at once for its own appends, and within a second for those of another process', async () => {
+  const { clock, engines } = await given(2)
+  const [first, second] = engines
+  if (!first || !second) throw new Error('There are no two engines')
+  const seen: number[] = []
+  first.log.follow('crm', ['subject.enrolled'], async event => void seen.push(event.position))
+  const stop = new AbortController()
+  const running = first.run({ signal: stop.signal })
+  await enrolAll(first, 0, 1)
+  await expect.poll(() => seen).toEqual([2])
+  await enrolAll(second, 1, 2)
+  expect(seen).toEqual([2])
+  await clock.advance(1_000)
+  await expect.poll(() => seen).toEqual([2, 3])
+  stop.abort()
+  await running
+  // It let go of the follower: the other process need not wait for the lease to run out.
+  second.log.follow('crm', ['subject.enrolled'], async event => void seen.push(-event.position))
+  await enrolAll(second, 2, 3)
+  await second.settle()
+  expect(seen).toEqual([2, 3, -4])
+  await first.close()
+  await second.close()
+})
+
+test('a name belongs to one handler of a process, and is no CPF', async () => {
+  const { averba } = await engineOf()
+  averba.log.follow('crm', ['subject.enrolled'], async () => undefined)
+  expect(() => averba.log.follow('crm', ['token.renewed'], async () => undefined)).toThrow('another handler')
+  expect(() => averba.log.follow('25774435016', ['token.renewed'], async () => undefined)).toThrow()
+  await averba.close()
+})
+
+test.each([
+  ['types', async () => undefined, undefined],
+  ['a handler', ['subject.enrolled'], undefined],
+  ['any type', [], async () => undefined],
+])('without %s nothing is followed', async (_, types, handler) => {
+  const { averba } = await engineOf()
+  // What no compiler has looked at.
+  expect(() => averba.log.follow('crm', types as never, handler as never)).toThrow(
+    expect.objectContaining({ code: 'INVALID_INPUT', hint: expect.stringContaining('follow(') }),
+  )
+  // The name is still free.
+  averba.log.follow('crm', ['subject.enrolled'], async () => undefined)
+  await averba.close()
+})
+
+test('a handler that takes its time holds up no other follower', async () => {
+  const { averba, clock } = await engineOf()
+  const go = Promise.withResolvers<void>()
+  const began = Promise.withResolvers<void>()
+  const seen: number[] = []
+  averba.log.follow('slow', ['subject.enrolled'], async () => {
+    began.resolve()
+    await go.promise
+  })
+  averba.log.follow('quick', ['subject.enrolled'], async event => void seen.push(event.position))
+  const stop = new AbortController()
+  const running = averba.run({ signal: stop.signal })
+  await enrolAll(averba, 0, 1)
+  await began.promise
+  await enrolAll(averba, 1, 2)
+  await clock.advance(2_000)
+  await expect.poll(() => seen).toEqual([2, 3])
+  averba.log.follow('new', ['subject.enrolled'], async event => void seen.push(-event.position))
+  await expect.poll(() => seen).toEqual([2, 3, -2, -3])
+  stop.abort()
+  go.resolve()
+  await running
+  await averba.close()
+})
+
+test('a script that follows after another one has ended goes on at once', async () => {
+  const clock = new VirtualClock()
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-follow-')), 'log.sqlite')
+  const seen: number[] = []
+  for (const seed of [1, 2]) {
+    const script = await openAverba({ store, clock, entropy: seededEntropy(seed) })
+    await enrolAll(script, seed - 1, seed)
+    script.log.follow('crm', ['subject.enrolled'], async event => void seen.push(event.position))
+    await script.settle()
+    await script.close()
+  }
+  expect(seen).toEqual([2, 3])
+})
+
+test('closing waits for a handler, and its event counts as done', async () => {
+  const { clock, engines } = await given(2)
+  const [first, second] = engines
+  if (!first || !second) throw new Error('There are no two engines')
+  await enrolAll(first, 0, 2)
+  const go = Promise.withResolvers<void>()
+  const began = Promise.withResolvers<void>()
+  const seen: string[] = []
+  first.log.follow('crm', ['subject.enrolled'], async event => {
+    began.resolve()
+    await go.promise
+    seen.push(`first ${event.position}`)
+  })
+  const stop = new AbortController()
+  const running = first.run({ signal: stop.signal })
+  await began.promise
+  const closing = first.close()
+  go.resolve()
+  await closing
+  stop.abort()
+  await running
+  second.log.follow('crm', ['subject.enrolled'], async event => void seen.push(`second ${event.position}`))
+  await second.settle()
+  expect(seen).toEqual(['first 2', 'second 3'])
+  await second.close()
+  expect(clock.sleeping).toBe(0)
+})
+
+test('a handler that outlives its store ends as if its process had died: nothing is thrown at nobody', async () => {
+  const { averba, clock } = await engineOf()
+  await enrolAll(averba, 0, 1)
+  const go = Promise.withResolvers<void>()
+  const began = Promise.withResolvers<void>()
+  const handler = async () => {
+    began.resolve()
+    await go.promise
+  }
+  averba.log.follow('crm', ['subject.enrolled'], handler, { timeoutMs: 3_600_000 })
+  const settling = averba.settle()
+  await began.promise
+  const closing = averba.close()
+  await clock.advance(15_000)
+  await closing
+  // The lease would be renewed now. A rejection that nobody handles fails this test.
+  await clock.advance(60_000)
+  go.resolve()
+  await expect(settling).rejects.toMatchObject({ code: 'CLOSED' })
+})
+
+test('an engine that waits for events writes nothing', async () => {
+  const clock = new VirtualClock()
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-follow-')), 'log.sqlite')
+  const averba = await openAverba({ store, clock, entropy: seededEntropy(1) })
+  averba.log.follow('crm', ['subject.enrolled'], async () => undefined)
+  const stop = new AbortController()
+  const running = averba.run({ signal: stop.signal })
+  await clock.advance(2_000)
+  const { size } = statSync(`${store}-wal`)
+  await clock.advance(60_000)
+  expect(statSync(`${store}-wal`).size).toBe(size)
+  stop.abort()
+  await running
+  await averba.close()
+})
+
+test('a process that only waits keeps nothing of its waiting, however long it does', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  let now = Date.parse('2026-11-20T12:00:00.000Z')
+  let looks = 0
+  const clock = {
+    now: () => now,
+    async sleep(ms: number, signal?: AbortSignal, what?: string) {
+      if (signal?.aborted) return
+      if (what !== 'run: a look at the log') {
+        await new Promise<void>(resolve => signal?.addEventListener('abort', () => resolve(), { once: true }))
+        return
+      }
+      looks += 1
+      now += ms
+      await turn()
+    },
+  }
+  const averba = await openAverba({ store: ':memory:', clock, entropy: seededEntropy(1) })
+  for (const name of ['a', 'b', 'c']) averba.log.follow(name, ['subject.enrolled'], async () => undefined)
+  const stop = new AbortController()
+  const running = averba.run({ signal: stop.signal })
+  const keptAfter = async (count: number) => {
+    while (looks < count) await turn()
+    for (let i = 0; i < 3; i++) {
+      collect()
+      await turn()
+    }
+    return process.memoryUsage().heapUsed
+  }
+  const before = await keptAfter(20_000)
+  expect((await keptAfter(60_000)) - before).toBeLessThan(4_000_000)
+  stop.abort()
+  await running
+  await averba.close()
+})
+
+test('events of other types cost a follower no writing each, and it is never far behind for them', async () => {
+  /** How many transactions so many enrolments cost, and where the follower stands then. */
+  const costOf = async (count: number, types: readonly 'certificate.expiring'[]) => {
+    const { averba } = await engineOf()
+    if (types.length > 0) averba.log.follow('crm', types, async () => undefined)
+    await averba.settle()
+    let transactions = 0
+    averba.on('committed', () => {
+      transactions += 1
+    })
+    for (let i = 0; i < count; i++) {
+      await averba.consents.enrol({ cpf: '25774435016' }, { syncEveryMs: 86_400_000 + (i % 2) * 3_600_000 })
+      await averba.settle()
+    }
+    const [follower] = await averba.log.followers()
+    const { position } = await averba.figures()
+    await averba.close()
+    return { transactions, position, behind: position - (follower?.position ?? 0) }
+  }
+  const without = await costOf(40, [])
+  const idle = await costOf(40, ['certificate.expiring'])
+  expect(idle).toMatchObject({ transactions: without.transactions })
+  const longer = await costOf(400, ['certificate.expiring'])
+  expect(longer.position).toBeGreaterThan(300)
+  expect(longer.behind).toBeLessThanOrEqual(100)
+})
+
+test('a process that stood still for longer than its lease moves no follower that another one has had meanwhile', async () => {
+  const { clock, engines } = await given(2)
+  const [paused, other] = engines as [Averba, Averba]
+  await enrolAll(paused, 0, 3)
+  const done: number[] = []
+  const woken = Promise.withResolvers<void>()
+  const work = async ({ position }: { position: number }) => {
+    if (position > 2) await woken.promise
+    done.push(position)
+  }
+  paused.log.follow('crm', ['subject.enrolled'], work, { timeoutMs: 86_400_000 })
+  const settling = paused.settle()
+  await clock.quiet()
+  clock.jump(61_000)
+  const fail = async () => Promise.reject(new TypeError('downstream'))
+  other.log.follow('crm', ['subject.enrolled'], fail)
+  const standing = async () => (await other.log.followers())[0]
+  for (let waitMs = 1_001; !(await standing())?.isParked; waitMs *= 2) {
+    await clock.finish(other.settle())
+    await clock.advance(waitMs)
+  }
+  // Its handler goes on for longer, and its lease with it, and ends well in the end.
+  await clock.advance(90_000)
+  woken.resolve()
+  await clock.finish(settling)
+  expect(done).toEqual([2, 3])
+  // What the other one parked waits for a person, at the very event.
+  expect(await standing()).toMatchObject({ isParked: true, position: 2 })
+  expect(await other.log.skip('crm')).toBe(3)
+  for (const engine of engines) await engine.close()
+})
+
+test('a run that ends lets go of no follower that another run of the process has in hand', async () => {
+  const { averba, clock } = await engineOf()
+  const calls: string[] = []
+  averba.log.follow('slow', ['subject.enrolled'], async () => clock.sleep(10_000))
+  averba.log.follow('bills', ['subject.enrolled'], async ({ position }) => {
+    calls.push(`${position} begins`)
+    await clock.sleep(4_000)
+    calls.push(`${position} is done`)
+  })
+  await enrolAll(averba, 0, 3)
+  const [first, second] = [new AbortController(), new AbortController()]
+  const running = [averba.run({ signal: first.signal })]
+  await clock.advance(1_000)
+  first.abort()
+  running.push(averba.run({ signal: second.signal }))
+  await clock.advance(60_000)
+  expect(calls).toEqual([2, 3, 4].flatMap(position => [`${position} begins`, `${position} is done`]))
+  second.abort()
+  await clock.finish(Promise.all(running))
+  await averba.close()
+})

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { openAverba } from '../../../src/index.ts'
+import { VirtualClock } from '../../../src/simulation/index.ts'
+import { append, open } from '../../store/counting.ts'
+import { newPath } from '../../store/sample-store.ts'
+
+/** An engine on a log of more events than a page has, in ten streams, beside one that appends. */
+async function given(events: number) {
+  const path = newPath()
+  const other = await open(path, [])
+  await append(other, events)
+  const averba = await openAverba({ store: path, clock: new VirtualClock() })
+  const close = () => Promise.all([other.close(), averba.close()])
+  return { averba, other, close }
+}
+
+type Filter = Parameters<Awaited<ReturnType<typeof openAverba>>['log']['read']>[0]
+
+test('the log is read to its end in either direction, in pages that nobody sees, while others append', async () => {
+  const { averba, other, close } = await given(2_500)
+  const positions = async (filter: Filter, onFirst = async () => {}) => {
+    const found: number[] = []
+    for await (const { position } of averba.log.read(filter)) {
+      if (found.length === 0) await onFirst()
+      found.push(position)
+    }
+    return found
+  }
+  const all = await positions({})
+  expect(all).toEqual(Array.from({ length: all.length }, (_, i) => i + 1))
+  expect(all.length).toBeGreaterThan(2_500)
+  expect(await positions({ backward: true })).toEqual([...all].reverse())
+  expect(await positions({ after: 1_200 })).toEqual(all.slice(1_200))
+  expect(await positions({ backward: true, after: 1_200 })).toEqual(all.slice(0, 1_199).reverse())
+  const grown = await positions({ after: 900 }, () => append(other, 10))
+  expect(grown).toEqual(Array.from({ length: all.length - 900 + 10 }, (_, i) => i + 901))
+  expect(await positions({ kind: 'bench' })).toHaveLength(2_510)
+  await close()
+})
+
+test('a stream is read from a version on, or from it down, however many pages that is', async () => {
+  const { averba, close } = await given(25_000)
+  const versions = async (filter: Filter) => {
+    const found: number[] = []
+    for await (const { stream, version } of averba.log.read({ ...filter, stream: 'bench-3' })) {
+      expect(stream).toBe('bench-3')
+      found.push(version)
+    }
+    return found
+  }
+  expect(await versions({ fromVersion: 400 })).toEqual(Array.from({ length: 2_101 }, (_, i) => i + 400))
+  expect(await versions({ fromVersion: 2_100, backward: true })).toEqual(
+    Array.from({ length: 2_100 }, (_, i) => 2_100 - i),
+  )
+  for (const fromVersion of [0, -1, 1.5, Number.NaN])
+    expect(() => averba.log.read({ stream: 'bench-3', fromVersion })).toThrow('Cannot read from a version')
+  expect(() => averba.log.read({ fromVersion: 1 })).toThrow('no stream is named')
+  await close()
+})
+
+test('a view is shown as it was at a position and at an instant, and only a view that is there', async () => {
+  const clock = new VirtualClock()
+  const averba = await openAverba({ store: ':memory:', clock })
+  await averba.consents.enrol({ cpf: '25774435016' })
+  const { position } = await averba.figures()
+  const at = new Date(clock.now()).toISOString()
+  await clock.advance(1_000)
+  await averba.consents.enrol({ cpf: '52998224725' })
+  expect(await averba.viewAsOf('subjects', { position })).toHaveLength(1)
+  expect(await averba.viewAsOf('subjects', { at })).toHaveLength(1)
+  const now = new Date(clock.now()).toISOString()
+  expect(await averba.viewAsOf('subjects', { at: now })).toHaveLength(2)
+  await expect(averba.viewAsOf('subject' as 'subjects', { position })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+  })
+  await expect(averba.viewAsOf('subjects', { at: 'yesterday' })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+  })
+  await averba.close()
+})

@@ -1,0 +1,139 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { machines } from '../../../src/averba/performers.ts'
+import { typesOf } from '../../../src/engine/machine-tables.ts'
+import { type LogLine, openAverba } from '../../../src/index.ts'
+import { simulate } from '../../../src/simulation/index.ts'
+
+/** What no type would let through, as a host without types may give it. */
+const wrong = (value: unknown) => value as never
+
+async function given() {
+  const lines: LogLine[] = []
+  const world = await simulate({ averba: { logger: line => lines.push(line) } })
+  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
+  await world.averba.consents.sync({ subject })
+  return { ...world, subject, lines }
+}
+
+async function all<T>(list: () => AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = []
+  for await (const each of list()) found.push(each)
+  return found
+}
+
+const refused = { code: 'INVALID_INPUT', hint: expect.any(String) }
+
+test('a place in the log that is none is refused, and not answered with nothing', async () => {
+  const { averba, close } = await given()
+  for (const after of [Number.NaN, Number.POSITIVE_INFINITY, -1, 1.5, 'x', '1', null])
+    await expect(
+      all(() => averba.log.read({ after: wrong(after) })),
+      String(after),
+    ).rejects.toMatchObject(refused)
+  for (const position of [Number.NaN, -1, 1.5, '2', null])
+    await expect(averba.viewAsOf('subjects', { position: wrong(position) })).rejects.toMatchObject(refused)
+  expect((await all(() => averba.log.read({ after: 0 }))).length).toBeGreaterThan(3)
+  expect(await averba.viewAsOf('subjects', { position: 0 })).toEqual([])
+  const { position: end } = await averba.figures()
+  expect(await averba.viewAsOf('subjects', { position: end })).toHaveLength(1)
+  await expect(averba.viewAsOf('subjects', { position: end + 1 })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    hint: `The log ends at ${end}`,
+  })
+  for (const asOf of [{}, { at: '2099-01-01T00:00:00.000Z' }])
+    await expect(averba.viewAsOf('subjects', asOf)).rejects.toMatchObject(refused)
+  await close()
+})
+
+test('a type of event or a state that there is none of is refused', async () => {
+  const { averba, close, lines } = await given()
+  const types = ['subject.enrolled', ['consent.revokd'], [7], null]
+  for (const each of types)
+    await expect(all(() => averba.log.read({ types: wrong(each) }))).rejects.toMatchObject(refused)
+  expect(await all(() => averba.log.read({ types: ['consent.revoked'] }))).toEqual([])
+  await expect(averba.effects.list({ state: wrong('open') })).rejects.toMatchObject(refused)
+  const state = wrong('done')
+  await expect(all(() => averba.validations.list({ state }))).rejects.toMatchObject(refused)
+  await expect(all(() => averba.notifications.list({ state }))).rejects.toMatchObject(refused)
+  averba.log.follow('right', ['consent.revoked', 'log.resumed'], async () => {})
+  averba.log.follow('mistyped', wrong(['consent.revokd']), async () => {})
+  expect(lines.filter(line => line.follower !== undefined)).toEqual([
+    {
+      message: 'a follower is for a type of event that this version never records',
+      follower: 'mistyped',
+      detail: 'consent.revokd',
+    },
+  ])
+  await close()
+})
+
+test('a query of what is no view, a call that there is none of, and a closed log say what to do', async () => {
+  const averba = await openAverba({ store: ':memory:' })
+  const { views, effects } = averba
+  await expect(views.selectFrom(wrong('nobodies')).selectAll().execute()).rejects.toMatchObject(refused)
+  const writing: { deleteFrom(table: string): { execute(): Promise<unknown> } } = wrong(views)
+  await expect(writing.deleteFrom('consents').execute()).rejects.toMatchObject(refused)
+  const ending: { destroy(): Promise<void> } = wrong(views)
+  await expect(ending.destroy()).rejects.toMatchObject(refused)
+  expect(await views.selectFrom('consents').selectAll().execute()).toEqual([])
+  for (const move of [effects.retry, effects.park])
+    await expect(move('consent-x/1/0')).rejects.toMatchObject({ ...refused, code: 'NOT_FOUND' })
+  await averba.close()
+  await expect(averba.figures()).rejects.toMatchObject({ ...refused, code: 'CLOSED' })
+  await expect(views.selectFrom('consents').selectAll().execute()).rejects.toMatchObject({
+    ...refused,
+    code: 'CLOSED',
+  })
+})
+
+test('how fresh an answer must be is a whole number, whatever is asked', async () => {
+  const { averba, subject, close } = await given()
+  const [{ id = '' } = {}] = await averba.consents.list({ subject })
+  for (const given of [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '0', null]) {
+    const which = { subject, id, ageMaxMs: wrong(given) }
+    const { consents, awareness, logins } = averba
+    const asked = [
+      () => consents.list(which),
+      () => consents.get(which),
+      () => consents.standing(which),
+      () => consents.use(which, { basis: { purpose: 'p', legalBasis: 'b' } }),
+      () => awareness.list(which),
+      () => awareness.get(which),
+      () => logins.state(which),
+    ]
+    for (const ask of asked) await expect(ask()).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  }
+  await close()
+})
+
+test('failure records of a day that the portal keeps none of are refused', async () => {
+  const { averba, close } = await given() // It is 2026-11-20 there.
+  for (const day of ['2020-01-01', '2026-10-19', '2026-11-22', '2027-01-01']) {
+    const hint = expect.stringContaining('2026-10-21 to 2026-11-20')
+    await expect(averba.subscriptions.failures({ day })).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      hint,
+    })
+    await expect(averba.subscriptions.harvest(day)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  }
+  // A portal whose clock is a day off dates them so.
+  for (const day of ['2026-10-20', '2026-11-20', '2026-11-21'])
+    expect(await averba.subscriptions.failures({ day })).toEqual([])
+  await close()
+})
+
+test('every type of event that a golden table records is known', () => {
+  const known = typesOf(machines)
+  const golden = new URL('../../machines/golden/', import.meta.url)
+  const recorded = new Set<string>()
+  for (const file of readdirSync(golden)) {
+    const name = file.slice(0, file.indexOf('.'))
+    for (const line of readFileSync(new URL(file, golden), 'utf8').split('\n')) {
+      const [, type = ''] = /^ {4}\[\{"type":"([\w.]+)"/.exec(line) ?? []
+      if (type.startsWith(`${name}.`)) recorded.add(type)
+    }
+  }
+  expect(recorded.size).toBeGreaterThan(40)
+  expect([...recorded].filter(type => !known.has(type))).toEqual([])
+})

@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest'
+import { type Averba, openAverba, serveReceivers } from '../../../src/index.ts'
+import { simulate } from '../../../src/simulation/index.ts'
+import { givenConsent } from '../consents/given-consent.ts'
+
+const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
+
+/** Reads the first event. */
+async function readOne(log: Averba['log']): Promise<unknown> {
+  for await (const event of log.read()) return event
+  return undefined
+}
+
+/** What has no types may give anything. */
+const untyped = (value: unknown) => value as never
+
+test('a member of another name is refused where it would be passed over in silence', async () => {
+  const { world, subject, consent } = await givenConsent('ATIVO')
+  const { consents, validations } = world.averba
+  const { cpf } = world.samples
+  const which = { subject, id: consent.id }
+  const claims = { nome: 'MARIA' }
+  const sent = world.requests.length
+  const slips: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ['ageMaxMS', () => consents.use(untyped({ ...which, ageMaxMS: 1_000 }), { basis })],
+    ['ageMaxMs', () => consents.use(which, untyped({ ageMaxMs: 1_000, basis }))],
+    ['ageMaxMS', () => consents.standing(untyped({ ...which, ageMaxMS: 1_000 }))],
+    ['asOf', () => consents.standing(which, untyped({ asOf: '2026-11-20T12:00:00.000Z' }))],
+    ['syncEveryMS', () => consents.enrol({ cpf }, untyped({ syncEveryMS: 60_000 }))],
+    ['comandId', () => consents.revoke(which, untyped({ comandId: 'one' }))],
+    ['waitMS', () => consents.sync({ subject }, untyped({ waitMS: 0 }))],
+    ['reuseWithinMS', () => validations.validate(untyped({ id: 'v', cpf, claims, reuseWithinMS: 1 }))],
+  ]
+  for (const [name, slip] of slips) {
+    await expect(slip(), name).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      message: expect.stringContaining(`"${name}"`),
+      hint: expect.stringContaining('Use '),
+    })
+  }
+  // Somebody's data in the place of a name is not repeated.
+  await expect(consents.sync({ subject }, untyped({ 'MARIA DE EXEMPLO': 1 }))).rejects.toMatchObject({
+    message: expect.not.stringContaining('MARIA'),
+  })
+  expect(world.requests).toHaveLength(sent)
+  await world.close()
+})
+
+test('who is not named is told so', async () => {
+  const { averba, close } = await simulate()
+  const { consents } = averba
+  const nobody = { code: 'INVALID_INPUT', message: expect.stringContaining('nobody is named') }
+  for (const who of [undefined, null, '01kc1v7m4d000w3c5y2n8q6r9t', {}]) {
+    await expect(consents.sync(untyped(who))).rejects.toMatchObject(nobody)
+    await expect(consents.list(untyped(who))).rejects.toMatchObject(nobody)
+  }
+  await close()
+})
+
+test('a wrong claim is told with the names of the right ones', async () => {
+  const { averba, close, samples } = await simulate()
+  const validate = (claims: unknown) =>
+    averba.validations.validate({ id: 'v', cpf: samples.cpf, claims: untyped(claims) })
+  await expect(validate({ nascimento: '1990-05-17' })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    hint: expect.stringContaining('data_nascimento'),
+  })
+  await expect(validate({ data_nascimento: '17/05/1990' })).rejects.toMatchObject({
+    message: 'Cannot validate: wrong claims at data_nascimento',
+  })
+  await close()
+})
+
+test('a receiver that nobody could reach is not served', async () => {
+  const receiver = { listener: () => undefined }
+  const served: readonly (readonly [unknown, string])[] = [
+    [{ receivers: { '/averba': receiver } }, 'there is no certificate'],
+    [{ certificate: { cert: '', key: '' } }, 'there is none'],
+    [{ receivers: { '/averba': {} }, certificate: { cert: '', key: '' } }, 'is no receiver'],
+  ]
+  for (const [options, why] of served) {
+    await expect(serveReceivers(untyped(options))).rejects.toMatchObject({
+      code: 'MISCONFIGURED',
+      message: expect.stringContaining(why),
+    })
+  }
+  const options = {
+    store: ':memory:',
+    receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
+    run: { receiver: { port: 8_443 } },
+  }
+  await expect(openAverba(untyped(options))).rejects.toMatchObject({
+    code: 'MISCONFIGURED',
+    message: expect.stringContaining('run.receiver'),
+  })
+})
+
+test('what is asked of an engine that was closed is refused, in a world too', async () => {
+  const world = await simulate()
+  const { averba } = world
+  const { cpf } = world.samples
+  const subject = await averba.consents.enrol({ cpf })
+  await averba.close()
+  const asked = [
+    averba.effects.list(),
+    averba.consents.list({ cpf }),
+    averba.consents.sync({ subject }),
+    averba.subscriptions.list(),
+    readOne(averba.log),
+  ]
+  for (const each of asked) await expect(each).rejects.toMatchObject({ code: 'CLOSED' })
+  await world.close()
+})

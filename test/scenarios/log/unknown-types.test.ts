@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { diagnoseStore, valueOf } from '../../../src/index.ts'
+import { createIds, systemEntropy } from '../../../src/runtime/clock.ts'
+import { samples, simulate, VirtualClock } from '../../../src/simulation/index.ts'
+import { Store } from '../../../src/store/store.ts'
+import { views } from '../../../src/views/views.ts'
+import { newPath } from '../../store/sample-store.ts'
+
+test('events of types that nobody knows are kept on every stream, and are in nobody’s way', async () => {
+  const path = newPath()
+  const before = await simulate({ averba: { store: path } })
+  const subject = await before.averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await before.averba.consents.sync({ subject }))
+  await before.averba.close()
+
+  // What a version to come may write beside what this one knows.
+  const clock = new VirtualClock()
+  const createId = createIds(clock, systemEntropy)
+  const store = await Store.open({ path, views, clock, entropy: systemEntropy, createId })
+  const streams = new Set((await store.read({})).map(event => event.stream))
+  expect(streams.size).toBeGreaterThan(5)
+  for (const stream of streams) {
+    const name = stream.slice(0, stream.indexOf('-'))
+    const event = { type: `${name}.dreamt`, data: { of: 'sheep' } }
+    await store.append({
+      at: '2026-11-20T12:00:00.000Z',
+      streams: [{ stream, expect: 'exists' }],
+      events: [{ stream, event, because: `${name}.dream`, machine: { name, version: 99 } }],
+    })
+  }
+  await store.close()
+
+  const { averba, consentService } = await simulate({ averba: { store: path } })
+  consentService.addConsent({ cpf: samples.cpf, cnpj: '11222333000181' })
+  expect(valueOf(await averba.consents.sync({ subject })).read).toBe(5)
+  expect((await averba.rebuild()).every(each => each.differences === 0)).toBe(true)
+  expect((await averba.health()).checks.filter(each => !each.ok)).toEqual([])
+  const kept = []
+  for await (const { stream, type, data } of averba.log.read()) {
+    const told: string = type
+    if (told.endsWith('.dreamt')) kept.push({ stream, data })
+  }
+  expect(kept).toEqual([...streams].map(stream => ({ stream, data: { of: 'sheep' } })))
+  await averba.close()
+  expect((await diagnoseStore({ store: path, isDeep: true })).problems).toEqual([])
+})

@@ -1,0 +1,158 @@
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { type Averba, type Notification, openAverba, valueOf } from '../../../src/index.ts'
+import {
+  type Fault,
+  type Simulators,
+  simulate,
+  startServices,
+  VirtualClock,
+} from '../../../src/simulation/index.ts'
+
+const evento = 'dimp-situacao-import'
+const subscriptions = [{ evento, chaveSecreta: 'chave-um', chaveAutenticacao: 'Basic YTpi' }]
+const company = { destinatarioTipo: 'CNPJ', destinatarioId: '12ABC34501DE35' } as const
+
+/** A portal that delivers to averba: as functions, or over TLS. */
+interface Ground {
+  readonly averba: Averba
+  readonly services: Pick<Simulators, 'faults' | 'portal'>
+  readonly clock: VirtualClock
+}
+
+async function openInProcess(): Promise<Ground> {
+  const world = await simulate({ averba: { subscriptions } })
+  onTestFinished(() => world.close())
+  return { averba: world.averba, services: world, clock: world.clock }
+}
+
+async function openOverTls(): Promise<Ground> {
+  const clock = new VirtualClock()
+  const services = await startServices({ clock })
+  const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', sources: ['127.0.0.0/8'] }
+  const averba = await openAverba({ store: ':memory:', clock, ...services.options, receiver, subscriptions })
+  const server = createServer({ ...services.receiver, minVersion: 'TLSv1.2' }, averba.receiver.listener)
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  services.connect('receptor.exemplo.br', (server.address() as AddressInfo).port)
+  onTestFinished(async () => {
+    await averba.close()
+    await services.close()
+    server.closeAllConnections()
+    await new Promise(resolve => server.close(resolve))
+  })
+  return { averba, services, clock }
+}
+
+async function inboxOf({ averba }: Ground): Promise<Notification[]> {
+  const all: Notification[] = []
+  for await (const each of averba.notifications.list()) all.push(each)
+  return all
+}
+
+describe.each([
+  ['in process', openInProcess],
+  ['over TLS', openOverTls],
+])('%s', (_, open) => {
+  async function given(fault: Fault): Promise<Ground> {
+    const ground = await open()
+    for (const made of await ground.averba.subscriptions.apply(await ground.averba.subscriptions.plan()))
+      valueOf(made)
+    await ground.services.faults.add(fault)
+    return ground
+  }
+
+  const notify = ({ services }: Ground, numero: number) =>
+    services.portal.notify({ evento, ...company, body: { numero } })
+
+  const bodiesOf = async (ground: Ground) => (await inboxOf(ground)).map(({ body }) => body)
+
+  test('a delivery that is sent twice is one notification with a copy', async () => {
+    const ground = await given({ kind: 'duplicate', times: 1 })
+    expect(await notify(ground, 1)).toMatchObject([{ isDelivered: true }])
+    await notify(ground, 2)
+    expect(await inboxOf(ground)).toMatchObject([
+      { body: { numero: 1 }, copies: 2 },
+      { body: { numero: 2 }, copies: 1 },
+    ])
+    expect(ground.services.portal.deliveries).toEqual({ succeeded: 2, failed: 0 })
+  })
+
+  test('deliveries that swap are all stored, in the order in which they came', async () => {
+    const ground = await given({ kind: 'reorder' })
+    const notifying = [1, 2, 3, 4].map(numero => notify(ground, numero))
+    for (const delivered of await Promise.all(notifying))
+      expect(delivered).toMatchObject([{ isDelivered: true }])
+    expect(await bodiesOf(ground)).toHaveLength(4)
+    const order = (await bodiesOf(ground)).map(body => (body as { numero: number }).numero)
+    expect(order.indexOf(2)).toBeLessThan(order.indexOf(1))
+    expect(order.indexOf(4)).toBeLessThan(order.indexOf(3))
+  })
+
+  test('a delivery that no other follows goes when its time is over, or when the faults end', async () => {
+    const ground = await given({ kind: 'reorder', ms: 2_000 })
+    const first = notify(ground, 1)
+    await expect.poll(() => ground.clock.sleeping).toBe(2)
+    await ground.clock.advance(1_999)
+    expect(await bodiesOf(ground)).toEqual([])
+    await ground.clock.advance(1)
+    expect(await first).toMatchObject([{ isDelivered: true }])
+    const second = notify(ground, 2)
+    await expect.poll(() => ground.clock.sleeping).toBe(2)
+    ground.services.faults.clear()
+    expect(await second).toMatchObject([{ isDelivered: true }])
+    expect(await bodiesOf(ground)).toEqual([{ numero: 1 }, { numero: 2 }])
+  })
+
+  test('a wrong secret is refused, nothing is stored, and the failure record has the content', async () => {
+    const ground = await given({ kind: 'wrongSecret', times: 1 })
+    expect(await notify(ground, 1)).toMatchObject([{ isDelivered: false, description: 'HTTP 401' }])
+    expect(await inboxOf(ground)).toEqual([])
+    const [failure] = await ground.averba.subscriptions.failures()
+    expect(failure).toMatchObject({ evento, descricao: 'HTTP 401', conteudo: '{"numero":1}' })
+    expect(await ground.averba.subscriptions.list()).toMatchObject([{ health: 'failing', failures: 1 }])
+    await notify(ground, 2)
+    expect(await bodiesOf(ground)).toEqual([{ numero: 2 }])
+  })
+
+  const failed = 'Falha de entrega'
+  const untrusted = "the portal does not trust the receiver's certificate (UNABLE_TO_VERIFY_LEAF_SIGNATURE)"
+  test.each([
+    [{ kind: 'refuse' }, `${failed}: the connection was refused (ECONNREFUSED)`, 0],
+    [
+      { kind: 'expiredCertificate' },
+      `${failed}: the receiver's certificate has expired (CERT_HAS_EXPIRED)`,
+      0,
+    ],
+    [{ kind: 'unknownCertificate' }, `${failed}: ${untrusted}`, 0],
+    [{ kind: 'reset' }, `${failed}: the connection broke (ECONNRESET)`, 0],
+    [{ kind: 'lose' }, `${failed}: the connection broke (ECONNRESET)`, 1],
+    [{ kind: 'status', status: 503 }, 'HTTP 503', 0],
+    [{ kind: 'delay', ms: 4_000 }, 'Tempo esgotado: 3500 ms', 0],
+    [{ kind: 'trickle' }, 'Tempo esgotado: 3500 ms', 1],
+  ] as [Fault, string, number][])('%o on the way to the receiver is a failed delivery', async (...row) => {
+    const [fault, descricao, stored] = row
+    const ground = await given({ ...fault, service: 'receiver' })
+    const notifying = notify(ground, 1)
+    if (descricao.startsWith('Tempo')) {
+      // The receiver counts its time too, until it has stored what it takes.
+      await expect.poll(() => inboxOf(ground)).toHaveLength(stored)
+      await expect.poll(() => ground.clock.sleeping).toBe(2)
+      await ground.clock.advance(3_500)
+    }
+    expect(await notifying).toMatchObject([{ isDelivered: false, description: descricao }])
+    expect(await inboxOf(ground)).toHaveLength(stored)
+    expect(await ground.averba.subscriptions.failures()).toMatchObject([{ descricao }])
+  })
+
+  test('an answer of another form is still a success', async () => {
+    const ground = await given({ kind: 'html', service: 'receiver' })
+    expect(await notify(ground, 1)).toMatchObject([{ isDelivered: true }])
+  })
+
+  test('a fault that names no service leaves deliveries alone', async () => {
+    const ground = await given({ kind: 'reset' })
+    expect(await notify(ground, 1)).toMatchObject([{ isDelivered: true }])
+    await expect(ground.averba.subscriptions.failures()).rejects.toMatchObject({ code: 'OUTCOME' })
+  })
+})

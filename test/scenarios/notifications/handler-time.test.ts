@@ -1,0 +1,247 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type Averba, type Notification, openAverba } from '../../../src/index.ts'
+import { seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
+
+const evento = 'dimp-situacao-import'
+const never = () => new Promise<never>(() => undefined)
+
+async function given() {
+  const clock = new VirtualClock()
+  const receiver = { publicUrl: 'https://receptor.exemplo.br', sources: 'any' as const }
+  const averba = await openAverba({ store: ':memory:', clock, entropy: seededEntropy(1), receiver })
+  const stop = new AbortController()
+  const running = averba.run({ signal: stop.signal })
+  return {
+    clock,
+    averba,
+    async notify(n: number) {
+      const init = { method: 'POST', headers: { 'event-type': evento }, body: JSON.stringify({ n }) }
+      expect((await averba.receiver.fetch(new Request(receiver.publicUrl, init))).status).toBe(200)
+    },
+    async dispose() {
+      stop.abort()
+      await running
+      await averba.close()
+    },
+  }
+}
+
+const numberOf = ({ body }: Notification) => (body as { n: number }).n
+
+test('a handler that hangs has failed after a minute, is told so, and the next notification has its turn', async () => {
+  const { averba, clock, notify, dispose } = await given()
+  const calls: number[] = []
+  const aborted: number[] = []
+  averba.notifications.handle(evento, 'crm', async (notification, { signal }) => {
+    const n = numberOf(notification)
+    calls.push(n)
+    if (n !== 1) return
+    signal.addEventListener('abort', () => aborted.push(clock.now()))
+    await never()
+  })
+  const began = clock.now()
+  for (const n of [1, 2]) await notify(n)
+  await expect.poll(() => calls).toEqual([1])
+  await clock.advance(59_999)
+  expect(calls).toEqual([1])
+  await clock.advance(1)
+  await expect.poll(() => calls).toEqual([1, 2])
+  expect(aborted).toEqual([began + 60_000])
+  const states = async () => {
+    const all: unknown[] = []
+    for await (const { state, handlers } of averba.notifications.list())
+      all.push([state, handlers[0]?.because])
+    return all
+  }
+  await expect.poll(states).toEqual([
+    ['failing', 'It took longer than 60000 ms'],
+    ['handled', ''],
+  ])
+  // And it is tried again like any other that failed.
+  await clock.advance(1_000)
+  await expect.poll(() => calls).toEqual([1, 2, 1])
+  await clock.advance(60_000)
+  await dispose()
+})
+
+test('a handler that always hangs is parked in the end, with the time that it was given', async () => {
+  const { averba, clock, notify, dispose } = await given()
+  averba.notifications.handle(evento, 'crm', never, { timeoutMs: 5_000 })
+  await notify(1)
+  let state = ''
+  const look = async () => {
+    await clock.advance(10 * 60_000)
+    for await (const each of averba.notifications.list()) state = each.state
+    return state
+  }
+  await expect.poll(look, { interval: 2, timeout: 20_000 }).toBe('parked')
+  await dispose()
+})
+
+test('a follower that hangs is tried again and then parked, and never passes over its event', async () => {
+  const { averba, clock, dispose } = await given()
+  const reasons: unknown[] = []
+  averba.log.follow(
+    'crm',
+    ['subject.enrolled'],
+    (_, { signal }) => {
+      signal.addEventListener('abort', () => reasons.push(signal.reason.message))
+      return never()
+    },
+    { timeoutMs: 2_000 },
+  )
+  await averba.consents.enrol({ cpf: '25774435016' })
+  const look = async () => {
+    await clock.advance(60_000)
+    return (await averba.log.followers())[0]
+  }
+  await expect
+    .poll(look, { interval: 2, timeout: 20_000 })
+    .toMatchObject({ isParked: true, attempts: 8, because: 'It took longer than 2000 ms', position: 1 })
+  expect(reasons).toEqual(Array.from({ length: 8 }, () => 'It took longer than 2000 ms'))
+  await dispose()
+})
+
+test.each([0, 1.5, 86_400_001, Number.NaN])('a time of %s ms is refused', async timeoutMs => {
+  const { averba, dispose } = await given()
+  const idle = async () => undefined
+  const follow = () => averba.log.follow('crm', ['subject.enrolled'], idle, { timeoutMs })
+  const handle = () => averba.notifications.handle(evento, 'crm', idle, { timeoutMs })
+  for (const call of [follow, handle]) expect(call).toThrow('timeoutMs is out of range')
+  await dispose()
+})
+
+test('a clock that is put back gives a handler that hangs no more time', async () => {
+  const { averba, clock, notify, dispose } = await given()
+  let aborted = 0
+  const began = Promise.withResolvers<void>()
+  averba.notifications.handle(
+    evento,
+    'crm',
+    async (_, { signal }) => {
+      if (aborted > 0) return
+      signal.addEventListener('abort', () => {
+        aborted += 1
+      })
+      began.resolve()
+      await never()
+    },
+    { timeoutMs: 10_000 },
+  )
+  await notify(1)
+  await began.promise
+  await clock.advance(4_000)
+  clock.jump(-3_600_000)
+  await clock.advance(5_999)
+  expect(aborted).toBe(0)
+  await clock.advance(1)
+  await expect.poll(() => aborted).toBe(1)
+  await dispose()
+})
+
+const named = (name: PropertyDescriptor) => Object.defineProperty(new Error('x'), 'name', name)
+const throwing = () => {
+  throw new Error('25774435016')
+}
+
+test.each<[string, unknown, string]>([
+  ['a name', named({ value: 'RangeError' }), 'RangeError'],
+  ['a CPF as its name', named({ value: '25774435016' }), 'Error'],
+  ['a name that holds a CPF', named({ value: 'Of25774435016' }), 'Error'],
+  ['a number as its name', named({ value: 42 }), 'Error'],
+  ['a symbol as its name', named({ value: Symbol('x') }), 'Error'],
+  ['a name that cannot be read', named({ get: throwing }), 'Error'],
+  ['an inside that cannot be looked at', new Proxy({}, { getPrototypeOf: throwing, has: throwing }), 'Error'],
+])('a handler that throws something with %s has failed like any other', async (_, thrown, because) => {
+  const { averba, clock, notify, dispose } = await given()
+  let calls = 0
+  const fail = async () => {
+    calls += 1
+    throw thrown
+  }
+  averba.notifications.handle(evento, 'crm', fail)
+  averba.notifications.handle(evento, 'bill', async () => undefined, {
+    schema: { parse: throwingOf(thrown) },
+  })
+  averba.log.follow('mail', ['notification.received'], fail)
+  await notify(1)
+  const handlings = async () => {
+    for await (const { handlers } of averba.notifications.list()) return handlers
+    return []
+  }
+  const all = [
+    { handler: 'crm', attempts: 1, because },
+    { handler: 'bill', attempts: 1, because: 'the body does not fit its schema' },
+  ]
+  const byName = async () => (await handlings()).toSorted((a, b) => (a.handler < b.handler ? 1 : -1))
+  await expect.poll(byName).toMatchObject(all)
+  const mail = async () => (await averba.log.followers()).find(each => each.name === 'mail')
+  await expect.poll(mail).toMatchObject({ attempts: 1, because })
+  expect(calls).toBe(2)
+  await clock.advance(999)
+  expect(calls).toBe(2)
+  await dispose()
+})
+
+function throwingOf(thrown: unknown): () => never {
+  return () => {
+    throw thrown
+  }
+}
+
+test('within a handler settle is refused at once, and not when it has ended, nor in what hears of what it did', async () => {
+  const { averba, clock, notify, dispose } = await given()
+  const codes: string[] = []
+  const settle = (where: string) =>
+    averba.settle().then(
+      () => codes.push(`${where} settled`),
+      error => codes.push(`${where} ${error.code}`),
+    )
+  const left = Promise.withResolvers<void>()
+  averba.on('subject.enrolled', () => void settle('listener'))
+  averba.notifications.handle(evento, 'crm', async () => {
+    await settle('handler')
+    void left.promise.then(() => settle('left behind'))
+  })
+  averba.log.follow('mail', ['notification.received'], async () => {
+    await settle('follower')
+    await averba.consents.enrol({ cpf: '25774435016' })
+  })
+  await notify(1)
+  const stateOf = async () => {
+    for await (const { state } of averba.notifications.list()) return state
+    return undefined
+  }
+  await expect.poll(stateOf).toBe('handled')
+  left.resolve()
+  await expect
+    .poll(() => codes.toSorted())
+    .toEqual(['follower REFUSED', 'handler REFUSED', 'left behind settled', 'listener settled'])
+  // None of it took the time of a handler.
+  expect(clock.now()).toBe(Date.parse('2026-11-20T12:00:00.000Z'))
+  await dispose()
+})
+
+test('a handler that closes the log is not waited for by itself, and counts as done', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-close-')), 'log.sqlite')
+  const clock = new VirtualClock()
+  const averba = await openAverba({ store, clock, entropy: seededEntropy(1) })
+  await averba.consents.enrol({ cpf: '25774435016' })
+  let calls = 0
+  const closeOnce = async (log: Averba) => {
+    calls += 1
+    await log.close()
+  }
+  averba.log.follow('crm', ['subject.enrolled'], () => closeOnce(averba))
+  await averba.run({ signal: new AbortController().signal })
+  await averba.close()
+  expect(clock.sleeping).toBe(0)
+  const next = await openAverba({ store, clock, entropy: seededEntropy(2) })
+  next.log.follow('crm', ['subject.enrolled'], () => closeOnce(next))
+  await next.settle()
+  expect(calls).toBe(1)
+  await next.close()
+})

@@ -1,0 +1,618 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { type Averba, type Clock, type LogLine, type Notification, openAverba } from '../../../src/index.ts'
+import { samples, seededEntropy, simulate, VirtualClock } from '../../../src/simulation/index.ts'
+
+const evento = 'dimp-situacao-import'
+const minuteMs = 60_000
+
+/** Engines on one file, by one clock, and what they told their operator. */
+async function given(count = 1) {
+  const clock = new VirtualClock()
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-handle-')), 'log.sqlite')
+  const said: LogLine[] = []
+  const openOne = (seed: number, by: Clock = clock) =>
+    openAverba({
+      store,
+      clock: by,
+      entropy: seededEntropy(seed),
+      receiver: { publicUrl: 'https://receptor.exemplo.br/averba', sources: 'any' },
+      logger: line => void said.push(line),
+    })
+  const engines: Averba[] = []
+  for (let seed = 1; seed <= count; seed++) engines.push(await openOne(seed))
+  const [averba, other = averba] = engines
+  if (!averba || !other) throw new Error('There is no engine')
+  return { averba, other, clock, said, openOne, store }
+}
+
+async function notify(averba: Averba, body: unknown, of = evento): Promise<void> {
+  const headers = { 'event-type': of, 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
+  const init = { method: 'POST', headers, body: JSON.stringify(body) }
+  const { status } = await averba.receiver.fetch(new Request('https://receptor.exemplo.br/averba', init))
+  expect(status).toBe(200)
+}
+
+async function inbox(averba: Averba, filter?: Parameters<Averba['notifications']['list']>[0]) {
+  const all: Notification[] = []
+  for await (const each of averba.notifications.list(filter)) all.push(each)
+  return all
+}
+
+/** Lets so much time pass that a handler that always fails is parked. */
+async function untilParked(averba: Averba, clock: VirtualClock): Promise<void> {
+  for (let i = 0; i < 14; i++) {
+    await averba.settle()
+    await clock.advance(15 * minuteMs)
+  }
+}
+
+const numberOf = (notification: Notification) => (notification.body as { n: number }).n
+
+test('a handler is called after the commit, once for each notification of its event, in order, and never for a copy', async () => {
+  const { averba } = await given()
+  await notify(averba, { n: 1 })
+  const seen: unknown[] = []
+  averba.notifications.handle(evento, 'crm', async ({ id, body, state, recipient, at }) => {
+    const known = (await inbox(averba)).find(each => each.id === id)
+    seen.push({ body, state, recipient, at, isStored: known !== undefined })
+  })
+  await averba.settle()
+  await notify(averba, { n: 1 })
+  await notify(averba, { n: 2 }, 'talp-inclusao-exig')
+  await notify(averba, { n: 3 })
+  await averba.settle()
+  await averba.settle()
+  const recipient = { tipo: 'CNPJ', id: '12ABC34501DE35' }
+  const common = { state: 'received', recipient, at: '2026-11-20T12:00:00.000Z', isStored: true }
+  expect(seen).toEqual([
+    { body: { n: 1 }, ...common },
+    { body: { n: 3 }, ...common },
+  ])
+  expect((await inbox(averba)).map(each => [numberOf(each), each.state, each.copies])).toEqual([
+    [1, 'handled', 2],
+    [2, 'received', 1],
+    [3, 'handled', 1],
+  ])
+  expect((await inbox(averba, { state: 'received' })).map(numberOf)).toEqual([2])
+  expect((await inbox(averba, { state: 'handled', evento })).map(numberOf)).toEqual([1, 3])
+  await averba.close()
+})
+
+test.each<[string, unknown]>([
+  ['an object', { numero: '26BR1' }],
+  ['an array', [{ numero: '26BR1' }, [1, null]]],
+  ['an empty array', []],
+  ['a text', 'concluído'],
+  ['a number', 4.5],
+  ['nothing', null],
+])('a body may be %s, and its handler and the inbox have it as it came', async (_, body) => {
+  const { averba } = await given()
+  const seen: unknown[] = []
+  averba.notifications.handle(evento, 'ler', async notification => {
+    seen.push([notification.body, Buffer.from(notification.raw).toString()])
+  })
+  await notify(averba, body)
+  await averba.settle()
+  for await (const notification of averba.notifications.list())
+    seen.push([notification.body, notification.state])
+  expect(seen).toEqual([
+    [body, JSON.stringify(body)],
+    [body, 'handled'],
+  ])
+  await averba.close()
+})
+
+test('what is handled in a row is recorded together, and only who dies meanwhile calls for it again', async () => {
+  const world = await simulate({
+    averba: { receiver: { publicUrl: 'https://receptor.exemplo.br/averba', sources: 'any' } },
+  })
+  const { averba } = world
+  for (let n = 0; n < 40; n++) await notify(averba, { n })
+  const seen: number[] = []
+  averba.notifications.handle(evento, 'crm', async notification => {
+    seen.push(numberOf(notification))
+    if (seen.length === 36) world.crash()
+  })
+  let commits = 0
+  averba.on('committed', () => {
+    commits += 1
+  })
+  void averba.settle()
+  await world.clock.runUntil(() => world.isDown)
+  expect(commits).toBeLessThan(24)
+  const next = await world.restart()
+  next.notifications.handle(evento, 'crm', async notification => void seen.push(numberOf(notification)))
+  await world.clock.advance(minuteMs + 1)
+  await world.clock.finish(next.settle())
+  const repeated = seen.length - new Set(seen).size
+  expect(new Set(seen)).toEqual(new Set(Array.from({ length: 40 }, (_, n) => n)))
+  expect(repeated).toBeGreaterThan(0)
+  expect(repeated).toBeLessThanOrEqual(17)
+  const handled: string[] = []
+  for await (const { stream } of next.log.read({ types: ['notification.handled'] })) handled.push(stream)
+  expect(handled.length).toBe(40)
+  expect(new Set(handled).size).toBe(40)
+  await world.close()
+})
+
+test('one that fails is tried again with growing waits and then parked, and holds up no other', async () => {
+  const { averba, clock, said } = await given()
+  const tried: number[] = []
+  const started = clock.now()
+  const seen: number[] = []
+  averba.notifications.handle(evento, 'crm', async notification => {
+    if (numberOf(notification) !== 2) return void seen.push(numberOf(notification))
+    tried.push((clock.now() - started) / 1_000)
+    throw new RangeError('12ABC34501DE35')
+  })
+  for (const n of [1, 2, 3]) await notify(averba, { n })
+  await averba.settle()
+  expect(seen).toEqual([1, 3])
+  expect(await inbox(averba, { state: 'failing' })).toMatchObject([
+    { handlers: [{ handler: 'crm', state: 'failing', attempts: 1, because: 'RangeError' }] },
+  ])
+  for (let i = 0; i < 40 * 60; i++) {
+    await clock.advance(1_000)
+    await averba.settle()
+  }
+  expect(tried).toEqual([0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 1_023, 1_923])
+  const [parked] = await inbox(averba, { state: 'parked' })
+  expect(parked).toMatchObject({ body: { n: 2 }, handlers: [{ state: 'parked', attempts: 12 }] })
+  const named = { evento, handler: 'crm', notification: parked?.id, error: 'RangeError' }
+  expect(said.filter(line => line.handler === 'crm')).toEqual([
+    ...[1, 2, 4, 8].map(attempt => ({ message: 'a handler failed at a notification', ...named, attempt })),
+    { message: 'a notification is parked', ...named, attempt: 12 },
+  ])
+  await notify(averba, { n: 4 })
+  await averba.settle()
+  expect(seen).toEqual([1, 3, 4])
+  await averba.close()
+})
+
+test.each(['the same process', 'the next one'])(
+  'a wait that was given while the clock was ahead is over once it is put right, for %s',
+  async which => {
+    const { averba, clock, openOne } = await given()
+    await notify(averba, { n: 1 })
+    let calls = 0
+    const handle = async () => {
+      calls += 1
+      if (calls === 1) throw new TypeError('not now')
+    }
+    averba.notifications.handle(evento, 'crm', handle)
+    clock.jump(6 * 3_600_000)
+    await averba.settle()
+    clock.jump(-6 * 3_600_000)
+    if (which === 'the same process') await averba.settle()
+    await averba.close()
+    if (which === 'the next one') {
+      const next = await openOne(2)
+      next.notifications.handle(evento, 'crm', handle)
+      await next.settle()
+      await next.close()
+    }
+    expect(calls).toBe(2)
+  },
+)
+
+test('the parked are replayed in their order, once the handler is mended', async () => {
+  const { averba, clock } = await given()
+  let isBroken = true
+  const seen: number[] = []
+  averba.notifications.handle(evento, 'crm', async notification => {
+    if (isBroken) throw new Error('no')
+    seen.push(numberOf(notification))
+  })
+  for (const n of [1, 2, 3]) await notify(averba, { n })
+  await untilParked(averba, clock)
+  expect(await inbox(averba, { state: 'parked' })).toHaveLength(3)
+  isBroken = false
+  await averba.settle()
+  expect(seen).toEqual([])
+  await notify(averba, { n: 4 })
+  const actor = { kind: 'person', ref: 'operadora-7' } as const
+  expect(await averba.notifications.replay({ parked: true }, { actor })).toBe(3)
+  expect(await averba.notifications.replay({ parked: true })).toBe(0)
+  await averba.settle()
+  expect(seen).toEqual([4, 1, 2, 3])
+  expect((await inbox(averba)).map(each => each.state)).toEqual(Array.from({ length: 4 }, () => 'handled'))
+  for await (const event of averba.log.read({ types: ['notification.replayed'] })) {
+    expect(event.actor).toEqual(actor)
+  }
+  await averba.close()
+})
+
+test('one notification can be replayed by its id, also when it was handled; one that nobody was called for can not', async () => {
+  const { averba } = await given()
+  const seen: number[] = []
+  averba.notifications.handle(evento, 'crm', async notification => void seen.push(numberOf(notification)))
+  await notify(averba, { n: 1 })
+  await notify(averba, { n: 2 }, 'outro')
+  await averba.settle()
+  const [first, second] = await inbox(averba)
+  expect(await averba.notifications.replay({ id: first?.id ?? '' })).toBe(1)
+  await averba.settle()
+  expect(seen).toEqual([1, 1])
+  const refused = { code: 'REFUSED' }
+  await expect(averba.notifications.replay({ id: first?.id ?? '', parked: true })).rejects.toMatchObject(
+    refused,
+  )
+  await expect(averba.notifications.replay({ id: second?.id ?? '' })).rejects.toMatchObject(refused)
+  await expect(averba.notifications.replay({ id: 'nenhuma' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await averba.close()
+})
+
+test('a handler of an event that no subscription declares is told to the operator', async () => {
+  const said: LogLine[] = []
+  const averba = await openAverba({
+    store: ':memory:',
+    receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
+    subscriptions: [{ evento }],
+    logger: line => void said.push(line),
+  })
+  averba.notifications.handle(evento, 'crm', async () => undefined)
+  expect(said).toEqual([])
+  averba.notifications.handle('dimp-situacao-imprt', 'crm', async () => undefined)
+  const message = 'a handler is for an event that no subscription declares'
+  expect(said).toEqual([{ message, evento: 'dimp-situacao-imprt', handler: 'crm' }])
+  const neither = averba.notifications.replay({} as { parked: true }) // As from JavaScript.
+  await expect(neither).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await averba.close()
+})
+
+test('without a handler nothing is handled, and its name stays free', async () => {
+  const { averba } = await given()
+  const nothing = undefined as never // As from JavaScript.
+  expect(() => averba.notifications.handle(evento, 'crm', nothing)).toThrow(
+    expect.objectContaining({ code: 'INVALID_INPUT', hint: expect.stringContaining('handle(') }),
+  )
+  averba.notifications.handle(evento, 'crm', async () => undefined)
+  await averba.close()
+})
+
+test('those of one key keep their order while one of them fails, and go on when it is parked; other keys pass', async () => {
+  const { averba, clock } = await given()
+  const seen: string[] = []
+  const key = ({ body }: Notification) => (body as { due: string }).due
+  averba.notifications.handle(
+    evento,
+    'crm',
+    async ({ body }) => {
+      const { due, n } = body as { due: string; n: number }
+      if (due === 'a' && n === 1) throw new Error('no')
+      seen.push(`${due}${n}`)
+    },
+    { key },
+  )
+  for (const [due, n] of [
+    ['a', 1],
+    ['a', 2],
+    ['b', 1],
+    ['a', 3],
+    ['b', 2],
+  ]) {
+    await notify(averba, { due, n })
+  }
+  await averba.settle()
+  expect(seen).toEqual(['b1', 'b2'])
+  await clock.advance(minuteMs)
+  await averba.settle()
+  expect(seen).toEqual(['b1', 'b2'])
+  await untilParked(averba, clock)
+  expect(seen).toEqual(['b1', 'b2', 'a2', 'a3'])
+  await averba.close()
+})
+
+test('several handlers of one event each have a name and a state of their own', async () => {
+  const { averba, clock } = await given()
+  const seen: string[] = []
+  averba.notifications.handle(evento, 'crm', async () => void seen.push('crm'))
+  averba.notifications.handle(evento, 'erp', async () => {
+    throw new TypeError('no')
+  })
+  expect(() => averba.notifications.handle(evento, 'crm', async () => undefined)).toThrow('has this name')
+  averba.notifications.handle('outro', 'crm', async () => undefined)
+  await notify(averba, { n: 1 })
+  await averba.settle()
+  const states = async () =>
+    (await inbox(averba)).map(({ state, handlers }) => [
+      state,
+      Object.fromEntries(handlers.map(each => [each.handler, each.state])),
+    ])
+  expect(await states()).toEqual([['failing', { crm: 'handled', erp: 'failing' }]])
+  await untilParked(averba, clock)
+  expect(await states()).toEqual([['parked', { crm: 'handled', erp: 'parked' }]])
+  await averba.notifications.replay({ parked: true })
+  expect(await states()).toEqual([['received', { crm: 'handled', erp: 'waiting' }]])
+  await averba.settle()
+  expect(seen).toEqual(['crm'])
+  await averba.close()
+})
+
+test('a notification is not handled before all its handlers are', async () => {
+  const { averba } = await given()
+  const states: unknown[] = []
+  const look = async () => void states.push((await inbox(averba)).map(each => each.state))
+  averba.notifications.handle(evento, 'crm', look)
+  averba.notifications.handle(evento, 'erp', async () => {
+    await expect.poll(async () => (await inbox(averba))[0]?.handlers.length).toBe(2)
+    await look()
+  })
+  await notify(averba, { n: 1 })
+  await averba.settle()
+  expect(states).toEqual([['received'], ['received']])
+  expect((await inbox(averba)).map(each => each.state)).toEqual(['handled'])
+  await averba.close()
+})
+
+test('a schema gives the handler what it made of the body, and one that does not fit fails without a word of it', async () => {
+  const { averba, said } = await given()
+  const schema = z.array(z.object({ numeroCarga: z.string().transform(Number) }).strict())
+  const seen: number[] = []
+  averba.notifications.handle(
+    evento,
+    'crm',
+    async ({ body }) => void seen.push(...body.map(each => each.numeroCarga)),
+    { schema },
+  )
+  await notify(averba, [{ numeroCarga: '7' }, { numeroCarga: '8' }])
+  await notify(averba, [{ numeroCarga: 9, 'Maria de Exemplo': 1 }])
+  await notify(averba, { numeroCarga: 'Maria de Exemplo' })
+  await averba.settle()
+  expect(seen).toEqual([7, 8])
+  const failing = await inbox(averba, { state: 'failing' })
+  expect(failing.map(each => each.handlers[0]?.because)).toEqual([
+    'the body does not fit its schema: invalid_type, unrecognized_keys',
+    'the body does not fit its schema: invalid_type',
+  ])
+  const events: unknown[] = []
+  for await (const event of averba.log.read()) events.push(event)
+  expect(JSON.stringify(events)).not.toContain('Maria')
+  expect(said.map(line => line.detail)).toContain('the body does not fit its schema: invalid_type')
+  expect(JSON.stringify(said)).not.toContain('Maria')
+  await averba.close()
+})
+
+test('anything that parses is a schema, and its error says nothing', async () => {
+  const { averba } = await given()
+  const parse = (body: unknown): string => {
+    throw Object.assign(new Error(String(body)), { issues: [{ code: 'Maria' }, null] })
+  }
+  averba.notifications.handle(evento, 'crm', async () => undefined, { schema: { parse } })
+  await notify(averba, 'x')
+  await averba.settle()
+  const [only] = await inbox(averba)
+  expect(only?.handlers[0]?.because).toBe('the body does not fit its schema')
+  await averba.close()
+})
+
+test('what is under way survives the process: attempts go on where they were, and nothing done is done again', async () => {
+  const { averba, clock, openOne } = await given()
+  const seen: string[] = []
+  const handle = (by: string, engine: Averba) =>
+    engine.notifications.handle(evento, 'crm', async notification => {
+      seen.push(`${by}${numberOf(notification)}`)
+      if (numberOf(notification) === 1) throw new Error('no')
+    })
+  handle('a', averba)
+  for (const n of [1, 2]) await notify(averba, { n })
+  await averba.settle()
+  await averba.close()
+  const again = await openOne(2)
+  handle('b', again)
+  await notify(again, { n: 3 })
+  await again.settle()
+  expect(seen).toEqual(['a1', 'a2', 'b3'])
+  await clock.advance(1_000)
+  await again.settle()
+  expect(seen).toEqual(['a1', 'a2', 'b3', 'b1'])
+  expect((await inbox(again, { state: 'failing' }))[0]?.handlers[0]?.attempts).toBe(2)
+  await again.close()
+})
+
+test('of two processes only one calls a handler, and the other takes over when the first stands still', async () => {
+  const { averba, other, clock } = await given(2)
+  const seen: string[] = []
+  averba.notifications.handle(evento, 'crm', async each => void seen.push(`first ${numberOf(each)}`))
+  other.notifications.handle(evento, 'crm', async each => void seen.push(`second ${numberOf(each)}`))
+  await notify(averba, { n: 1 })
+  await averba.settle()
+  await notify(other, { n: 2 })
+  await other.settle()
+  expect(seen).toEqual(['first 1'])
+  await clock.advance(61_000)
+  await other.settle()
+  expect(seen).toEqual(['first 1', 'second 2'])
+  await averba.settle()
+  expect(seen).toEqual(['first 1', 'second 2'])
+  await averba.close()
+  await other.close()
+})
+
+test('a handler whose process stood still before it could say so is called again, and is done once', async () => {
+  const { averba, clock, openOne } = await given()
+  // A clock of its own that never moves: nothing keeps the lease of a process that stands still.
+  const frozen = await openOne(3, new VirtualClock())
+  const reached = Promise.withResolvers<void>()
+  const wake = Promise.withResolvers<void>()
+  frozen.notifications.handle(evento, 'crm', async () => {
+    reached.resolve()
+    await wake.promise
+  })
+  const seen: number[] = []
+  averba.notifications.handle(evento, 'crm', async each => void seen.push(numberOf(each)))
+  for (const n of [1, 2]) await notify(frozen, { n })
+  const settling = frozen.settle()
+  await reached.promise
+  await averba.settle()
+  expect(seen).toEqual([])
+  await clock.advance(61_000)
+  await averba.settle()
+  expect(seen).toEqual([1, 2])
+  wake.resolve()
+  await settling
+  const types: string[] = []
+  for await (const event of averba.log.read({ kind: 'notification' })) types.push(event.type)
+  expect(types.filter(type => type === 'notification.handled')).toHaveLength(2)
+  expect((await inbox(averba)).map(each => each.state)).toEqual(['handled', 'handled'])
+  await frozen.close()
+  await averba.close()
+})
+
+test('a process that woke up calls no handler beside the one that has it by now', async () => {
+  const { averba, clock, openOne } = await given()
+  const frozen = await openOne(3, new VirtualClock())
+  const [reached, taken] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const [wake, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const seen: string[] = []
+  frozen.notifications.handle(evento, 'crm', async each => {
+    seen.push(`late ${numberOf(each)}`)
+    reached.resolve()
+    await wake.promise
+  })
+  averba.notifications.handle(evento, 'crm', async each => {
+    seen.push(`new ${numberOf(each)}`)
+    taken.resolve()
+    await go.promise
+  })
+  for (const n of [1, 2, 3]) await notify(frozen, { n })
+  const settling = frozen.settle()
+  await reached.promise
+  await clock.advance(61_000)
+  const working = averba.settle()
+  await taken.promise
+  wake.resolve()
+  await settling
+  expect(seen).toEqual(['late 1', 'new 1'])
+  go.resolve()
+  await working
+  expect(seen).toEqual(['late 1', 'new 1', 'new 2', 'new 3'])
+  await frozen.close()
+  await averba.close()
+})
+
+test('a body that is gone is parked at once', async () => {
+  const { averba, clock, store } = await given()
+  for (const n of [1, 2]) await notify(averba, { n })
+  await clock.advance(minuteMs)
+  const because = async () => {
+    const rows = await averba.views.selectFrom('notifications').select(['state', 'handlers']).execute()
+    return rows.map(({ state, handlers }) => [state, JSON.parse(handlers)[0]?.because])
+  }
+  const database = new Sqlite(store)
+  const [first] = await averba.views.selectFrom('notifications').select('notification').execute()
+  // What the erasure of its owner will do.
+  const byStream = `position = (select position from event join stream on stream.key = event.stream where name = ?)`
+  database.prepare(`delete from part where ${byStream}`).run(first?.notification)
+  database.close()
+  const seen: number[] = []
+  averba.notifications.handle(evento, 'crm', async each => void seen.push(numberOf(each)))
+  await averba.settle()
+  expect(seen).toEqual([2])
+  expect(await because()).toEqual([
+    ['parked', 'the body is no longer there'],
+    ['handled', ''],
+  ])
+  // Whoever asks again does not make the log grow.
+  const id = first?.notification.slice('notification-'.length) ?? ''
+  expect(await averba.notifications.replay({ parked: true })).toBe(0)
+  await expect(averba.notifications.replay({ id })).rejects.toMatchObject({ code: 'PART_DESTROYED' })
+  await averba.settle()
+  expect(await because()).toEqual([
+    ['parked', 'the body is no longer there'],
+    ['handled', ''],
+  ])
+  await averba.close()
+})
+
+test('while it runs a handler is called at once, and one that fails is tried again when its time has come', async () => {
+  const { averba, clock } = await given()
+  let isBroken = true
+  const seen: number[] = []
+  averba.notifications.handle(evento, 'crm', async each => {
+    if (isBroken && numberOf(each) === 1) throw new Error('no')
+    seen.push(numberOf(each))
+  })
+  const stop = new AbortController()
+  const running = averba.run({ signal: stop.signal })
+  await notify(averba, { n: 1 })
+  await notify(averba, { n: 2 })
+  await expect.poll(() => seen).toEqual([2])
+  isBroken = false
+  await clock.advance(1_000)
+  await expect.poll(() => seen).toEqual([2, 1])
+  stop.abort()
+  await running
+  await averba.close()
+})
+
+test('a notification whose body was destroyed before a handler came is no trouble that a person could mend', async () => {
+  const { averba, said } = await given()
+  const person = {
+    headers: { 'event-type': evento, 'destinatario-tipo': 'CPF', 'destinatario-id': samples.cpf },
+  }
+  const request = new Request('https://receptor.exemplo.br/averba', {
+    method: 'POST',
+    body: '{"n":1}',
+    ...person,
+  })
+  expect((await averba.receiver.fetch(request)).status).toBe(200)
+  await notify(averba, { n: 2 })
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  await averba.subjects.erase({ subject }, { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' })
+  const seen: number[] = []
+  averba.notifications.handle(evento, 'crm', async each => void seen.push(numberOf(each)))
+  await averba.settle()
+  expect(seen).toEqual([2])
+  expect((await inbox(averba)).map(({ state }) => state)).toEqual(['parked', 'handled'])
+  expect((await averba.health({ only: ['notifications'] })).checks).toMatchObject([
+    { ok: true, detail: '0 parked, 0 to be tried again' },
+  ])
+  expect(said.filter(({ message }) => message.includes('handler failed'))).toEqual([])
+  await averba.close()
+})
+
+test('no two handlers share a place in the log: a name with a slash is refused', async () => {
+  const { averba } = await given()
+  const handle = async () => undefined
+  expect(() => averba.notifications.handle('due', 'lpco/crm', handle)).toThrow(
+    expect.objectContaining({ code: 'INVALID_INPUT', hint: expect.any(String) }),
+  )
+  averba.notifications.handle('due/lpco', 'crm', handle)
+  averba.notifications.handle('due', 'crm', handle)
+  await averba.close()
+})
+
+test('others have their turn while a handler goes through very many notifications that are not its own, or done', async () => {
+  const { averba, other } = await given(2)
+  for (let n = 0; n < 3_000; n += 500)
+    await Promise.all(Array.from({ length: 500 }, (_, i) => notify(averba, { n: n + i })))
+  const turnsOf = async (work: () => Promise<unknown>) => {
+    let [turns, isOver] = [0, false]
+    const count = () => {
+      turns += 1
+      if (!isOver) setImmediate(count)
+    }
+    setImmediate(count)
+    await work()
+    isOver = true
+    return turns
+  }
+  averba.notifications.handle('outro', 'novo', async () => undefined)
+  // A page of the log has a thousand.
+  expect(await turnsOf(() => averba.settle())).toBeGreaterThanOrEqual(3)
+  averba.notifications.handle(evento, 'crm', async each => {
+    if (numberOf(each) === 0) throw new Error('no')
+  })
+  await averba.settle()
+  await averba.close()
+  // Behind the one that fails, each is read to find that it is done.
+  other.notifications.handle(evento, 'crm', async () => undefined)
+  expect(await turnsOf(() => other.settle())).toBeGreaterThanOrEqual(3_000 / 50)
+  await other.close()
+})

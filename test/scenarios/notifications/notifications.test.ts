@@ -1,0 +1,313 @@
+import { expect, test } from 'vitest'
+import type { AverbaOptions, LogLine, Notification } from '../../../src/index.ts'
+import { simulate, type World } from '../../../src/simulation/index.ts'
+
+const evento = 'dimp-situacao-import'
+const subscriptions = [{ evento, chaveSecreta: 'chave-um', chaveAutenticacao: 'Basic YTpi' }]
+const from = { remoteAddress: '189.9.1.2' }
+
+const given = (averba: Partial<AverbaOptions> = {}) => simulate({ averba: { subscriptions, ...averba } })
+
+function notification(headers: Record<string, string> = {}, body: BodyInit = '{"numero":"26BR1"}'): Request {
+  return new Request('https://receptor.exemplo.br/averba', {
+    method: 'POST',
+    headers: {
+      'event-type': evento,
+      'destinatario-tipo': 'CNPJ',
+      'destinatario-id': '12ABC34501DE35',
+      secret: 'chave-um',
+      authorization: 'Basic YTpi',
+      ...headers,
+    },
+    body,
+  })
+}
+
+async function inbox(world: World): Promise<Notification[]> {
+  const all: Notification[] = []
+  for await (const each of world.averba.notifications.list()) all.push(each)
+  return all
+}
+
+test('a notification is in the log before it is acknowledged', async () => {
+  const world = await given()
+  const response = await world.averba.receiver.fetch(notification(), from)
+  expect(response.status).toBe(200)
+  expect(await inbox(world)).toMatchObject([
+    {
+      evento,
+      body: { numero: '26BR1' },
+      copies: 1,
+      state: 'received',
+      recipient: { tipo: 'CNPJ', id: '12ABC34501DE35' },
+    },
+  ])
+  await world.close()
+})
+
+test('what cannot be stored is not acknowledged', async () => {
+  const world = await given()
+  await world.averba.close()
+  expect((await world.averba.receiver.fetch(notification(), from)).status).toBe(503)
+})
+
+test.each([
+  ['another address', notification(), { remoteAddress: '203.0.113.7' }, 403],
+  ['a wrong secret', notification({ secret: 'chave-dois' }), from, 401],
+  ['a wrong authorization', notification({ authorization: 'Basic xx' }), from, 401],
+  ['no secret', notification({ secret: '' }), from, 401],
+  ['no event', notification({ 'event-type': '' }), from, 400],
+  ['an event of 41 characters', notification({ 'event-type': 'e'.repeat(41) }), from, 400],
+  ['a body over the bound', notification({}, 'x'.repeat(1_048_577)), from, 413],
+  ['another method', new Request('https://receptor.exemplo.br/averba'), from, 405],
+  [
+    'a forged X-Forwarded-For',
+    notification({ 'x-forwarded-for': '189.9.1.2' }),
+    { remoteAddress: '203.0.113.7' },
+    403,
+  ],
+])('%s is refused, and nothing is stored', async (_, request, address, status) => {
+  const world = await given()
+  expect((await world.averba.receiver.fetch(request, address)).status).toBe(status)
+  expect(await inbox(world)).toEqual([])
+  await world.close()
+})
+
+test('an address that came as IPv6 is the same address', async () => {
+  const world = await given()
+  expect(
+    (await world.averba.receiver.fetch(notification(), { remoteAddress: '::ffff:189.9.1.2' })).status,
+  ).toBe(200)
+  await world.close()
+})
+
+test('behind a trusted proxy the address is the one that the proxy saw', async () => {
+  const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', trustedProxies: 1 }
+  const world = await given({ receiver })
+  const proxy = { remoteAddress: '10.0.0.1' }
+  const seen = (list: string) => world.averba.receiver.fetch(notification({ 'x-forwarded-for': list }), proxy)
+  expect((await seen('203.0.113.7, 189.9.1.2')).status).toBe(200)
+  expect((await seen('189.9.1.2, 203.0.113.7')).status).toBe(403)
+  await world.close()
+})
+
+test.each([
+  ['with its port', '189.9.1.2:54321', 200],
+  ['in brackets', '[::ffff:189.9.1.2]', 200],
+  ['in brackets with its port', '[::FFFF:189.9.1.2]:54321', 200],
+  ['of another with its port', '203.0.113.7:54321', 403],
+  ['of IPv6 with its port', '[2001:db8::1]:443', 403],
+])('an address %s that a trusted proxy wrote is told: %s', async (_, address, status) => {
+  const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', trustedProxies: 1 }
+  const world = await given({ receiver })
+  const request = notification({ 'x-forwarded-for': `203.0.113.7, ${address}` })
+  expect((await world.averba.receiver.fetch(request, { remoteAddress: '10.0.0.1' })).status).toBe(status)
+  await world.close()
+})
+
+test('a host that does not pass the address, or a body that was consumed, is told so', async () => {
+  const world = await given()
+  await expect(world.averba.receiver.fetch(notification())).rejects.toMatchObject({
+    code: 'REMOTE_ADDRESS_MISSING',
+  })
+  const consumed = notification()
+  await consumed.text()
+  await expect(world.averba.receiver.fetch(consumed, from)).rejects.toMatchObject({ code: 'BODY_CONSUMED' })
+  await world.close()
+})
+
+test('the same content within ten minutes is a copy, later it is a new notification', async () => {
+  const world = await given()
+  const deliver = () => world.averba.receiver.fetch(notification(), from)
+  await Promise.all([deliver(), deliver(), deliver()])
+  expect(await inbox(world)).toMatchObject([{ copies: 3 }])
+  await world.averba.receiver.fetch(notification({ 'destinatario-id': '00000000000191' }), from)
+  expect(await inbox(world)).toHaveLength(2)
+  await world.clock.advance(9 * 60_000)
+  await deliver()
+  expect((await inbox(world)).map(each => each.copies)).toEqual([4, 1])
+  await world.clock.advance(2 * 60_000)
+  await deliver()
+  expect((await inbox(world)).map(each => each.copies)).toEqual([4, 1, 1])
+  await world.close()
+})
+
+test('an event that nobody subscribed to is stored too, with a secret of ours', async () => {
+  const world = await given()
+  const other = { 'event-type': 'talp-inclusao-exig' }
+  expect((await world.averba.receiver.fetch(notification(other), from)).status).toBe(200)
+  expect((await world.averba.receiver.fetch(notification({ ...other, secret: 'x' }), from)).status).toBe(401)
+  expect((await inbox(world)).map(each => each.evento)).toEqual(['talp-inclusao-exig'])
+  await world.close()
+})
+
+test.each([
+  ['an array', '[{"numeroCarga":"1"}]', [{ numeroCarga: '1' }]],
+  ['text', 'não é JSON', 'não é JSON'],
+  ['nothing', '', ''],
+])('a body that is %s is kept byte for byte', async (_, body, read) => {
+  const world = await given()
+  expect((await world.averba.receiver.fetch(notification({}, body), from)).status).toBe(200)
+  const [only] = await inbox(world)
+  expect(only?.body).toEqual(read)
+  expect(Buffer.from(only?.raw ?? []).toString()).toBe(body)
+  await world.close()
+})
+
+test('a notification to a person is sealed under that person, known before or not', async () => {
+  const world = await given()
+  const person = { 'destinatario-tipo': 'CPF', 'destinatario-id': world.samples.cpf }
+  await world.averba.receiver.fetch(notification(person), from)
+  const [subject] = await world.averba.views.selectFrom('subjects').selectAll().execute()
+  expect(subject?.origin).toBe('notification')
+  for await (const event of world.averba.log.read({ types: ['notification.received'] })) {
+    expect(event.parts?.map(part => part.owner)).toEqual([`subject-${subject?.subject}`])
+  }
+  expect(await world.averba.consents.enrol({ cpf: world.samples.cpf })).toBe(subject?.subject)
+  await world.close()
+})
+
+const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+test.each([
+  ['as JSON up to a depth of a hundred', nested(100), JSON.parse(nested(100))],
+  ['as text beyond it', nested(102), nested(102)],
+  ['as text at any depth', nested(400_000), nested(400_000)],
+  ['as null, where it says so', 'null', null],
+  ['as text, where it is no JSON', '{"numero":', '{"numero":'],
+])('a body is handed over %s, and kept as it came', async (_, text, body) => {
+  const world = await given()
+  const { averba } = world
+  const handed: unknown[] = []
+  averba.notifications.handle(evento, 'all', async each => {
+    handed.push([JSON.stringify(each.body), Buffer.from(each.raw).toString()])
+  })
+  expect((await averba.receiver.fetch(notification({}, text), from)).status).toBe(200)
+  await averba.settle()
+  expect(handed).toEqual([[JSON.stringify(body), text]])
+  expect(await inbox(world)).toMatchObject([{ state: 'handled' }])
+  await world.close()
+})
+
+test('many copies at once are all acknowledged, and one notification', async () => {
+  const world = await given()
+  const all = Array.from({ length: 300 }, () => world.averba.receiver.fetch(notification(), from))
+  expect(new Set((await Promise.all(all)).map(response => response.status))).toEqual(new Set([200]))
+  expect(await inbox(world)).toMatchObject([{ copies: 300 }])
+  await world.close()
+})
+
+test('an event that is named like a CPF stands nowhere in clear, and a CPF is known in any form', async () => {
+  const world = await given()
+  const person = {
+    'event-type': '52998224725',
+    'destinatario-tipo': 'cpf',
+    'destinatario-id': '257.744.350-16',
+  }
+  const inWords = { ...person, 'event-type': 'pessoa 529982247-25' }
+  const inUtf8 = { ...person, 'event-type': Buffer.from('529.982.247–25').toString('latin1') }
+  for (const headers of [person, inWords, inUtf8])
+    expect((await world.averba.receiver.fetch(notification(headers), from)).status).toBe(200)
+  const events: unknown[] = []
+  for await (const event of world.averba.log.read()) events.push(event)
+  expect(JSON.stringify(events)).not.toMatch(/529982247|529\.982|25774435016|257\.744/)
+  const [subject] = await world.averba.views.selectFrom('subjects').selectAll().execute()
+  expect(subject?.subject).toBe(await world.averba.consents.enrol({ cpf: '25774435016' }))
+  const unnamed = { evento: 'sem-nome', recipient: { tipo: 'CPF', id: '257.744.350-16' } }
+  expect(await inbox(world)).toMatchObject([unnamed, unnamed, unnamed])
+  await world.close()
+})
+
+test('a stranger who is refused again and again makes a line a minute, which says how often', async () => {
+  const lines: LogLine[] = []
+  const world = await given({ logger: line => void lines.push(line) })
+  const knock = (headers: Record<string, string> = {}) =>
+    world.averba.receiver.fetch(notification(headers), { remoteAddress: '203.0.113.7' })
+  for (let i = 0; i < 500; i++) {
+    expect((await knock({ 'event-type': `x${i}` })).status).toBe(403)
+    await world.clock.advance(100)
+  }
+  expect((await knock()).status).toBe(403)
+  const refused = expect.stringContaining('a notification was refused') as unknown
+  expect(lines).toEqual([
+    { message: refused, status: 403, detail: '0 forwarded hops, trustedProxies 0' },
+    { message: refused, status: 403, detail: '0 forwarded hops, trustedProxies 0', evento },
+  ])
+  await world.clock.advance(60_000)
+  await knock({ 'event-type': 'y' })
+  expect(lines[2]).toMatchObject({ message: refused, times: 500 })
+  expect(lines).toHaveLength(3)
+  await world.close()
+})
+
+test('secrets that cannot be had are answered 503, not 401, and the operator is told', async () => {
+  const lines: unknown[] = []
+  const chaveSecreta = () => {
+    throw new Error('vault s.canary')
+  }
+  const world = await given({
+    subscriptions: [{ evento, chaveSecreta }],
+    logger: line => void lines.push(line),
+  })
+  expect((await world.averba.receiver.fetch(notification(), from)).status).toBe(503)
+  expect(lines).toEqual([{ message: 'a notification was not stored: answered 503', error: 'MISCONFIGURED' }])
+  await world.averba.receiver.fetch(notification(), { remoteAddress: '203.0.113.7' })
+  expect(lines[1]).toEqual({
+    message:
+      "a notification was refused: its address is in none of the portal's ranges, or of receiver.sources",
+    status: 403,
+    detail: '0 forwarded hops, trustedProxies 0',
+    evento,
+  })
+  // Whose name anybody may have made up.
+  await world.averba.receiver.fetch(notification({ 'event-type': 'x' }), { remoteAddress: '203.0.113.7' })
+  expect(lines[2]).not.toHaveProperty('evento')
+  await world.close()
+})
+
+test.each([
+  ['CNPJ', '12ABC34501DE35', ['12abc34501de35', '12 ABC 345 01DE 35', '12.abc.345/01de-35']],
+  ['CPF', '25774435016', ['257.744.350-16', '257 744 350 16']],
+])('a %s is one recipient, however it is written', async (tipo, id, forms) => {
+  const world = await given()
+  for (const each of [id, ...forms])
+    await world.averba.receiver.fetch(
+      notification({ 'destinatario-tipo': tipo, 'destinatario-id': each }),
+      from,
+    )
+  expect(await inbox(world)).toMatchObject([{ copies: 1 + forms.length }])
+  await world.close()
+})
+
+test('public bodies whose long names begin alike are two recipients', async () => {
+  const world = await given()
+  const named = (end: string) =>
+    notification({ 'destinatario-tipo': 'ORGAO', 'destinatario-id': `${'orgao-'.repeat(20)}${end}` })
+  for (const end of ['um', 'dois']) await world.averba.receiver.fetch(named(end), from)
+  expect(await inbox(world)).toHaveLength(2)
+  await world.close()
+})
+
+test.each(['utf8', 'latin1'] as const)('an event with an accent is understood as %s', async encoding => {
+  const accented = 'situação-duimp'
+  const world = await simulate({ averba: { subscriptions: [{ evento: accented, chaveSecreta: 'um' }] } })
+  const seen: unknown[] = []
+  world.averba.notifications.handle(accented, 'crm', async ({ body }) => void seen.push(body))
+  const headers = { 'event-type': Buffer.from(accented, encoding).toString('latin1'), secret: 'um' }
+  const { status } = await world.averba.receiver.fetch(notification(headers), from)
+  expect(status).toBe(200)
+  await world.averba.settle()
+  expect(seen).toHaveLength(1)
+  await world.close()
+})
+
+test('a flood of what cannot be stored makes a line a minute', async () => {
+  const lines: LogLine[] = []
+  const secret = () => Promise.reject(new Error('the vault is down'))
+  const world = await simulate({
+    averba: { subscriptions: [{ evento, chaveSecreta: secret }], logger: line => void lines.push(line) },
+  })
+  for (let n = 0; n < 200; n++)
+    await world.averba.receiver.fetch(notification({ 'event-type': `e-${n}` }), from)
+  expect(lines.filter(({ message }) => message.includes('answered 503')).length).toBeLessThan(5)
+  await world.close()
+})

@@ -1,0 +1,95 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { replayLog, valueOf, verifyLog } from '../../../src/index.ts'
+import { simulate } from '../../../src/simulation/index.ts'
+
+const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-after-')), 'log.sqlite')
+const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
+
+/** What an auditor finds: of the store, of its bundle, and by making every decision again. */
+async function audit(store: string, bundle: string) {
+  const [whole, exported] = [await verifyLog({ store }), await verifyLog({ store: bundle })]
+  expect(whole.faults).toEqual([])
+  expect(exported.faults).toEqual([])
+  expect((await replayLog({ store })).divergence).toBeUndefined()
+  return { whole, exported }
+}
+
+test('a log goes on to verify after an erasure that kept something, late facts, and a second erasure', async () => {
+  const store = newStore()
+  const held = { isOn: false, left: Promise.withResolvers<void>(), let: Promise.withResolvers<void>() }
+  const world = await simulate({
+    averba: { store },
+    async intercept(request, forward) {
+      const answer = await forward(request)
+      if (held.isOn && request.method === 'PUT') {
+        held.left.resolve()
+        await held.let.promise
+      }
+      return answer
+    },
+  })
+  const { averba, samples, clock } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  valueOf(await averba.validations.validate({ id: 'p1', cpf: samples.cpf, claims: { nome: 'X' } }))
+  const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
+  held.isOn = true
+  const approving = averba.consents.approve({ subject, id: pending?.id ?? '' })
+  await held.left.promise
+  const first = await averba.subjects.erase({ subject }, { ...asked, keep: ['validation.result'] })
+  held.let.resolve()
+  expect(await approving).toMatchObject({ status: 'unknown', next: 'person' })
+  held.isOn = false
+
+  // The same person is met anew, and the log goes on.
+  const again = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject: again }))
+  await clock.advance(60_000)
+  const second = await averba.subjects.erase({ subject }, asked)
+  expect(second.keeps).toEqual([])
+  expect(first.keeps).toEqual(['validation.result'])
+  await averba.subjects.erase({ subject: again }, asked)
+  await clock.advance(40 * 86_400_000)
+  await averba.settle()
+  const last = await averba.consents.enrol({ cpf: samples.cpf })
+  expect(new Set([subject, again, last]).size).toBe(3)
+
+  const types: string[] = []
+  for await (const { type } of averba.log.read({ stream: `subject-${subject}` })) types.push(type)
+  expect(types.filter(type => type === 'subject.erased')).toHaveLength(2)
+  const bundle = join(store, '..', 'bundle')
+  await averba.audit.export(bundle)
+  await world.close()
+  const { whole, exported } = await audit(store, bundle)
+  expect(exported.erasedParts).toBeGreaterThan(6)
+  expect(exported.erasedParts).toBe(whole.erasedParts)
+})
+
+test('a result is not reused once its person was erased, however close the two come', async () => {
+  const claims = { nome: 'X' }
+  const seen = new Set<string>()
+  for (let turns = 0; turns < 12; turns++) {
+    const { averba, samples, clock, close } = await simulate()
+    const { cpf } = samples
+    valueOf(await averba.validations.validate({ id: 'paid', cpf, claims }))
+    const subject = await averba.consents.enrol({ cpf })
+    const erasing = averba.subjects.erase({ subject }, asked)
+    for (let turn = 0; turn < turns; turn++) await new Promise(resolve => setImmediate(resolve))
+    const validating = averba.validations.validate({ id: 'again', cpf, claims, reuseWithinMs: 3_600_000 })
+    await clock.finish(Promise.allSettled([erasing, validating]))
+    const types: string[] = []
+    for await (const { type } of averba.log.read()) types.push(type)
+    const erased = types.indexOf('subject.erased')
+    const [reused, paid] = ['validation.reused', 'validation.requested'].map(type => types.lastIndexOf(type))
+    expect(erased).toBeGreaterThan(0)
+    expect(reused).toBeLessThan(erased)
+    seen.add(reused === -1 ? 'paid' : 'reused')
+    // Another person, who was met after the erasure, has it paid.
+    if (reused === -1) expect(paid).toBeGreaterThan(erased)
+    await close()
+  }
+  expect(seen).toEqual(new Set(['reused', 'paid']))
+})

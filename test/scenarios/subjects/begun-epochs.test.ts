@@ -1,0 +1,59 @@
+import { expect, test, vi } from 'vitest'
+import { environmentKeys, type Keys, openAverba, verifyLog } from '../../../src/index.ts'
+import { systemEntropy } from '../../../src/runtime/clock.ts'
+import { simulate } from '../../../src/simulation/index.ts'
+import { openKeyringFile } from '../../../src/vault/keyring.ts'
+import { newPath } from '../../store/sample-store.ts'
+
+const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
+
+test('an epoch that a process began and died of is no trouble to those that were running', async () => {
+  const store = newPath()
+  const { averba, clock, close } = await simulate({ averba: { store } })
+  const deliver = async (to: typeof averba, n: number, toWhom = '11222333000181') => {
+    const request = new Request(receiver.publicUrl, {
+      method: 'POST',
+      headers: { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': toWhom },
+      body: `{"n":${n}}`,
+    })
+    return (await to.receiver.fetch(request, { remoteAddress: '161.148.0.1' })).status
+  }
+  await averba.consents.enrol({ cpf: '25774435016' })
+  // The keyring is replaced first; what dies then has not told the log.
+  const keyring = openKeyringFile(`${store}.keys`, systemEntropy)
+  keyring.beginEpoch(await keyring.prepareEpoch())
+  const later = await openAverba({ store, clock, receiver })
+  expect(await deliver(later, 1)).toBe(200)
+  // The first of a commit is staged before the second is found to need the other epoch.
+  expect(await Promise.all([deliver(averba, 2, '12ABC34501DE35'), deliver(averba, 3)])).toEqual([200, 200])
+  expect(await deliver(averba, 4)).toBe(200)
+  await later.close()
+  await close()
+  expect((await verifyLog({ store })).faults).toEqual([])
+})
+
+test('a log opens beside an erasure that begins an epoch after the keyring was read', async () => {
+  vi.stubEnv('AVERBA_EPOCHS_ROOT', Buffer.alloc(32, 7).toString('base64'))
+  const held = environmentKeys({ variable: 'AVERBA_EPOCHS_ROOT' })
+  vi.unstubAllEnvs()
+  const store = newPath()
+  const { averba, clock, close } = await simulate({ averba: { store, keys: held } })
+  const subject = await averba.consents.enrol({ cpf: '25774435016' })
+  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const slow: Keys = {
+    ...held,
+    async unwrap(wrapped) {
+      asked.resolve()
+      await answered.promise
+      return held.unwrap(wrapped)
+    },
+  }
+  const opening = openAverba({ store, clock, keys: slow })
+  await asked.promise
+  await clock.finish(averba.subjects.erase({ subject }, { requester: 'pedido-1', legalBasis: 'LGPD 18 VI' }))
+  answered.resolve()
+  const later = await opening
+  expect((await later.health({ only: ['store'] })).ready).toBe(true)
+  await later.close()
+  await close()
+})

@@ -1,0 +1,186 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { diagnoseStore, valueOf, verifyLog } from '../../../src/index.ts'
+import { canonicalJson } from '../../../src/proof/canonical-json.ts'
+import { checkErasureReceipt } from '../../../src/proof/erasure.ts'
+import { systemEntropy } from '../../../src/runtime/clock.ts'
+import { simulate } from '../../../src/simulation/index.ts'
+import { openKeyringFile } from '../../../src/vault/keyring.ts'
+import type { Json } from '../../../src/vocabulary/message.ts'
+
+const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-erasure-')), 'log.sqlite')
+const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
+
+test('a person is erased in one transaction, and a deep look finds every missing part explained', async () => {
+  const store = newStore()
+  const world = await simulate({ averba: { store } })
+  const { averba, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [consent] = await averba.consents.list({ subject })
+  valueOf(await averba.validations.validate({ id: 'p1', cpf: samples.cpf, claims: { nome: 'X' } }))
+  const receipt = await averba.subjects.erase({ cpf: samples.cpf }, asked)
+
+  expect(receipt).toMatchObject({ subject, ...asked, keeps: [], epochsDestroyedAt: null })
+  expect(receipt.completed).toMatchObject({ epoch: 2, previous: [1], found: 0 })
+  expect(receipt.completed?.searchedFor).toBeGreaterThan(4)
+  expect(receipt.destroyed.parts.map(part => part.name)).toEqual(
+    expect.arrayContaining(['cpf', 'record', 'claims', 'result']),
+  )
+  expect(checkErasureReceipt(receipt)).toEqual([])
+
+  const later = [
+    averba.consents.sync({ subject }),
+    averba.consents.list({ subject }),
+    averba.consents.approve({ subject, id: consent?.id ?? '' }),
+    averba.logins.state({ subject }),
+  ]
+  for (const each of await Promise.allSettled(later))
+    expect(each).toMatchObject({ status: 'rejected', reason: { code: 'SUBJECT_ERASED' } })
+  await expect(averba.consents.sync({ cpf: samples.cpf })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  const again = await averba.consents.enrol({ cpf: samples.cpf })
+  expect(again).not.toBe(subject)
+  expect(await averba.subjects.receipt(subject)).toEqual(receipt)
+  await world.close()
+
+  const { problems, checked } = await diagnoseStore({ store, isDeep: true })
+  expect(problems).toEqual([])
+  expect(checked?.erasedParts).toBe(receipt.destroyed.parts.length)
+})
+
+test('a log is verified whole after an erasure that cancelled what was owed', async () => {
+  const store = newStore()
+  const world = await simulate({ averba: { store } })
+  const { averba, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 86_400_000 })
+  const [owed] = await averba.effects.list()
+  await averba.subjects.erase({ subject }, asked)
+  expect(await averba.effects.get(owed?.id ?? '')).toMatchObject({ state: 'cancelled' })
+  await world.close()
+  expect((await verifyLog({ store })).faults).toEqual([])
+})
+
+test('a reveal is an event before anything is opened, and gives nothing of what was destroyed', async () => {
+  const world = await simulate()
+  const { averba, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const rows = await averba.views.selectFrom('consents').selectAll().execute()
+  const [row] = rows
+  if (!row) throw new Error('There is no consent')
+  const asking = { actor: { kind: 'person', ref: 'atendente-7' }, purpose: 'atendimento ao titular' } as const
+  const revealed = await averba.subjects.reveal(row, asking)
+  expect(revealed).toMatchObject({
+    consent: row.consent,
+    status: row.status,
+    record: { id: expect.any(String) },
+  })
+  const seen = async () => {
+    const events = []
+    for await (const event of averba.log.read({ types: ['reveal.recorded'] })) events.push(event)
+    return events
+  }
+  expect(await seen()).toMatchObject([
+    {
+      actor: asking.actor,
+      data: { parts: [row.record], owners: [`subject-${subject}`], purpose: asking.purpose },
+    },
+  ])
+
+  const refused = [
+    averba.subjects.reveal(row, { ...asking, actor: undefined as never }),
+    averba.subjects.reveal(row, { ...asking, purpose: '' }),
+    averba.subjects.reveal({ a: 'not-sealed/1/cpf' }, asking),
+  ]
+  for (const each of await Promise.allSettled(refused))
+    expect(each).toMatchObject({ status: 'rejected', reason: { code: 'INVALID_INPUT' } })
+  await expect(
+    averba.subjects.reveal(row, { ...asking, purpose: `para ${samples.cpf}` }),
+  ).rejects.toMatchObject({ code: 'PERSONAL_ID' })
+  expect(await seen()).toHaveLength(1)
+
+  await averba.subjects.erase({ subject }, asked)
+  expect(await averba.subjects.reveal(row, asking)).toEqual({ ...row, record: null })
+  await world.close()
+})
+
+test('nothing that outlives an erasure is equal for the old and the new subject, and no CPF leads to the old one', async () => {
+  const store = newStore()
+  const world = await simulate({ averba: { store } })
+  const { averba, samples } = world
+  const { cpf } = samples
+  const claims = { nome: 'X' }
+  const subject = await averba.consents.enrol({ cpf }, { commandId: 'enrol-1' })
+  await averba.consents.enrol({ cpf }, { commandId: 'enrol-2' })
+  await averba.consents.enrol({ cpf: '52998224725' }, { commandId: 'enrol-of-another' })
+  valueOf(await averba.validations.validate({ id: 'p1', cpf, claims }))
+  await averba.consents.sync({ subject })
+  const [active] = await averba.consents.list({ subject, status: 'ATIVO' })
+  await averba.consents.use(
+    { subject, id: active?.id ?? '' },
+    {
+      commandId: 'use-1',
+      basis: { purpose: 'crédito', legalBasis: 'LGPD 7 I' },
+    },
+  )
+  const erasing = { ...asked, commandId: 'erase-1' }
+  const receipt = await averba.subjects.erase({ cpf }, erasing)
+  // Asked again under its id, though nothing leads from the CPF to the person any more.
+  expect(await averba.subjects.erase({ cpf }, erasing)).toEqual(receipt)
+  await expect(averba.subjects.erase({ cpf: '52998224725' }, erasing)).rejects.toMatchObject({
+    code: 'COMMAND_REUSED',
+  })
+
+  const again = [
+    averba.consents.enrol({ cpf }, { commandId: 'enrol-1' }),
+    averba.consents.enrol({ cpf }, { commandId: 'enrol-2' }),
+    averba.validations.validate({ id: 'p1', cpf, claims }),
+  ]
+  for (const each of await Promise.allSettled(again))
+    expect(each).toMatchObject({ status: 'rejected', reason: { code: 'SUBJECT_ERASED' } })
+  await expect(averba.validations.validate({ id: 'p1', cpf, claims })).rejects.toMatchObject({
+    message: expect.stringMatching(/its data subject was erased\. Its call was made$/),
+  })
+  await expect(averba.consents.enrol({ cpf }, { commandId: 'enrol-of-another' })).rejects.toMatchObject({
+    code: 'COMMAND_REUSED',
+  })
+  const next = await averba.consents.enrol({ cpf }, { commandId: 'enrol-3' })
+  expect(next).not.toBe(subject)
+  expect((await averba.subjects.erase({ cpf }, asked)).subject).toBe(next)
+  expect((await averba.subjects.erase({ cpf }, erasing)).subject).toBe(subject)
+  // Who was met since is another subject: whoever wants that one erased is not given the receipt of the first.
+  await averba.consents.enrol({ cpf })
+  const met = await averba.consents.enrol({ cpf })
+  await expect(averba.subjects.erase({ cpf }, erasing)).rejects.toMatchObject({ code: 'COMMAND_REUSED' })
+  expect(await averba.subjects.receipt(met)).toBeUndefined()
+  await world.close()
+
+  const file = new Database(store, { readonly: true })
+  const rows = file.prepare('select command_id as id, digest from receipt').all() as {
+    id: string
+    digest: Buffer
+  }[] // Its columns.
+  file.close()
+  expect(rows.find(({ id }) => id === 'use-1')?.digest).toHaveLength(0)
+  const left = rows.filter(({ digest }) => digest.length > 0)
+  expect(new Set(left.map(({ digest }) => digest.toString('hex'))).size).toBe(left.length)
+  const keyring = openKeyringFile(`${store}.keys`, systemEntropy)
+  const inputs = [
+    { method: 'consents.enrol', cpf },
+    { method: 'validations.validate', cpf, claims },
+  ]
+  const digestOf = (value: Json) =>
+    Buffer.from(keyring.digest('command', canonicalJson(value, { fractions: true }))).toString('hex')
+  const found = left.filter(({ id, digest }) =>
+    inputs.some(input =>
+      [digestOf(input), digestOf({ commandId: id, input })].includes(digest.toString('hex')),
+    ),
+  )
+  // Of the third, who was met last and is there.
+  expect(found).toHaveLength(2)
+  const { problems } = await diagnoseStore({ store, isDeep: true })
+  expect(problems).toEqual([])
+})

@@ -1,0 +1,208 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { replayLog, valueOf, verifyLog } from '../../../src/index.ts'
+import { simulate } from '../../../src/simulation/index.ts'
+
+const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
+
+/** A world whose answers of one operation can be held back; closing it verifies what was recorded. */
+async function holding(path: RegExp, method = 'GET') {
+  const held = { isOn: false, left: Promise.withResolvers<void>(), let: Promise.withResolvers<void>() }
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-late-')), 'log.sqlite')
+  const world = await simulate({
+    averba: { store },
+    async intercept(request, forward) {
+      const answer = await forward(request)
+      if (held.isOn && request.method === method && path.test(new URL(request.url).pathname)) {
+        held.left.resolve()
+        await held.let.promise
+      }
+      return answer
+    },
+  })
+  const close = async () => {
+    await world.close()
+    expect((await verifyLog({ store })).faults).toEqual([])
+    expect((await replayLog({ store })).divergence).toBeUndefined()
+  }
+  return { ...world, held, close }
+}
+
+async function eventsOf(averba: Awaited<ReturnType<typeof holding>>['averba'], after = 0) {
+  const events = []
+  for await (const event of averba.log.read({ after })) events.push(event)
+  return events
+}
+
+test('a list that was under way is counted, and brings nothing of the person back', async () => {
+  const { averba, samples, held, close } = await holding(/consentimentos\/\d+$/)
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  held.isOn = true
+  const syncing = averba.consents.sync({ subject })
+  await held.left.promise
+  const { destroyed } = await averba.subjects.erase({ subject }, asked)
+  expect(destroyed.calls).toEqual([`subject-${subject}/2/0`])
+  const before = (await eventsOf(averba)).length
+  held.let.resolve()
+  expect(await syncing).toMatchObject({ status: 'declined', problem: { code: 'SUBJECT_ERASED' } })
+  expect(
+    (await eventsOf(averba, before)).map(({ type, data, parts, anomaly }) => ({
+      type,
+      data,
+      parts,
+      anomaly,
+    })),
+  ).toEqual([
+    {
+      type: 'subject.synced',
+      data: { askedAt: expect.any(String), read: expect.any(Number), changed: 0, unreadable: 0 },
+      parts: undefined,
+      anomaly: 'its data subject had been erased',
+    },
+  ])
+  expect(await averba.views.selectFrom('consents').selectAll().execute()).toEqual([])
+  expect(await averba.effects.get(`subject-${subject}/2/0`)).toMatchObject({ state: 'cancelled' })
+  await close()
+})
+
+test('an answer to a change that was under way is recorded bare, and owes nothing', async () => {
+  const { averba, samples, held, close } = await holding(/status/, 'PUT')
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
+  held.isOn = true
+  const approving = averba.consents.approve({ subject, id: pending?.id ?? '' })
+  await held.left.promise
+  await averba.subjects.erase({ subject }, asked)
+  const before = (await eventsOf(averba)).length
+  held.let.resolve()
+  // The service did it.
+  expect(await approving).toMatchObject({ status: 'unknown', next: 'person' })
+  const late = await eventsOf(averba, before)
+  expect(late.map(event => event.type)).toEqual(['consent.approved'])
+  expect(late[0]).toMatchObject({ anomaly: 'its data subject had been erased' })
+  expect(late[0]).not.toHaveProperty('parts')
+  const [row] = await averba.views
+    .selectFrom('consents')
+    .selectAll()
+    .where('status', '=', 'PENDENTE')
+    .execute()
+  expect(row?.knowledge).toBe('erased')
+  await close()
+})
+
+test('an answer about a validation that was under way leaves no claims and no result', async () => {
+  const { averba, samples, held, close } = await holding(/validate/, 'POST')
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  held.isOn = true
+  const validating = averba.validations.validate({ id: 'p1', cpf: samples.cpf, claims: { nome: 'X' } })
+  await held.left.promise
+  await averba.subjects.erase({ subject }, asked)
+  held.let.resolve()
+  // It was paid.
+  expect(await validating).toMatchObject({ status: 'unknown', next: 'person' })
+  const answered = (await eventsOf(averba)).find(event => event.type === 'validation.answered')
+  expect(answered).toMatchObject({ anomaly: 'it had ended before' })
+  expect(answered).not.toHaveProperty('parts')
+  await expect(averba.validations.get('p1')).rejects.toMatchObject({ code: 'PART_DESTROYED' })
+  for await (const listed of averba.validations.list())
+    expect(listed).toMatchObject({ id: 'p1', state: 'answered', fields: {}, isDestroyed: true })
+  await close()
+})
+
+test('of calls that an erasure ended, what had left is in doubt, and what had certainly not is declined', async () => {
+  const held = { left: Promise.withResolvers<void>(), let: Promise.withResolvers<void>() }
+  const statuses: (number | undefined)[] = []
+  const world = await simulate({
+    async intercept(request, forward) {
+      if (!request.url.includes('/validate/pf')) return forward(request)
+      const status = statuses.shift()
+      if (status !== undefined) return new Response('', { status, headers: { 'retry-after': '3600' } })
+      held.left.resolve()
+      await held.let.promise
+      return forward(request)
+    },
+  })
+  const { averba, samples } = world
+  const ask = (id: string, more = {}) =>
+    averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } }, more)
+  const putOff = { status: 'deferred' }
+  statuses.push(429, 503)
+  expect(await ask('put off')).toMatchObject(putOff)
+  expect(await ask('put off too')).toMatchObject(putOff)
+  const away = ask('away')
+  await held.left.promise
+  await averba.subjects.erase({ cpf: samples.cpf }, asked)
+  const again = (became: string) => ({
+    code: 'SUBJECT_ERASED',
+    message: expect.stringMatching(`again: its data subject was erased. ${became}$`),
+  })
+  // Also while it is away.
+  await expect(ask('away', { waitMs: 0 })).rejects.toMatchObject(again('Its call was perhaps made'))
+  await expect(ask('put off')).rejects.toMatchObject(again('Its call did nothing'))
+  await expect(ask('put off too')).rejects.toMatchObject(again('Its call did nothing'))
+  held.let.resolve()
+  expect(await away).toMatchObject({ status: 'unknown', next: 'person' })
+  await expect(ask('away')).rejects.toMatchObject(again('Its call was perhaps made'))
+  await world.close()
+})
+
+test('a notification for a person who was erased gets its 2xx, and belongs to a new subject', async () => {
+  const world = await simulate({ averba: { subscriptions: [{ evento: 'e', chaveSecreta: 'x'.repeat(20) }] } })
+  const { averba } = world
+  await averba.subscriptions.apply(await averba.subscriptions.plan())
+  const person = { destinatarioTipo: 'CPF', destinatarioId: world.samples.cpf } as const
+  const first = await world.portal.notify({ evento: 'e', ...person, body: { n: 1 } })
+  expect(first).toMatchObject([{ isDelivered: true }])
+  await averba.subjects.erase({ cpf: world.samples.cpf }, asked)
+  const bodies = async () => {
+    const found = []
+    for await (const { body, recipient } of averba.notifications.list())
+      found.push({ body, id: recipient?.id })
+    return found
+  }
+  expect(await bodies()).toEqual([{ body: null, id: undefined }])
+  // The very same content: nothing remembers that it came before.
+  expect(await world.portal.notify({ evento: 'e', ...person, body: { n: 1 } })).toMatchObject([
+    { isDelivered: true },
+  ])
+  expect(await bodies()).toEqual([
+    { body: null, id: undefined },
+    { body: { n: 1 }, id: world.samples.cpf },
+  ])
+  const subjects = await averba.views.selectFrom('subjects').selectAll().orderBy('subject').execute()
+  expect(subjects.map(row => row.erased_at !== null)).toEqual([true, false])
+  await world.close()
+})
+
+test('readings that recur end with the person, and a handler is not called for what is gone', async () => {
+  const world = await simulate({ averba: { subscriptions: [{ evento: 'e', chaveSecreta: 'x'.repeat(20) }] } })
+  const { averba, clock, samples } = world
+  await averba.subscriptions.apply(await averba.subscriptions.plan())
+  const subject = await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 3_600_000 })
+  await averba.settle()
+  const person = { destinatarioTipo: 'CPF', destinatarioId: samples.cpf } as const
+  await world.portal.notify({ evento: 'e', ...person, body: { n: 1 } })
+  let calls = 0
+  averba.notifications.handle('e', 'h', async () => {
+    calls += 1
+    throw new Error('not yet')
+  })
+  await averba.settle()
+  expect(calls).toBe(1)
+  await averba.subjects.erase({ subject }, asked)
+  const before = [...world.consentService.requests]
+  await clock.advance(24 * 3_600_000)
+  await averba.settle()
+  expect(calls).toBe(1)
+  expect([...world.consentService.requests]).toEqual(before)
+  const states = []
+  for await (const { state } of averba.notifications.list()) states.push(state)
+  expect(states).toEqual(['parked'])
+  expect((await averba.effects.list({ state: 'owed' })).map(owed => owed.type)).toEqual([
+    'keys.destroyEpochs',
+  ])
+  await world.close()
+})

@@ -1,0 +1,425 @@
+import { readFileSync } from 'node:fs'
+import Database from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import {
+  type AverbaOptions,
+  diagnoseStore,
+  openAverba,
+  type SubjectRef,
+  valueOf,
+} from '../../../src/index.ts'
+import { simulate } from '../../../src/simulation/index.ts'
+import { cpfOf } from '../../crash/cpf-of.ts'
+import { newPath } from '../../store/sample-store.ts'
+
+const day = 86_400_000
+
+async function worldWith(retention: AverbaOptions['retention'] & object) {
+  const store = newPath()
+  const world = await simulate({
+    averba: {
+      store,
+      retention,
+      schedules: true,
+      subscriptions: [{ evento: 'e', chaveSecreta: 'x'.repeat(20) }],
+    },
+  })
+  await world.averba.subscriptions.apply(await world.averba.subscriptions.plan())
+  const destroyed = async () => {
+    const found = []
+    for await (const { data } of world.averba.log.read({ types: ['retention.applied'] })) found.push(data)
+    return found as { kind: string; rule: string; parts: string[] }[]
+  }
+  return { ...world, world, store, destroyed }
+}
+
+test('parts go when their days are over, a day at the latest, and an event names each of them', async () => {
+  const { averba, clock, portal, store, destroyed, close } = await worldWith({
+    'notification.body': { days: 30 },
+  })
+  await portal.notify({
+    evento: 'e',
+    destinatarioTipo: 'CNPJ',
+    destinatarioId: '12ABC34501DE35',
+    body: { n: 1 },
+  })
+  const bodies = async () => {
+    const found = []
+    for await (const { body } of averba.notifications.list()) found.push(body)
+    return found
+  }
+  await averba.settle()
+  await clock.advance(30 * day)
+  await portal.notify({
+    evento: 'e',
+    destinatarioTipo: 'CNPJ',
+    destinatarioId: '12ABC34501DE35',
+    body: { n: 2 },
+  })
+  await averba.settle()
+  expect(await destroyed()).toEqual([])
+  expect(await bodies()).toEqual([{ n: 1 }, { n: 2 }])
+  await clock.advance(day)
+  await averba.settle()
+  expect(await bodies()).toEqual([null, { n: 2 }])
+  const [one, ...others] = await destroyed()
+  expect(one).toMatchObject({
+    kind: 'notification.body',
+    rule: '30 days',
+    parts: [expect.stringMatching(/^\d+\/body$/)],
+  })
+  expect(others).toEqual([])
+  for (const { differences } of await averba.rebuild()) expect(differences).toBe(0)
+  await close()
+  expect(await diagnoseStore({ store, isDeep: true })).toMatchObject({
+    problems: [],
+    checked: { erasedParts: 1 },
+  })
+})
+
+test.each(['the same process', 'the next one'])(
+  'no byte of what a rule has destroyed is left in the file or beside it: %s sees to that',
+  async whose => {
+    const { averba, clock, store, destroyed, close, world } = await worldWith({
+      'validation.result': { days: 30 },
+    })
+    for (let n = 1; n <= 50; n++)
+      valueOf(await averba.validations.validate({ id: `v${n}`, cpf: cpfOf(n), claims: { nome: 'Maria' } }))
+    const file = new Database(store, { readonly: true })
+    const sealed = file.prepare("select sealed from part where name = 'result'").pluck().all() as Buffer[]
+    file.close()
+    const found = () => {
+      const files = [store, `${store}-wal`].map(path => readFileSync(path))
+      return sealed.filter(bytes => files.some(file => file.includes(bytes.subarray(-16)))).length
+    }
+    expect(found()).toBe(50)
+    await clock.advance(31 * day)
+    const reader = new Database(store, { readonly: true })
+    reader.exec('begin; select count(*) from part')
+    await averba.settle()
+    expect((await destroyed())[0]?.parts).toHaveLength(50)
+    // A backup that is under way needs the journal.
+    expect(found()).toBeGreaterThan(0)
+    if (whose === 'the next one') await world.restart()
+    reader.close()
+    await clock.advance(60_000)
+    await world.averba.settle()
+    expect(found()).toBe(0)
+    await close()
+  },
+)
+
+test('claims and results stay until the validation is settled', async () => {
+  let isLost = true
+  const store = newPath()
+  const world = await simulate({
+    averba: {
+      store,
+      schedules: true,
+      retention: { 'validation.claims': 'until-settled', 'validation.result': 'until-settled' },
+    },
+    intercept: async (request, forward) => {
+      if (isLost && request.url.includes('/validate/')) throw new TypeError('The connection was lost')
+      return forward(request)
+    },
+  })
+  const { averba, clock, samples } = world
+  await averba.validations.validate({ id: 'lost', cpf: samples.cpf, claims: { nome: 'X' } })
+  isLost = false
+  valueOf(await averba.validations.validate({ id: 'done', cpf: samples.cpf, claims: { nome: 'X' } }))
+  await averba.settle()
+  const partsOf = async () => (await diagnoseStore({ store, isDeep: true })).checked
+  await expect(averba.validations.get('done')).rejects.toMatchObject({ code: 'PART_DESTROYED' })
+  expect(await partsOf()).toMatchObject({ erasedParts: 2, faults: [] })
+  // Nothing of it is left to be given again.
+  const again = await averba.validations.validate({
+    id: 'again',
+    cpf: samples.cpf,
+    claims: { nome: 'X' },
+    reuseWithinMs: day,
+  })
+  expect(valueOf(again).reusedFrom).toBeUndefined()
+  await averba.validations.resolve('lost', { charged: false })
+  await clock.advance(day)
+  await averba.settle()
+  expect(await partsOf()).toMatchObject({ erasedParts: 5, faults: [] })
+  await world.close()
+})
+
+test('what a validation in doubt was answered stays for whoever decides, however old it is', async () => {
+  const { averba, clock, close } = await simulate({
+    averba: { schedules: true, retention: { 'validation.result': { days: 1 } } },
+    intercept: async (request, forward) =>
+      request.url.includes('/validate/pf') ? new Response('<html>protocolo 7</html>') : forward(request),
+  })
+  await averba.validations.validate({ id: 'a', cpf: cpfOf(1), claims: { nome: 'X' } })
+  const pass = async () => {
+    await clock.advance(3 * day)
+    await averba.settle()
+    return averba.validations.get('a')
+  }
+  expect(await pass()).toMatchObject({ state: 'inconclusive', unreadable: '<html>protocolo 7</html>' })
+  await averba.validations.resolve('a', { charged: false })
+  expect(await pass()).not.toHaveProperty('unreadable')
+  await close()
+})
+
+test('an answer that was destroyed is an error to whoever asks for it again, and never one without a mismatch', async () => {
+  const world = await simulate({
+    averba: { schedules: true, retention: { 'validation.result': { days: 30 } } },
+  })
+  const { averba, clock, samples } = world
+  const { validations } = averba
+  const validate = (id: string, more = {}) =>
+    validations.validate({ id, cpf: samples.cpf, claims: { nome: 'Outra Pessoa' }, ...more })
+  const { fields } = valueOf(await validate('a'))
+  expect(fields.nome?.result).toBe('mismatch')
+  expect(valueOf(await validate('b', { reuseWithinMs: day })).reusedFrom).toBe('a')
+  await clock.advance(31 * day)
+  await averba.settle()
+  const gone = { code: 'PART_DESTROYED' }
+  for (const id of ['a', 'b']) {
+    await expect(validations.get(id)).rejects.toMatchObject(gone)
+    await expect(validate(id, id === 'b' ? { reuseWithinMs: day } : {})).rejects.toMatchObject(gone)
+  }
+  const listed = []
+  for await (const { id, state, fields, isDestroyed } of validations.list())
+    listed.push({ id, state, fields, isDestroyed })
+  const shown = { state: 'answered', fields: {}, isDestroyed: true }
+  expect(listed).toEqual([
+    { id: 'a', ...shown },
+    { id: 'b', ...shown },
+  ])
+  for await (const event of averba.log.read({ types: ['validation.answered'] }))
+    await expect(validations.of(event)).rejects.toMatchObject(gone)
+  const asked = valueOf(await validate('c'))
+  expect(asked.fields.nome?.result).toBe('mismatch')
+  expect(asked).not.toHaveProperty('isDestroyed')
+  expect(world.validationService.answered).toBe(2)
+  await world.close()
+})
+
+test('what is held stays until it is let go, and what a handler has not handled stays too', async () => {
+  const { averba, clock, portal, samples, destroyed, close } = await worldWith({
+    'notification.body': { days: 0 },
+    'consent.detail': { days: 0 },
+  })
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [consent] = await averba.consents.list({ subject })
+  const which = { subject, id: consent?.id ?? '' }
+  await averba.consents.get(which)
+  await averba.subjects.hold({ subject }, 'processo 0001')
+  let isReady = false
+  averba.notifications.handle('e', 'h', async () => {
+    if (!isReady) throw new Error('not yet')
+  })
+  await portal.notify({
+    evento: 'e',
+    destinatarioTipo: 'CNPJ',
+    destinatarioId: '12ABC34501DE35',
+    body: { n: 1 },
+  })
+  await averba.settle()
+  await clock.advance(day)
+  await averba.settle()
+  expect(await destroyed()).toEqual([])
+  isReady = true
+  await clock.advance(day)
+  await averba.settle()
+  await averba.subjects.release({ subject }, 'processo 0001')
+  await clock.advance(day)
+  await averba.settle()
+  expect((await destroyed()).map(each => [each.kind, each.parts.length])).toEqual([
+    ['notification.body', 1],
+    ['consent.detail', 1],
+  ])
+  // A detail whose time is over is read again when it is asked for.
+  expect(await averba.consents.get(which)).toMatchObject({ id: which.id, historico: expect.any(Array) })
+  await close()
+})
+
+test('a hold counts from the moment on which it resolves, also while a look is under way', async () => {
+  const { averba, clock, consentService, destroyed, close } = await worldWith({
+    'consent.detail': { days: 1 },
+  })
+  const people: SubjectRef[] = []
+  for (let i = 1; i <= 10; i++) {
+    const cpf = cpfOf(i)
+    const id = consentService.addConsent({ cpf, status: 'ATIVO' })
+    const subject = await averba.consents.enrol({ cpf })
+    valueOf(await averba.consents.sync({ subject }))
+    await averba.consents.get({ subject, id })
+    people.push(subject)
+  }
+  const [first] = people
+  if (!first) throw new Error('There is nobody')
+  await clock.advance(2 * day)
+  await Promise.all([averba.settle(), averba.subjects.hold({ subject: first }, 'processo 0001')])
+  const held: string[] = []
+  for await (const { position, parts } of averba.log.read({ types: ['consent.described'] }))
+    if (parts?.some(({ owner }) => owner === `subject-${first}`)) held.push(`${position}/detail`)
+  const gone = (await destroyed()).flatMap(each => each.parts)
+  expect(held).toHaveLength(1)
+  expect(gone).toHaveLength(people.length - 1)
+  expect(gone).not.toContain(held[0])
+  await close()
+})
+
+test('each hold lasts until its own reason is released, and only a reason that holds can be', async () => {
+  const { averba, clock, samples, destroyed, close } = await worldWith({ 'consent.detail': { days: 0 } })
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [consent] = await averba.consents.list({ subject })
+  await averba.consents.get({ subject, id: consent?.id ?? '' })
+  await averba.subjects.hold({ subject }, 'processo A')
+  await averba.subjects.hold({ subject }, 'processo B')
+  await averba.subjects.hold({ subject }, 'processo B')
+  await averba.subjects.release({ subject }, 'processo B')
+  await expect(averba.subjects.release({ subject }, 'processo B')).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+    hint: expect.stringContaining('subject.held'),
+  })
+  await clock.advance(day)
+  await averba.settle()
+  expect(await destroyed()).toEqual([])
+  await averba.subjects.release({ subject }, 'processo A')
+  await clock.advance(day)
+  await averba.settle()
+  expect(await destroyed()).toHaveLength(1)
+  await close()
+})
+
+test('what an erasure has kept is held and let go by the ref of the person, whatever holds it from before', async () => {
+  const { averba, clock, samples, destroyed, close } = await worldWith({ 'validation.result': { days: 30 } })
+  const { cpf } = samples
+  valueOf(await averba.validations.validate({ id: 'v', cpf, claims: { nome: 'Maria' } }))
+  const subject = await averba.consents.enrol({ cpf })
+  await averba.subjects.hold({ subject }, 'processo A')
+  const asked = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
+  await averba.subjects.erase({ subject }, { ...asked, keep: ['validation.result'] })
+  await averba.subjects.hold({ subject }, 'processo B')
+  await averba.subjects.release({ subject }, 'processo A')
+  await clock.advance(40 * day)
+  await averba.settle()
+  expect(await destroyed()).toEqual([])
+  await averba.subjects.release({ subject }, 'processo B')
+  await clock.advance(day)
+  await averba.settle()
+  expect(await destroyed()).toHaveLength(1)
+  await averba.subjects.erase({ subject }, asked)
+  await expect(averba.subjects.hold({ subject }, 'processo C')).rejects.toMatchObject({
+    code: 'SUBJECT_ERASED',
+  })
+  await close()
+})
+
+test.each([
+  ['by time', { days: 1 }],
+  ['once it is settled', 'until-settled'],
+] as const)(
+  'what the handler of a process that is down has not been called for stays: %s',
+  async (_, rule) => {
+    const { averba, clock, portal, store, destroyed, close } = await worldWith({ 'notification.body': rule })
+    const notify = (n: number) =>
+      portal.notify({
+        ...{ evento: 'e', destinatarioTipo: 'CNPJ', destinatarioId: '12ABC34501DE35' },
+        body: { n },
+      })
+    const called: string[] = []
+    averba.notifications.handle(
+      'e',
+      'here',
+      async ({ body }) => void called.push(`here ${JSON.stringify(body)}`),
+    )
+    const workThere = async () => {
+      const other = await openAverba({ store, clock, schedules: false })
+      other.notifications.handle('e', 'there', async ({ body }) => {
+        called.push(`there ${JSON.stringify(body)}`)
+      })
+      await other.settle()
+      await other.close()
+    }
+    await notify(1)
+    await averba.settle()
+    await workThere()
+    await notify(2)
+    await averba.settle()
+    await clock.advance(2 * day)
+    await averba.settle()
+    await workThere()
+    expect(called).toEqual(['here {"n":1}', 'there {"n":1}', 'here {"n":2}', 'there {"n":2}'])
+    await clock.advance(day)
+    await averba.settle()
+    expect((await destroyed()).flatMap(each => each.parts)).toHaveLength(2)
+    await close()
+  },
+)
+
+test('a process that was down for longer than the days of a rule calls its handlers first', async () => {
+  const { averba, clock, portal, close } = await worldWith({ 'notification.body': { days: 1 } })
+  const called: unknown[] = []
+  averba.notifications.handle('e', 'h', async ({ body }) => void called.push(body))
+  await averba.settle()
+  await portal.notify({
+    evento: 'e',
+    destinatarioTipo: 'CNPJ',
+    destinatarioId: '12ABC34501DE35',
+    body: { n: 1 },
+  })
+  await clock.advance(2 * day)
+  await averba.settle()
+  expect(called).toEqual([{ n: 1 }])
+  await close()
+})
+
+test('a rule that says nothing is refused before anything is opened', async () => {
+  for (const rule of [{ days: -1 }, { days: 1.5 }, {}, 'sometimes'])
+    await expect(
+      simulate({ averba: { retention: { 'notification.body': rule as never } } }),
+    ).rejects.toMatchObject({ code: 'MISCONFIGURED' })
+  await expect(simulate({ averba: { retention: { all: { days: 1 } } as never } })).rejects.toMatchObject({
+    code: 'MISCONFIGURED',
+  })
+  await expect(simulate({ averba: { backupRetentionDays: -1 } })).rejects.toMatchObject({
+    code: 'MISCONFIGURED',
+  })
+})
+
+test('without schedules nothing is destroyed, and the logger is told so at the start where rules are set', async () => {
+  const rules = { 'validation.claims': { days: 1 } } as const
+  for (const { retention, schedules } of [
+    { retention: rules, schedules: false },
+    { retention: rules, schedules: true },
+    { retention: {}, schedules: false },
+  ]) {
+    const messages: string[] = []
+    const logger = ({ message }: { message: string }) => messages.push(message)
+    const { averba, clock, samples, close } = await simulate({ averba: { retention, schedules, logger } })
+    const isTold = schedules || Object.keys(retention).length === 0 ? 0 : 1
+    expect(
+      messages.filter(message => message.startsWith('retention is set and schedules are off')),
+    ).toHaveLength(isTold)
+    valueOf(await averba.validations.validate({ id: 'a', cpf: samples.cpf, claims: { nome: 'MARIA' } }))
+    await clock.advance(3 * day)
+    await averba.settle()
+    const applied = []
+    for await (const event of averba.log.read({ types: ['retention.applied'] })) applied.push(event)
+    expect(applied.length > 0).toBe(schedules && isTold === 0)
+    await close()
+  }
+})
+
+test('a disk that is full at the daily look puts off by minutes what is to be destroyed', async () => {
+  const { averba, clock, samples, fillDisk, destroyed, close } = await worldWith({
+    'validation.claims': 'until-settled',
+  })
+  valueOf(await averba.validations.validate({ id: 'v', cpf: samples.cpf, claims: { nome: 'Maria' } }))
+  await fillDisk(true)
+  await expect(averba.settle()).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
+  await fillDisk(false)
+  await clock.advance(60_000)
+  await averba.settle()
+  expect(await destroyed()).toHaveLength(1)
+  await close()
+})

@@ -1,0 +1,176 @@
+import { expect, test } from 'vitest'
+import { type Averba, openAverba, staticHeaders, valueOf } from '../../../src/index.ts'
+import { seededEntropy, simulate, type World } from '../../../src/simulation/index.ts'
+
+const evento = 'dimp-situacao-import'
+const hourMs = 3_600_000
+const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', secretFrom: 'm'.repeat(32) }
+const subscriptions = [{ evento }]
+
+/** A subscription at the portal, made by a log that is lost, and whether the portal shows its failures. */
+async function given() {
+  const world = await simulate({ averba: { receiver, subscriptions } })
+  await apply(world.averba)
+  const portal = { showsFailures: true }
+  const open = () =>
+    openAverba({
+      ...{ store: ':memory:', clock: world.clock, entropy: seededEntropy(9), receiver, subscriptions },
+      schedules: true,
+      portal: {
+        baseUrl: 'https://portal.exemplo.br',
+        authenticate: staticHeaders({ authorization: 'sessao-de-exemplo' }),
+      },
+      fetch: async request =>
+        portal.showsFailures || !request.url.includes('/falhas')
+          ? world.portal.fetch(request)
+          : new Response('', { status: 503 }),
+    })
+  return { world, portal, open }
+}
+
+async function apply({ subscriptions }: Averba): Promise<void> {
+  for (const each of await subscriptions.apply(await subscriptions.plan())) valueOf(each)
+}
+
+async function lose({ clock, faults, portal, samples }: World, days: number, averba?: Averba): Promise<void> {
+  await faults.add({ kind: 'status', status: 500, service: 'receiver' })
+  for (let day = 0; day < days; day++) {
+    await portal.notify({ evento, destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body: { day } })
+    await settleFor(clock, 24, averba)
+  }
+  await faults.clear()
+}
+
+async function settleFor(clock: World['clock'], hours: number, averba?: Averba): Promise<void> {
+  for (let hour = 0; hour < hours; hour++) {
+    await clock.advance(hourMs)
+    await averba?.settle()
+  }
+}
+
+async function inbox(averba: Averba): Promise<unknown[]> {
+  const bodies: unknown[] = []
+  for await (const { body, origin } of averba.notifications.list())
+    if (origin === 'recovered') bodies.push(body)
+  return bodies
+}
+
+test('what was lost before a subscription was adopted comes back, and counts towards its deletion', async () => {
+  const { world, open } = await given()
+  await lose(world, 20)
+  const averba = await open()
+  await apply(averba)
+  await settleFor(world.clock, 1, averba)
+  expect(await inbox(averba)).toHaveLength(20)
+  expect(await averba.subscriptions.list()).toMatchObject([
+    { health: 'failing', failingSince: '2026-11-20T12:00:00.000Z', daysOfErrors: 20, daysLeft: 9 },
+  ])
+  await averba.subscriptions.plan()
+  const threats: unknown[] = []
+  for await (const { data } of averba.log.read({ types: ['subscription.threatened'] })) threats.push(data)
+  expect(threats).toMatchObject([{ percent: 50, deletionAt: '2026-12-20T12:00:00.000Z' }])
+  await averba.close()
+  await world.close()
+})
+
+test('failures that were read before there was a subscription of ours are recovered once there is', async () => {
+  const { world, open } = await given()
+  const averba = await open()
+  await averba.settle()
+  await lose(world, 5, averba)
+  expect(await inbox(averba)).toEqual([])
+  await apply(averba)
+  await settleFor(world.clock, 1, averba)
+  expect(await inbox(averba)).toEqual([0, 1, 2, 3, 4].map(day => ({ day })))
+  expect(await averba.subscriptions.list()).toMatchObject([
+    { health: 'failing', failures: 5, failingSince: '2026-11-20T12:00:00.000Z' },
+  ])
+  // They are not told twice.
+  await averba.subscriptions.harvest('2026-11-21')
+  expect((await averba.subscriptions.list())[0]).toMatchObject({ failures: 5 })
+  expect(await averba.subscriptions.failures({ day: '2026-11-20' })).toMatchObject([
+    { recovery: 'recovered' },
+  ])
+  expect(await inbox(averba)).toHaveLength(5)
+  await averba.close()
+  await world.close()
+})
+
+test('the days before it was adopted are asked for until the portal shows them', async () => {
+  const { world, portal, open } = await given()
+  await lose(world, 3)
+  const averba = await open()
+  portal.showsFailures = false
+  await apply(averba)
+  await settleFor(world.clock, 4 * 24, averba)
+  portal.showsFailures = true
+  await settleFor(world.clock, 3, averba)
+  expect(await inbox(averba)).toHaveLength(3)
+  expect(await averba.effects.list({ state: 'parked' })).toEqual([])
+  await averba.close()
+  await world.close()
+})
+
+test('errors before the last success of an adopted one say nothing of its health', async () => {
+  const { world, open } = await given()
+  await lose(world, 3)
+  const company = { destinatarioTipo: 'CNPJ', destinatarioId: world.samples.cnpj } as const
+  expect(await world.portal.notify({ evento, ...company, body: {} })).toMatchObject([{ isDelivered: true }])
+  const averba = await open()
+  await apply(averba)
+  await settleFor(world.clock, 1, averba)
+  expect(await inbox(averba)).toHaveLength(3)
+  expect(await averba.subscriptions.list()).toMatchObject([{ health: 'healthy', failingSince: null }])
+  await averba.close()
+  await world.close()
+})
+
+test('errors of one that the portal had before it was registered say nothing of the one that is adopted', async () => {
+  const { world, open } = await given()
+  await lose(world, 30)
+  // The portal has deleted it by now, and somebody makes it again by a log that is lost too.
+  await apply(world.averba)
+  await lose(world, 1)
+  const averba = await open()
+  await apply(averba)
+  await settleFor(world.clock, 1, averba)
+  expect(await inbox(averba)).toHaveLength(29)
+  expect(await averba.subscriptions.list()).toMatchObject([
+    { health: 'failing', failures: 1, failingSince: '2026-12-20T12:00:00.000Z', daysLeft: 28 },
+  ])
+  await averba.close()
+  await world.close()
+})
+
+test('what was lost before the portal deleted the one of a lost log comes back to the one that is created', async () => {
+  const { world, open } = await given()
+  await lose(world, 30)
+  const averba = await open()
+  expect((await averba.subscriptions.plan()).changes).toMatchObject([{ action: 'create' }])
+  await apply(averba)
+  await settleFor(world.clock, 1, averba)
+  expect(await inbox(averba)).toHaveLength(29)
+  expect(await averba.subscriptions.list()).toMatchObject([{ health: 'healthy', failingSince: null }])
+  await averba.close()
+  await world.close()
+})
+
+test('where the portal never had one, creating one reads no past', async () => {
+  const world = await simulate({ averba: { receiver, subscriptions } })
+  await apply(world.averba)
+  for await (const { type } of world.averba.log.read()) expect(type).not.toBe('portal.harvestHastened')
+  await world.close()
+})
+
+test('the past is read once: not again for one that is ours already', async () => {
+  const { world, open } = await given()
+  const averba = await open()
+  await apply(averba)
+  await apply(averba)
+  await settleFor(world.clock, 1, averba)
+  const days: unknown[] = []
+  for await (const { data } of averba.log.read({ types: ['portal.harvestHastened'] })) days.push(data)
+  expect(days).toMatchObject([{ reason: 'adopted', days: { length: 31 } }])
+  await averba.close()
+  await world.close()
+})

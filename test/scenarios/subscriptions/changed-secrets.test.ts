@@ -1,0 +1,357 @@
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type Averba, type AverbaOptions, type LogLine, openAverba, valueOf } from '../../../src/index.ts'
+import { samples, simulate, type World } from '../../../src/simulation/index.ts'
+import { hastened } from './hastened.ts'
+
+const evento = 'dimp-situacao-import'
+const publicUrl = 'https://receptor.exemplo.br/averba'
+const minuteMs = 60_000
+const first = `primeiro-${'x'.repeat(40)}`
+const second = `segundo-${'y'.repeat(40)}`
+
+/** What stands at the source, and how often it was asked for. */
+function givenSource() {
+  const source = { value: first, asked: 0, isDown: false }
+  const ask = () => {
+    source.asked += 1
+    if (source.isDown) throw new Error(source.value)
+    return source.value
+  }
+  return { source, ask }
+}
+
+/** Options for each place that a secret of deliveries may come from. */
+const places: [string, (ask: () => string) => Partial<AverbaOptions>][] = [
+  ['the master', ask => ({ subscriptions: [{ evento }], receiver: { publicUrl, secretFrom: ask } })],
+  ['a chaveSecreta', ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] })],
+  [
+    'a chaveAutenticacao',
+    ask => ({ subscriptions: [{ evento, chaveSecreta: 'um', chaveAutenticacao: ask }] }),
+  ],
+]
+
+async function given(options: (ask: () => string) => Partial<AverbaOptions>) {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-changed-')), 'log.sqlite')
+  const { source, ask } = givenSource()
+  const world = await simulate({ averba: { store, ...options(ask) } })
+  await apply(world.averba)
+  return { world, source, ask, store }
+}
+
+async function apply(averba: Averba): Promise<string[]> {
+  const plan = await averba.subscriptions.plan()
+  for (const made of await averba.subscriptions.apply(plan)) valueOf(made)
+  return plan.changes.map(each => each.action)
+}
+
+let count = 0
+/** What the portal sends carries the secrets that it has. Never a copy of what came before. */
+async function isDelivered({ portal }: World): Promise<boolean> {
+  count += 1
+  const [delivered] = await portal.notify({
+    evento,
+    destinatarioTipo: 'CNPJ',
+    destinatarioId: samples.cnpj,
+    body: { count },
+  })
+  return delivered?.isDelivered ?? false
+}
+
+async function statusOf(averba: Averba, secret: string, of = evento): Promise<number> {
+  const headers = { 'event-type': of, 'destinatario-tipo': 'CNPJ', 'destinatario-id': '1', secret }
+  count += 1
+  const request = new Request(publicUrl, { method: 'POST', headers, body: String(count) })
+  return (await averba.receiver.fetch(request, { remoteAddress: '189.9.1.2' })).status
+}
+
+async function checkOf(averba: Averba) {
+  return (await averba.health({ only: ['subscriptions'] })).checks[0]
+}
+
+test.each(places)(
+  '%s that has changed where it comes from costs no notification: the former one is taken until an hour after apply, and health asks for that',
+  async (_, options) => {
+    const { world, source } = await given(options)
+    const { averba, clock } = world
+    expect(await isDelivered(world)).toBe(true)
+    expect(await checkOf(averba)).toMatchObject({ ok: true })
+    source.value = second
+    await clock.advance(2 * minuteMs)
+    // The first has it asked for again, and nobody waits for that.
+    for (let deliveries = 0; deliveries < 3; deliveries++) expect(await isDelivered(world)).toBe(true)
+    await clock.advance(2 * minuteMs)
+    expect(await isDelivered(world)).toBe(true)
+    expect(await checkOf(averba)).toMatchObject({
+      ok: false,
+      detail: expect.stringMatching(/^the secrets of dimp-situacao-import have changed.*apply/),
+    })
+    expect(await apply(averba)).toEqual(['change'])
+    expect(await isDelivered(world)).toBe(true)
+    await clock.advance(2_000)
+    expect(await checkOf(averba)).toMatchObject({ ok: true })
+    expect(await isDelivered(world)).toBe(true)
+    await world.close()
+  },
+)
+
+test('a clock that was ahead when a source was asked does not keep it from being asked again', async () => {
+  const { world, source } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
+  const { averba, clock } = world
+  clock.jump(24 * 60 * minuteMs)
+  expect(await statusOf(averba, 'outra')).toBe(401)
+  clock.jump(-24 * 60 * minuteMs)
+  source.value = second
+  expect([await statusOf(averba, second), await statusOf(averba, first)]).toEqual([200, 200])
+  await world.close()
+})
+
+test('the former secret is refused an hour after the portal has the new one', async () => {
+  const { world, source } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
+  const { averba, clock } = world
+  source.value = second
+  await apply(averba)
+  expect([await statusOf(averba, first), await statusOf(averba, second)]).toEqual([200, 200])
+  await clock.advance(60 * minuteMs + 2_000)
+  expect([await statusOf(averba, first), await statusOf(averba, second)]).toEqual([401, 200])
+  await world.close()
+})
+
+test('a process that begins after the change knows the former secret, which stands nowhere', async () => {
+  const { world, store } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
+  const { clock } = world
+  const own = { store, clock, subscriptions: [{ evento, chaveSecreta: second }], receiver: { publicUrl } }
+  await world.averba.close()
+  const later = await openAverba(own)
+  expect(await statusOf(later, first)).toBe(200)
+  expect(await statusOf(later, second)).toBe(200)
+  expect(await statusOf(later, 'outra')).toBe(401)
+  // An event that nobody declared may carry the secrets of any that is.
+  expect(await statusOf(later, first, 'evento-novo')).toBe(200)
+  await later.close()
+  const again = await openAverba(own)
+  expect(await statusOf(again, first)).toBe(200)
+  expect(await checkOf(again)).toMatchObject({ ok: false })
+  await again.close()
+  const bytes = readFileSync(store, 'latin1')
+  for (const secret of [first, second]) expect(bytes.includes(secret)).toBe(false)
+})
+
+test('a secret that another process has given the portal is taken, before its source is asked', async () => {
+  const { world, source, store } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
+  const { clock } = world
+  const other = givenSource()
+  const receiving = await openAverba({
+    store,
+    clock,
+    subscriptions: [{ evento, chaveSecreta: other.ask }],
+    receiver: { publicUrl },
+  })
+  expect(await statusOf(receiving, first)).toBe(200)
+  await clock.advance(2_000)
+  source.value = second
+  await apply(world.averba)
+  other.source.isDown = true
+  expect([await statusOf(receiving, second), await statusOf(receiving, first)]).toEqual([200, 200])
+  expect(other.source.asked).toBe(1)
+  await receiving.close()
+  await world.close()
+})
+
+test('a secret that somebody gave the portal by hand is asked for when it comes', async () => {
+  const { world, source } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
+  await world.clock.advance(20_000)
+  expect(await statusOf(world.averba, second)).toBe(401)
+  await world.clock.advance(20_000)
+  source.value = second
+  expect(await statusOf(world.averba, second)).toBe(200)
+  // The list of the portal says who has it: here still nobody but us.
+  expect(await apply(world.averba)).toEqual(['change'])
+  await world.close()
+})
+
+test('forged notifications do not make a storm of questions where secrets come from', async () => {
+  const { world, source } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
+  const { averba, clock } = world
+  const before = source.asked
+  for (let seconds = 0; seconds < 60; seconds++) {
+    await clock.advance(1_000)
+    const forged = Array.from({ length: 20 }, (_, n) => statusOf(averba, `forjada-${n}`))
+    expect(new Set(await Promise.all(forged))).toEqual(new Set([401]))
+  }
+  expect(source.asked - before).toBeGreaterThan(0)
+  expect(source.asked - before).toBeLessThanOrEqual(7)
+  await world.close()
+})
+
+test('a source that fails when it is asked again costs no notification, and is said', async () => {
+  const lines: string[] = []
+  const { world, source } = await given(ask => ({
+    subscriptions: [{ evento, chaveSecreta: ask }],
+    logger: line => void lines.push(JSON.stringify(line)),
+  }))
+  source.isDown = true
+  await world.clock.advance(2 * minuteMs)
+  for (let deliveries = 0; deliveries < 3; deliveries++) expect(await isDelivered(world)).toBe(true)
+  const told = lines.filter(line => line.includes('could not be asked for again'))
+  expect(told).toHaveLength(1)
+  expect(told.join()).not.toContain(first)
+  await world.close()
+})
+
+test('while a source cannot be asked, what carries another secret is answered 503, not 401, and asked for again soon', async () => {
+  const lines: LogLine[] = []
+  const { world, source } = await given(ask => ({
+    subscriptions: [{ evento, chaveSecreta: ask }],
+    logger: line => void lines.push(line),
+  }))
+  const { averba, clock } = world
+  await clock.advance(20_000)
+  // The portal was given the second one by hand, and the vault is down.
+  source.isDown = true
+  for (let times = 0; times < 3; times++) expect(await statusOf(averba, second)).toBe(503)
+  const message = 'a notification was not stored: answered 503'
+  // Anybody may send as many: one line a minute says how many there were.
+  expect(lines.filter(line => line.message === message)).toEqual([{ message, error: 'MISCONFIGURED' }])
+  await expect.poll(() => hastened(averba)).toBe('unstored')
+  expect(await statusOf(averba, first)).toBe(200)
+  source.isDown = false
+  source.value = second
+  await clock.advance(20_000)
+  expect([await statusOf(averba, second), await statusOf(averba, 'outra')]).toEqual([200, 401])
+  await world.close()
+})
+
+test('a source that has given nothing yet is asked once a second, whoever sends how much', async () => {
+  const { source, ask } = givenSource()
+  source.isDown = true
+  const world = await simulate({ averba: { subscriptions: [{ evento, chaveSecreta: ask }] } })
+  const { averba, clock } = world
+  for (let times = 0; times < 10; times++) expect(await statusOf(averba, 'forjada')).toBe(503)
+  expect(source.asked).toBe(1)
+  source.isDown = false
+  await clock.advance(1_000)
+  expect([await statusOf(averba, first), await statusOf(averba, 'forjada')]).toEqual([200, 401])
+  await world.close()
+})
+
+test('where a secret was none before, what carries none is not taken', async () => {
+  const { world, store } = await given(() => ({ subscriptions: [{ evento }] }))
+  expect(await statusOf(world.averba, '')).toBe(200)
+  await world.averba.close()
+  const { clock } = world
+  const later = await openAverba({
+    store,
+    clock,
+    subscriptions: [{ evento, chaveSecreta: first }],
+    receiver: { publicUrl },
+  })
+  expect([await statusOf(later, ''), await statusOf(later, first)]).toEqual([401, 200])
+  await later.close()
+})
+
+test('a process that lacks the secret does not make those that have it take what is forged', async () => {
+  const { world, store } = await given(() => ({ subscriptions: [{ evento, chaveSecreta: first }] }))
+  const { averba, clock } = world
+  const lacking = await openAverba({ store, clock, subscriptions: [{ evento }], receiver: { publicUrl } })
+  expect(await statusOf(lacking, 'forjada')).toBe(200)
+  for (const waitMs of [2_000, minuteMs, 2 * minuteMs]) {
+    await clock.advance(waitMs)
+    expect([await statusOf(averba, 'forjada'), await statusOf(averba, '')]).toEqual([401, 401])
+    expect([await statusOf(averba, 'forjada', 'evento-novo'), await statusOf(averba, first)]).toEqual([
+      401, 200,
+    ])
+  }
+  await lacking.close()
+  await world.close()
+})
+
+test('an erasure, and the end of the keys before it, costs no former secret, and an apply stays owed', async () => {
+  const { world, source, store } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
+  const { averba, clock } = world
+  source.value = second
+  expect(await averba.subscriptions.plan()).toMatchObject({ changes: [{ action: 'change' }] })
+  const own = { store, clock, subscriptions: [{ evento, chaveSecreta: second }], receiver: { publicUrl } }
+  const other = await openAverba(own)
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  await averba.subjects.erase({ subject }, { requester: 'dpo-1', legalBasis: 'LGPD art. 18, VI' })
+  // This one has not heard of the new keys yet.
+  expect([await statusOf(other, first), await statusOf(other, 'outra')]).toEqual([200, 401])
+  await clock.advance(31 * 24 * 60 * minuteMs)
+  await averba.settle()
+  const destroyed: unknown[] = []
+  for await (const { data } of averba.log.read({ types: ['subject.epochsDestroyed'] })) destroyed.push(data)
+  expect(destroyed).toEqual([{ epochs: [1] }])
+  for (const each of [averba, other]) {
+    expect([await statusOf(each, first), await statusOf(each, 'outra')]).toEqual([200, 401])
+    expect(await checkOf(each)).toMatchObject({ ok: false })
+  }
+  await other.close()
+  await world.close()
+})
+
+/** A world whose source gives its third secret while the portal is given the second one. */
+async function changedMeanwhile() {
+  const third = `terceiro-${'z'.repeat(40)}`
+  const { source, ask } = givenSource()
+  let onChange = async () => {}
+  const world = await simulate({
+    averba: { subscriptions: [{ evento, chaveSecreta: ask }] },
+    intercept: async (request, forward) => {
+      const answer = await forward(request)
+      if (request.method === 'PUT') await onChange()
+      return answer
+    },
+  })
+  const { averba } = world
+  await apply(averba)
+  source.value = second
+  await world.clock.advance(minuteMs)
+  onChange = async () => {
+    onChange = async () => {}
+    source.value = third
+    // Whatever carries another secret has the source asked again.
+    expect(await statusOf(averba, 'forjado')).toBe(401)
+  }
+  expect(await apply(averba)).toEqual(['change'])
+  return world
+}
+
+test('a secret that changes while the portal is given another one is owed an apply, and costs no notification', async () => {
+  const world = await changedMeanwhile()
+  const { averba, clock } = world
+  for (const waited of [0, 120 * minuteMs]) {
+    await clock.advance(waited)
+    expect(await isDelivered(world)).toBe(true)
+    expect(await checkOf(averba)).toMatchObject({
+      ok: false,
+      detail: expect.stringContaining('have changed'),
+    })
+  }
+  expect(await apply(averba)).toEqual(['change'])
+  await clock.advance(2_000) // What is known is a second old at most.
+  expect(await checkOf(averba)).toMatchObject({ ok: true })
+  await clock.advance(120 * minuteMs)
+  expect(await isDelivered(world)).toBe(true)
+  expect(await statusOf(averba, second)).toBe(401)
+  await world.close()
+})
+
+test('a secret that a call asks for only as it leaves is what the portal has: no other apply is owed', async () => {
+  const { world, source } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
+  const { averba, clock, faults } = world
+  await faults.add({ kind: 'refuse', service: 'portal', method: 'PUT' })
+  source.value = second
+  const plan = await averba.subscriptions.plan()
+  expect(await averba.subscriptions.apply(plan)).toMatchObject([{ status: 'deferred' }])
+  source.value = `terceiro-${'z'.repeat(40)}`
+  faults.clear()
+  await clock.advance(5 * minuteMs)
+  await averba.settle()
+  await clock.advance(2_000)
+  expect(await isDelivered(world)).toBe(true)
+  expect(await checkOf(averba)).toMatchObject({ ok: true })
+  await world.close()
+})

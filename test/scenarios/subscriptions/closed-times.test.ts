@@ -1,0 +1,160 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { simulate, VirtualClock } from '../../../src/simulation/index.ts'
+
+const hourMs = 3_600_000
+
+const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-closed-')), 'log.sqlite')
+
+/** A world at a time of the day in Brasilia, whose portal answers with a code while there is one. */
+async function givenPortalAt(time: string, store = ':memory:') {
+  let code = ''
+  let status = 422
+  const clock = new VirtualClock(`2026-11-20T${time}:00.000-03:00`)
+  let sent = 0
+  const world = await simulate({
+    averba: { clock, store },
+    intercept: async (request, forward) => {
+      sent += 1
+      if (code === '') return forward(request)
+      return Response.json({ message: 'Indisponível', code }, { status })
+    },
+  })
+  return {
+    clock,
+    averba: world.averba,
+    sent: () => sent,
+    answer(to: string, under = 422) {
+      code = to
+      status = under
+    },
+    /** Asks for the failures, and says what became of it. */
+    async ask() {
+      await world.averba.subscriptions.failures().catch(() => undefined)
+      return (await world.averba.effects.list()).filter(each => each.type === 'portal.listFailures').at(-1)
+    },
+    dispose: () => world.close(),
+  }
+}
+
+test.each([422, 429, 200])(
+  'a function that is blocked for the hour (status %s) is not called before it ends',
+  async status => {
+    const { clock, averba, sent, answer, ask, dispose } = await givenPortalAt('10:20')
+    answer('PUCX-ER1001', status)
+    expect(await ask()).toMatchObject({
+      state: 'deferred',
+      dueAt: '2026-11-20T14:01:00.000Z',
+      because: expect.stringContaining('PUCX-ER1001'),
+    })
+    // What else is asked of the same function meanwhile would lengthen the block: it does not leave.
+    expect(await ask()).toMatchObject({ state: 'deferred', dueAt: '2026-11-20T14:01:00.000Z' })
+    expect(sent()).toBe(1)
+    answer('')
+    await averba.subscriptions.plan()
+    expect(sent()).toBe(2)
+    await clock.advance(hourMs)
+    expect(await averba.settle()).toEqual({ settled: 2, deferred: 0, unknown: 0 })
+    await dispose()
+  },
+)
+
+test('the second block of a day is an hour longer, the third two, and midnight in Brasilia ends them', async () => {
+  const { clock, averba, answer, ask, dispose } = await givenPortalAt('19:30')
+  answer('PUCX-ER1001')
+  await ask()
+  const dueAt = async () => (await averba.effects.list()).at(-1)?.dueAt
+  const next = async (hours: number) => {
+    await clock.advance(hours * hourMs)
+    await averba.settle()
+    return dueAt()
+  }
+  expect(await dueAt()).toBe('2026-11-20T23:01:00.000Z') // 20:01 there
+  expect(await next(1)).toBe('2026-11-21T01:01:00.000Z') // 22:01, asked at 20:30
+  expect(await next(2)).toBe('2026-11-21T03:01:00.000Z') // midnight, asked at 22:30
+  expect(await next(2)).toBe('2026-11-21T04:01:00.000Z') // a new day, asked at 0:30: the first again
+  await dispose()
+})
+
+test.each(['PUCX-ER0401', 'PUCX-ER0014'])(
+  'in the stop of the night (%s) nothing is sent before it ends',
+  async code => {
+    const { averba, sent, answer, ask, dispose } = await givenPortalAt('01:10')
+    answer(code)
+    expect(await ask()).toMatchObject({ state: 'deferred', dueAt: '2026-11-20T06:01:00.000Z' })
+    await averba.subscriptions.plan().catch(() => undefined)
+    expect(sent()).toBe(1)
+    await dispose()
+  },
+)
+
+test('a stop at another time of the day is tried again as anything else', async () => {
+  const { answer, ask, dispose } = await givenPortalAt('15:00')
+  answer('PUCX-ER0401')
+  const asked = await ask()
+  expect(asked).toMatchObject({ state: 'deferred' })
+  expect(Date.parse(asked?.dueAt ?? '')).toBeLessThan(Date.parse('2026-11-20T18:01:00.000Z'))
+  await dispose()
+})
+
+test.each([
+  ['a block', 'PUCX-ER1001', '10:20', '2026-11-20T14:01:00.000Z'],
+  ['the stop of the night', 'PUCX-ER0401', '01:10', '2026-11-20T06:01:00.000Z'],
+])('%s is known after a restart: nothing is sent to hear of it again', async (_, code, time, until) => {
+  const store = newStore()
+  const before = await givenPortalAt(time, store)
+  before.answer(code)
+  expect(await before.ask()).toMatchObject({ dueAt: until })
+  await before.dispose()
+  const after = await givenPortalAt(time, store)
+  after.answer(code)
+  expect(await after.ask()).toMatchObject({ state: 'deferred', dueAt: until })
+  expect(after.sent()).toBe(0)
+  await after.dispose()
+})
+
+test('how often a function was blocked on a day is known after a restart: the second block lasts longer', async () => {
+  const store = newStore()
+  const before = await givenPortalAt('10:20', store)
+  before.answer('PUCX-ER1001')
+  expect(await before.ask()).toMatchObject({ dueAt: '2026-11-20T14:01:00.000Z' })
+  await before.dispose()
+  const after = await givenPortalAt('11:10', store)
+  after.answer('PUCX-ER1001')
+  expect(await after.ask()).toMatchObject({ dueAt: '2026-11-20T16:01:00.000Z' })
+  await after.dispose()
+})
+
+test('another process of the file that is told of a block keeps this one from asking', async () => {
+  const store = newStore()
+  const [one, other] = [await givenPortalAt('10:20', store), await givenPortalAt('10:20', store)]
+  one.answer('PUCX-ER1001')
+  await one.ask()
+  expect(await other.ask()).toMatchObject({ state: 'deferred', dueAt: '2026-11-20T14:01:00.000Z' })
+  expect(other.sent()).toBe(0)
+  await one.dispose()
+  await other.dispose()
+})
+
+test.each([
+  ['a block', 'PUCX-ER1001'],
+  ['the stop of the night', 'PUCX-ER0401'],
+])('%s that was heard of while the clock was a year ahead ends when it is put right', async (_, code) => {
+  const store = newStore()
+  const before = await givenPortalAt('00:30', store)
+  const yearMs = 365 * 24 * hourMs
+  before.clock.jump(yearMs)
+  before.answer(code)
+  await before.ask()
+  before.answer('')
+  before.clock.jump(-yearMs)
+  await before.ask()
+  expect(before.sent()).toBe(2)
+  await before.dispose()
+  const after = await givenPortalAt('12:00', store)
+  await after.ask()
+  expect(after.sent()).toBe(1)
+  await after.dispose()
+})

@@ -1,0 +1,89 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { simulate, type World } from '../../../src/simulation/index.ts'
+import { cpfOf } from '../../crash/cpf-of.ts'
+
+const evento = 'dimp-situacao-import'
+const dayMs = 86_400_000
+
+const days = ({ requests }: World) =>
+  requests.flatMap(each => /falhas\?data=(\d{8})/.exec(each.path)?.[1] ?? [])
+
+/** Runs until the failures were read that are due in ten seconds, and half a minute more. */
+async function runForAWhile({ averba, clock }: World): Promise<void> {
+  const stop = new AbortController()
+  const running = averba.run({ signal: stop.signal })
+  for (let second = 0; second < 40; second++) {
+    await clock.advance(1_000)
+    // What was sent comes back, and is recorded, in turns of the event loop.
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  stop.abort()
+  await running
+  await averba.settle()
+}
+
+test('a process that begins to run reads the failures of every day since the log ended, and not anew when it begins again at once', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-downtime-')), 'log.sqlite')
+  const subscriptions = [{ evento, chaveSecreta: 'um' }]
+  const world = await simulate({ averba: { store, subscriptions } })
+  for (const each of await world.averba.subscriptions.apply(await world.averba.subscriptions.plan()))
+    expect(each.status).toBe('settled')
+  await world.averba.close()
+  await world.faults.add({ kind: 'refuse', service: 'receiver' })
+  const notice = { evento, destinatarioTipo: 'CNPJ', destinatarioId: world.samples.cnpj } as const
+  for (let day = 0; day < 2; day++) {
+    await world.portal.notify({ ...notice, body: { day } })
+    await world.clock.advance(dayMs)
+  }
+  const { clock } = world
+  const fetch = world.reach.portal
+  const next = await simulate({
+    seed: 2,
+    averba: { store, clock, subscriptions, schedules: true, fetch: request => fetch(request) },
+  })
+  const again = { ...world, averba: next.averba }
+  await runForAWhile(again)
+  expect(new Set(days(world))).toEqual(new Set(['20112026', '21112026', '22112026']))
+  const bodies: unknown[] = []
+  for await (const { body, origin } of next.averba.notifications.list()) bodies.push([origin, body])
+  expect(bodies).toHaveLength(2)
+  for (const day of [0, 1]) expect(bodies).toContainEqual(['recovered', { day }])
+  const hastened: unknown[] = []
+  for await (const { data } of next.averba.log.read({ types: ['portal.harvestHastened'] }))
+    hastened.push(data)
+  expect(hastened).toMatchObject([{ reason: 'downtime', days: [{}, {}, {}] }])
+  const read = days(world).length
+  await runForAWhile(again)
+  expect(days(world)).toHaveLength(read)
+  await next.close()
+})
+
+test('where consents cannot be kept as fresh as asked, the logger is told once a day without being asked', async () => {
+  const lines: unknown[] = []
+  const consentService = {
+    baseUrl: 'https://a.exemplo.br',
+    certificate: { cert: '', key: '' },
+    requestsPerSecond: 0.000_1,
+  }
+  const world = await simulate({
+    averba: {
+      schedules: true,
+      consentService,
+      fetch: async () => new Response('', { status: 503 }),
+      logger: line => void lines.push(line),
+    },
+  })
+  await world.averba.consents.enrol({ cpf: cpfOf(1) }, { syncEveryMs: 3_600_000 })
+  const told = async () => {
+    await world.averba.settle()
+    return lines.filter(line => JSON.stringify(line).includes('as fresh as asked')).length
+  }
+  expect(await told()).toBe(1)
+  expect(await told()).toBe(1)
+  await world.clock.advance(dayMs)
+  expect(await told()).toBe(2)
+  await world.close()
+})

@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest'
+import { readFailures } from '../../../src/adapters/portal/protocol.ts'
+import { type LogLine, valueOf } from '../../../src/index.ts'
+import { simulate } from '../../../src/simulation/index.ts'
+
+const evento = 'dimp-situacao-import'
+const day = '2026-11-20'
+
+/** A portal that shows so many failures of a day, and a receiver that nobody reached. */
+async function givenLost(count: number, contentLength: number, failuresBytesMax?: number) {
+  const lines: LogLine[] = []
+  const records = Array.from({ length: count }, (_, i) => {
+    const conteudo = JSON.stringify({ numero: i, mensagens: 'x'.repeat(contentLength) })
+    return { id: i + 1, data: '20-11-2026 08:00:00', descricao: 'HTTP 503', evento, conteudo }
+  })
+  const world = await simulate({
+    averba: {
+      subscriptions: [{ evento, chaveSecreta: 'chave-um' }],
+      logger: line => void lines.push(line),
+      portal: {
+        baseUrl: 'https://portal.exemplo.br',
+        authenticate: async () => ({ authorization: 'sessao-de-exemplo' }),
+        ...(failuresBytesMax !== undefined && { failuresBytesMax }),
+      },
+    },
+    async intercept(request, forward) {
+      return request.url.endsWith('/falhas?data=20112026') ? Response.json(records) : forward(request)
+    },
+  })
+  const { averba, clock } = world
+  for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+  const inbox = async () => {
+    const numbers = new Set<unknown>()
+    for await (const { body } of averba.notifications.list()) numbers.add((body as { numero: number }).numero) // As the records have it.
+    return numbers.size
+  }
+  const settle = async (minutes: number) => {
+    for (let minute = 0; minute < minutes; minute++) {
+      await clock.advance(60_000)
+      await averba.settle()
+    }
+  }
+  return { world, averba, records, lines, inbox, settle }
+}
+
+test('a day of 5 MiB is recovered whole, and only once', async () => {
+  const { world, averba, inbox } = await givenLost(1_000, 5_200)
+  const harvest = async () => (await averba.subscriptions.harvest(day)).map(valueOf)[1]
+  expect(await harvest()).toMatchObject({ day, read: 1_000, recovered: 1_000, stored: 0, unreadable: 0 })
+  expect(await inbox()).toBe(1_000)
+  expect(await harvest()).toMatchObject({ read: 1_000, recovered: 0, stored: 0 })
+  expect(await averba.subscriptions.failures({ day })).toHaveLength(1_000)
+  await world.close()
+})
+
+test('however many failures fit into the bound are believed, and a longer list of something else is not', () => {
+  const record = { id: 1, data: '20-11-2026 08:00:00', descricao: '', evento, conteudo: '{}' }
+  const records = Array.from({ length: 50_000 }, (_, id) => ({ ...record, id }))
+  expect(readFailures(JSON.stringify(records))?.items).toHaveLength(50_000)
+  expect(readFailures(JSON.stringify(Array.from({ length: 50_000 }, () => 7)))).toBeUndefined()
+})
+
+test('a day over the bound is said within minutes, and is recovered when an operator lets it go with more room', async () => {
+  const { world, averba, records, lines, inbox, settle } = await givenLost(20, 100, 3_000)
+  const [, outcome] = await averba.subscriptions.harvest(day)
+  expect(outcome).toMatchObject({ status: 'deferred' })
+  await settle(5)
+  const [parked, ...others] = await averba.effects.list({ state: 'parked' })
+  expect(others).toEqual([])
+  const why = 'the answer is larger than portal.failuresBytesMax: given up after 3 attempts'
+  expect(lines).toEqual([
+    {
+      message: 'a call is parked: effects.retry lets it go',
+      detail: `portal.listFailures ${parked?.id}: ${why}`,
+    },
+  ])
+  expect((await averba.health()).checks).toContainEqual(
+    expect.objectContaining({ name: 'effects', ok: false, detail: expect.stringContaining('effects.retry') }),
+  )
+  expect(await inbox()).toBe(0)
+  // As much as fits: the same as a larger bound, which needs another process.
+  records.length = 10
+  await averba.effects.retry(parked?.id ?? '', { actor: { kind: 'person', ref: 'operadora-7' } })
+  await settle(1)
+  expect(await inbox()).toBe(10)
+  await world.close()
+})
+
+test.each([0, 1.5, 256 * 1_048_576 + 1])('portal.failuresBytesMax %d is refused', async failuresBytesMax => {
+  await expect(givenLost(0, 0, failuresBytesMax)).rejects.toMatchObject({ code: 'MISCONFIGURED' })
+})

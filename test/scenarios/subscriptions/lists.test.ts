@@ -1,0 +1,162 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { listedBy } from '../../../src/runtime/lazy-list.ts'
+import { simulate } from '../../../src/simulation/index.ts'
+import { cpfOf } from '../../crash/cpf-of.ts'
+
+const evento = 'dimp-situacao-import'
+const recordOf = (id: number, data: string) => ({
+  id,
+  data,
+  evento,
+  descricao: 'HTTP 500',
+  conteudo: `{"n":${id}}`,
+})
+
+/** A portal with many failure records on two days. */
+async function givenFailures(store: string) {
+  const days: Record<string, unknown[]> = {
+    '19112026': Array.from({ length: 130 }, (_, n) => recordOf(n + 1, '19-11-2026 23:59:59')),
+    '20112026': Array.from({ length: 250 }, (_, n) => recordOf(1_000 - n, `20-11-2026 0${n % 7}:00:00`)),
+  }
+  let asked = 0
+  const world = await simulate({
+    averba: { store, subscriptions: [{ evento, chaveSecreta: 'segredo-de-exemplo-1' }] },
+    intercept: async (request, forward) => {
+      const { pathname, searchParams } = new URL(request.url)
+      if (!pathname.endsWith('/webhook/falhas')) return forward(request)
+      asked += 1
+      return Response.json(days[searchParams.get('data') ?? '20112026'] ?? [])
+    },
+  })
+  await world.averba.subscriptions.apply(await world.averba.subscriptions.plan())
+  return { world, asked: () => asked }
+}
+
+test('the failures of a day come page by page or as one array, those of that day alone, each once', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-lists-')), 'log.sqlite')
+  const { world, asked } = await givenFailures(store)
+  const { subscriptions } = world.averba
+  const byAnswer = subscriptions.failures()
+  const ids: number[] = []
+  for await (const { id, conteudo } of byAnswer) {
+    ids.push(id)
+    expect(conteudo).toBe(`{"n":${id}}`)
+  }
+  expect(ids).toEqual(Array.from({ length: 250 }, (_, n) => 1_000 - n))
+  expect((await byAnswer).map(each => each.id)).toEqual(ids)
+  expect(asked()).toBe(1)
+  expect(await subscriptions.failures({ day: '2026-11-19' })).toHaveLength(130)
+  const ofToday = await subscriptions.failures({ day: '2026-11-20' })
+  expect(ofToday.map(each => each.id).sort()).toEqual([...ids].sort())
+  const times = ofToday.map(each => each.data ?? '')
+  expect(times).toEqual([...times].sort())
+  await world.close()
+  const database = new Sqlite(store, { readonly: true })
+  const sql = 'explain query plan select * from failures where failed_at >= ? and failed_at < ?'
+  const plan = database.prepare<string[], { detail: string }>(sql).all('2026', '2027')
+  expect(plan[0]?.detail).toMatch(/^SEARCH failures USING INDEX failures_failed_at/)
+  database.close()
+})
+
+test('failures that cannot be read are told to whoever goes through them, however late', async () => {
+  const world = await simulate({ intercept: async () => new Response('', { status: 429 }) })
+  const failures = world.averba.subscriptions.failures()
+  await world.clock.advance(1_000)
+  await expect(failures).rejects.toMatchObject({ code: 'OUTCOME' })
+  const iterate = async () => {
+    for await (const each of failures) expect.unreachable(String(each))
+  }
+  await expect(iterate()).rejects.toMatchObject({ code: 'OUTCOME' })
+  await world.close()
+})
+
+test('subscriptions are listed page by page, each once, the deleted only when asked for', async () => {
+  const declared = Array.from({ length: 230 }, (_, n) => ({
+    evento: `evento-${n}`,
+    chaveSecreta: `segredo-${n}-xyz`,
+  }))
+  const world = await simulate({ averba: { subscriptions: declared } })
+  const { subscriptions } = world.averba
+  await subscriptions.apply(await subscriptions.plan())
+  const seen: string[] = []
+  for await (const each of subscriptions.list()) seen.push(each.evento)
+  expect(seen.sort()).toEqual(declared.map(each => each.evento).sort())
+  expect(await subscriptions.list()).toHaveLength(230)
+  await world.close()
+})
+
+test('effects are listed page by page, each once, those of one event too', async () => {
+  const world = await simulate({ intercept: async () => new Response('', { status: 429 }) })
+  const { effects, consents } = world.averba
+  for (let n = 1; n <= 190; n++) await consents.enrol({ cpf: cpfOf(n) }, { syncEveryMs: 86_400_000 })
+  const seen: string[] = []
+  for await (const { id, state } of effects.list()) seen.push(`${id} ${state}`)
+  expect(new Set(seen).size).toBe(190)
+  expect(seen).toHaveLength(190)
+  const owed = await effects.list({ state: 'owed' })
+  expect(owed.map(each => `${each.id} owed`)).toEqual(seen)
+  expect(await effects.list({ state: 'parked' })).toEqual([])
+  // A page may end between two that one event owes.
+  await world.averba.subscriptions.harvestSoon('late', '2026-11-01T00:00:00.000Z')
+  const all = (await effects.list()).map(each => each.id)
+  expect(all.filter(id => id.startsWith('portal-main/')).length).toBeGreaterThan(10)
+  expect(new Set(all).size).toBe(all.length)
+  await world.close()
+})
+
+test('a list reads a page when somebody comes to it, and all of them when it is awaited', async () => {
+  let pages = 0
+  const list = listedBy(async function* () {
+    for (let page = 0; page < 3; page++) {
+      pages += 1
+      yield [page * 2, page * 2 + 1]
+    }
+  })
+  expect(pages).toBe(0)
+  for await (const each of list) if (each === 1) break
+  expect(pages).toBe(1)
+  expect(await list).toEqual([0, 1, 2, 3, 4, 5])
+  expect(pages).toBe(4)
+})
+
+test('whoever goes through a long list leaves others their turn: a portal waits for no more than a page of it', async () => {
+  const world = await simulate()
+  const { averba } = world
+  const cpfs = Array.from({ length: 120 }, (_, n) => cpfOf(n + 1))
+  for (const cpf of cpfs) await averba.consents.enrol({ cpf }, { syncEveryMs: 86_400_000 })
+  const [cpf = ''] = cpfs
+  for (let n = 0; n < 1_000; n++) {
+    const headers = { 'event-type': evento, 'destinatario-tipo': 'CPF', 'destinatario-id': cpf }
+    const request = new Request('https://receptor.exemplo.br/averba', {
+      method: 'POST',
+      headers,
+      body: `{"n":${n}}`,
+    })
+    expect((await averba.receiver.fetch(request, { remoteAddress: '189.9.1.2' })).status).toBe(200)
+  }
+  /** How often anything else had its turn meanwhile. */
+  const turnsDuring = async (work: () => Promise<unknown>) => {
+    let turns = 0
+    let turn = setImmediate(function next() {
+      turns += 1
+      turn = setImmediate(next)
+    })
+    await work()
+    clearImmediate(turn)
+    return turns
+  }
+  const through = async (list: AsyncIterable<unknown>) => {
+    for await (const _ of list);
+  }
+  const period = { from: '2026-01-01T00:00:00.000Z', until: '2027-01-01T00:00:00.000Z' }
+  expect(await turnsDuring(() => through(averba.notifications.list()))).toBeGreaterThanOrEqual(10)
+  expect(await turnsDuring(() => through(averba.effects.list()))).toBeGreaterThanOrEqual(1)
+  expect(await turnsDuring(async () => averba.effects.list())).toBeGreaterThanOrEqual(1)
+  expect(await turnsDuring(() => through(averba.audit.processing(period)))).toBeGreaterThanOrEqual(1)
+  expect(await turnsDuring(() => averba.subjects.report({ cpf }))).toBeGreaterThanOrEqual(1_000)
+  await world.close()
+})

@@ -1,0 +1,104 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type Averba, openAverba, staticHeaders } from '../../../src/index.ts'
+import { simulate } from '../../../src/simulation/index.ts'
+
+const validation = 'https://val.portal.exemplo.br'
+const production = 'https://portal.exemplo.br'
+
+const subscriptions = [
+  {
+    evento: 'dimp-situacao-import',
+    endpoint: 'https://receptor.exemplo.br/averba',
+    chaveSecreta: 'um-segredo-de-exemplo',
+  },
+]
+type FetchFunction = (request: Request) => Promise<Response>
+
+/** Opens one log at whichever portal. */
+async function given() {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-portals-')), 'log.sqlite')
+  const world = await simulate()
+  const open = (
+    baseUrl: string,
+    more: { knownAs?: string; schedules?: boolean; fetch?: FetchFunction } = {},
+  ): Promise<Averba> => {
+    const { schedules = false, fetch = world.reach.portal, ...moved } = more
+    const authenticate = staticHeaders({ authorization: 'sessao-de-exemplo' })
+    return openAverba({
+      ...{ store, clock: world.clock, schedules, fetch, subscriptions },
+      portal: { baseUrl, authenticate, ...moved },
+    })
+  }
+  return { world, open }
+}
+
+test.each([
+  ['a plan', (averba: Averba) => averba.subscriptions.plan()],
+  ['a reading of failures', async (averba: Averba) => averba.subscriptions.failures()],
+  ['the daily reading', (averba: Averba) => averba.settle()],
+])(
+  'a log that %s has bound to a portal does not open with another one, whose ids are others',
+  async (_, ask) => {
+    const { world, open } = await given()
+    const first = await open(validation, { schedules: true })
+    await ask(first)
+    await first.close()
+    const other = await open(production).catch(error => error)
+    expect(other).toMatchObject({
+      code: 'MISCONFIGURED',
+      message: `Cannot use portal.baseUrl: this log belongs to the portal at "${validation}"`,
+      hint: expect.stringContaining('knownAs'),
+    })
+    // Nothing holds the file, and slashes or capitals make no other portal.
+    const again = await open(`${validation.replace('val', 'VAL')}/`)
+    await again.subscriptions.plan()
+    await again.close()
+    const moved = await open(production, { knownAs: validation })
+    await moved.subscriptions.plan()
+    await moved.close()
+    await world.close()
+  },
+)
+
+test('of two processes that open a log that belongs to none yet, the one with another portal than the first asks nothing', async () => {
+  const { world, open } = await given()
+  const [one, other] = [await open(validation), await open(production)]
+  await one.subscriptions.plan()
+  const before = world.requests.length
+  const refused = { code: 'MISCONFIGURED', hint: expect.stringContaining('knownAs') }
+  await expect(other.subscriptions.plan()).rejects.toMatchObject(refused)
+  await expect(Promise.resolve(other.subscriptions.failures())).rejects.toMatchObject(refused)
+  expect(world.requests).toHaveLength(before)
+  await one.close()
+  await other.close()
+  await world.close()
+})
+
+test('what one process asked of its portal is never asked of the portal of another that was opened before', async () => {
+  const { world, open } = await given()
+  const isBusy = { value: true }
+  const fetch: FetchFunction = async request => {
+    if (isBusy.value && request.method === 'POST')
+      return new Response('', { status: 429, headers: { 'retry-after': '60' } })
+    return world.reach.portal(request)
+  }
+  const [one, other] = [await open(validation, { fetch }), await open(production)]
+  const [made] = await one.subscriptions.apply(await one.subscriptions.plan())
+  expect(made).toMatchObject({ status: 'deferred' })
+  isBusy.value = false
+  await world.clock.advance(120_000)
+  const before = world.requests.length
+  expect(await other.settle()).toEqual({ settled: 0, deferred: 1, unknown: 0 })
+  expect(world.requests).toHaveLength(before)
+  expect(await other.health({ only: ['effects'] })).toMatchObject({
+    checks: [{ ok: false, detail: expect.stringContaining('1 due that were asked of another address') }],
+  })
+  expect(await one.settle()).toMatchObject({ settled: 1 })
+  expect(world.requests).toHaveLength(before + 1)
+  await one.close()
+  await other.close()
+  await world.close()
+})

@@ -1,0 +1,534 @@
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import forge from 'node-forge'
+import { expect, test } from 'vitest'
+import { useCertificate } from '../../../src/adapters/credentials/certificate.ts'
+import {
+  type Averba,
+  openAverba,
+  type PortalLogin,
+  portalAccessKeys,
+  portalSession,
+  valueOf,
+} from '../../../src/index.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import { simulate, type World } from '../../../src/simulation/index.ts'
+
+const evento = 'dimp-situacao-import'
+const subscriptions = [{ evento, chaveSecreta: 'um' }]
+const minuteMs = 60_000
+const certificate = { cert: '', key: '' }
+const login = portalSession({ certificate, roleType: 'IMPEXP' })
+const baseUrl = 'https://portal.exemplo.br'
+
+const given = (
+  options: Parameters<typeof simulate>[0] = {},
+  authenticate: PortalLogin = login,
+  olderTokens: 'accept' | 'refuse' = 'refuse',
+) =>
+  simulate({
+    ...options,
+    policies: { portal: { authentication: 'session', olderTokens } },
+    averba: { subscriptions, portal: { baseUrl, authenticate }, ...options.averba },
+  })
+
+/** Further processes on the file of a world, whose clocks may be ahead. */
+function processes(world: World, store: string, count: number, aheadMs = 0): Promise<Averba[]> {
+  const { sleep } = world.clock
+  const clock = { now: () => world.clock.now() + aheadMs, sleep: sleep.bind(world.clock) }
+  const portal = { baseUrl, authenticate: login }
+  const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
+  const fetch = (request: Request) => world.reach.portal(request)
+  return Promise.all(
+    Array.from({ length: count }, () => openAverba({ store, clock, fetch, portal, receiver, subscriptions })),
+  )
+}
+
+const passphrase = 'senha'
+const recorded = (name: string) =>
+  readFileSync(join(import.meta.dirname, '../../recordings/certificates', name))
+const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-session-')), 'log.sqlite')
+
+test.each(['accept', 'refuse'] as const)(
+  'one login serves everything, each call sends what the last answer brought, with older tokens: %s',
+  async olderTokens => {
+    const world = await given({}, login, olderTokens)
+    const { averba } = world
+    const plans = [averba.subscriptions.plan(), averba.subscriptions.plan(), averba.subscriptions.failures()]
+    await Promise.all(plans)
+    for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+    expect(world.portal.session.logins).toBe(1)
+    expect(world.requests.filter(each => each.path.includes('/ext/')).length).toBeGreaterThan(4)
+    expect(world.requests.filter(each => each.path.endsWith('/autenticar'))).toHaveLength(1)
+    await world.close()
+  },
+)
+
+test('the session is used for as long as it lives, and then logged into anew', async () => {
+  const world = await given()
+  const { averba, clock, portal } = world
+  for (let i = 0; i < 6; i++) {
+    await averba.subscriptions.plan()
+    await clock.advance(50 * minuteMs)
+  }
+  expect(portal.session.logins).toBe(1)
+  await clock.advance(10 * minuteMs)
+  await averba.subscriptions.plan()
+  expect(portal.session.logins).toBe(2)
+  // Nothing was refused on the way: it was known to have ended.
+  expect(world.requests.filter(each => each.path.includes('/ext/'))).toHaveLength(7)
+  await world.close()
+})
+
+test('a session that the portal ended is logged into anew once, and the call is made', async () => {
+  const world = await given()
+  const { averba, clock, portal } = world
+  await averba.subscriptions.plan()
+  await clock.advance(2 * minuteMs)
+  portal.session.end()
+  const calls = [averba.subscriptions.plan(), averba.subscriptions.plan(), averba.subscriptions.failures()]
+  await Promise.all(calls)
+  expect(portal.session.logins).toBe(2)
+  await world.close()
+})
+
+test('a session that ends within a minute of its login is waited for, and nobody is asked twice', async () => {
+  const world = await given()
+  const { averba, clock, portal } = world
+  const hash = (await averba.subscriptions.plan()).hash
+  portal.session.end()
+  const failed = await averba.subscriptions.apply({ hash }).catch(error => error)
+  expect(failed).toMatchObject({ code: 'OUTCOME', outcome: { status: 'deferred' } })
+  expect(failed.outcome.because).toBe('the portal lets nobody log in twice within a minute')
+  expect(failed.outcome.retryAt).toBe('2026-11-20T12:01:01.000Z')
+  expect(world.requests.filter(each => each.path.endsWith('/autenticar'))).toHaveLength(1)
+  await clock.advance(61_000)
+  for (const each of await averba.subscriptions.apply({ hash })) valueOf(each)
+  expect(portal.session.logins).toBe(2)
+  await world.close()
+})
+
+test('when somebody else has just logged in, what needs the session is deferred for that minute', async () => {
+  const world = await given()
+  const { averba, clock, portal } = world
+  const request = () =>
+    new Request(`${baseUrl}/portal/api/autenticar`, { method: 'POST', headers: { 'role-type': 'X' } })
+  expect((await portal.fetch(request())).status).toBe(200)
+  for (let i = 0; i < 3; i++) {
+    await expect(averba.subscriptions.plan()).rejects.toMatchObject({
+      outcome: { status: 'deferred', retryAt: '2026-11-20T12:01:01.000Z' },
+    })
+  }
+  // The portal said so once, and was not asked again.
+  expect(world.requests.filter(each => each.path.endsWith('/autenticar'))).toHaveLength(1)
+  await clock.advance(61_000)
+  await averba.subscriptions.plan()
+  expect(portal.session.logins).toBe(2)
+  await world.close()
+})
+
+test.each(['accept', 'refuse'] as const)(
+  'five processes that start together on one file log in once, with older tokens: %s',
+  async olderTokens => {
+    const store = newStore()
+    const world = await given({ averba: { store } }, login, olderTokens)
+    const others = await processes(world, store, 4)
+    const all = [world.averba, ...others]
+    const plans = await world.clock.finish(Promise.allSettled(all.map(each => each.subscriptions.plan())))
+    expect(world.portal.session.logins).toBe(1)
+    if (olderTokens === 'accept') expect(plans.filter(each => each.status === 'rejected')).toEqual([])
+    // One after the other they all go on with it, whatever the portal does with older tokens.
+    await world.clock.advance(61_000)
+    for (const each of all) await each.subscriptions.plan()
+    expect(world.portal.session.logins).toBeLessThanOrEqual(2)
+    for (const each of others) await each.close()
+    await world.close()
+  },
+)
+
+test('a process that starts later goes on with the session, and nothing of it stands in the file in clear', async () => {
+  const store = newStore()
+  const seen: string[] = []
+  const world = await given({
+    averba: { store },
+    intercept: async (request, forward) => {
+      const response = await forward(request)
+      for (const name of ['set-token', 'x-csrf-token']) {
+        const value = response.headers.get(name)
+        if (value !== null) seen.push(value.replace(/^Bearer /, ''))
+      }
+      return response
+    },
+  })
+  await world.averba.subscriptions.plan()
+  const [later] = await processes(world, store, 1)
+  await later?.subscriptions.plan()
+  expect(world.portal.session.logins).toBe(1)
+  await later?.close()
+  await world.close()
+  expect(seen.length).toBeGreaterThan(2)
+  const bytes = readFileSync(store, 'latin1')
+  for (const token of seen) expect(bytes.includes(token)).toBe(false)
+})
+
+test('a process that dies while it logs in holds up the others for a minute at most', async () => {
+  const store = newStore()
+  const world = await given({
+    averba: { store },
+    intercept: (request, forward) =>
+      request.url.endsWith('/autenticar') ? new Promise<never>(() => undefined) : forward(request),
+  })
+  void world.averba.subscriptions.plan().catch(() => undefined)
+  await expect.poll(() => world.clock.sleeping).toBeGreaterThan(0)
+  const [other] = await processes(world, store, 1)
+  const waiting = await world.clock.finish(
+    other?.subscriptions.plan().catch(error => error) ?? Promise.resolve(),
+  )
+  expect(waiting).toMatchObject({
+    outcome: { status: 'deferred', because: 'another process is logging in at the portal' },
+  })
+  await world.clock.advance(minuteMs)
+  await world.clock.finish(Promise.resolve(other?.subscriptions.plan()))
+  expect(world.portal.session.logins).toBe(1)
+  await other?.close()
+})
+
+test('a login that the portal declines is said to be one of credentials, and asked for once a minute', async () => {
+  const world = await given()
+  await world.faults.add({ kind: 'status', status: 422, path: '/autenticar', service: 'portal' })
+  for (let i = 0; i < 5; i++) {
+    await expect(world.averba.subscriptions.plan()).rejects.toMatchObject({
+      outcome: { status: 'deferred', because: expect.stringMatching(/^CREDENTIALS_REFUSED: .* 422/) },
+    })
+  }
+  expect(world.requests.filter(each => each.path.endsWith('/autenticar'))).toHaveLength(1)
+  await world.faults.clear()
+  await world.clock.advance(61_000)
+  await world.averba.subscriptions.plan()
+  await world.close()
+})
+
+test.each([408, 429, 503])(
+  'a login that the portal answers %i is not said to be one of credentials',
+  async status => {
+    const world = await given()
+    await world.faults.add({ kind: 'status', status, path: '/autenticar', service: 'portal' })
+    await expect(world.averba.subscriptions.plan()).rejects.toMatchObject({
+      outcome: {
+        status: 'deferred',
+        because: expect.stringMatching(new RegExp(`^the portal answered the login ${status}`)),
+      },
+    })
+    await world.close()
+  },
+)
+
+test('a login whose answer was lost is not repeated within a minute', async () => {
+  const world = await given()
+  await world.faults.add({ kind: 'lose', path: '/autenticar', service: 'portal', times: 1 })
+  const failed = await world.averba.subscriptions.plan().catch(error => error)
+  expect(failed).toMatchObject({ outcome: { status: 'deferred', retryAt: '2026-11-20T12:01:01.000Z' } })
+  await world.clock.advance(61_000)
+  await world.averba.subscriptions.plan()
+  expect(world.portal.session.logins).toBe(2)
+  await world.close()
+})
+
+test('access keys log in without a certificate, and are asked of their source at each login', async () => {
+  let asked = 0
+  const clientSecret = () => {
+    asked += 1
+    return 'segredo'
+  }
+  const keys = portalAccessKeys({ clientId: 'chave', clientSecret, roleType: 'IMPEXP' })
+  const world = await given({}, keys)
+  await world.averba.subscriptions.plan()
+  await world.averba.subscriptions.plan()
+  const [first] = world.requests
+  expect(first).toMatchObject({ path: '/portal/api/autenticar/chave-acesso' })
+  expect(JSON.stringify(world.requests)).not.toContain('segredo')
+  expect([asked, world.portal.session.logins]).toEqual([1, 1])
+  await world.close()
+})
+
+test('a session that a process logged into whose clock was ahead is renewed, and logged into anew, as any other', async () => {
+  const store = newStore()
+  const world = await given({ averba: { store } })
+  const { averba, clock, portal } = world
+  const [ahead] = await processes(world, store, 1, 365 * 24 * 60 * minuteMs)
+  await clock.finish(Promise.resolve(ahead?.subscriptions.plan()))
+  await ahead?.close()
+  // Older tokens are refused: what each answer brings has to be kept.
+  for (let i = 0; i < 3; i++) await averba.subscriptions.plan()
+  expect(portal.session.logins).toBe(1)
+  await clock.advance(2 * minuteMs)
+  portal.session.end()
+  await averba.subscriptions.plan()
+  await averba.subscriptions.plan()
+  expect(portal.session.logins).toBe(2)
+  await world.close()
+})
+
+test('a login that was refused to a process whose clock is ahead holds up no other for longer than a minute', async () => {
+  const store = newStore()
+  const world = await given({ averba: { store } })
+  const { averba, clock, portal } = world
+  const [ahead] = await processes(world, store, 1, 5 * minuteMs)
+  await world.faults.add({ kind: 'status', status: 422, path: '/autenticar', service: 'portal', times: 1 })
+  const refused = await clock.finish(ahead?.subscriptions.plan().catch(error => error) ?? Promise.resolve())
+  expect(refused).toMatchObject({ outcome: { status: 'deferred' } })
+  await clock.advance(minuteMs + 1_000)
+  await averba.subscriptions.plan()
+  expect(portal.session.logins).toBe(1)
+  await ahead?.close()
+  await world.close()
+})
+
+test('a 401 to a session that was begun for the call is the portal’s no, with its code, and no login follows upon another', async () => {
+  let isAllowed = false
+  const world = await given({
+    intercept: async (request, forward) => {
+      const answer = await forward(request)
+      if (isAllowed || request.url.includes('/autenticar')) return answer
+      return Response.json({ code: 'PUCX-ER0201', message: 'Perfil sem acesso' }, { status: 401 })
+    },
+  })
+  const { averba, clock, portal } = world
+  const plan = () => averba.subscriptions.plan().catch(error => error)
+  expect(await plan()).toMatchObject({
+    outcome: { status: 'declined', problem: { status: 401, code: 'PUCX-ER0201' } },
+  })
+  // Within the minute nothing is sent, and it is told what the portal said.
+  expect(await plan()).toMatchObject({
+    outcome: {
+      status: 'deferred',
+      because: 'the portal rejects a session that has just begun: 401 PUCX-ER0201',
+    },
+  })
+  expect(world.requests.filter(each => each.path.includes('/ext/'))).toHaveLength(1)
+  for (let hour = 0; hour < 24; hour++) {
+    await clock.advance(60 * minuteMs)
+    await averba.settle()
+  }
+  expect(portal.session.logins).toBe(2)
+  expect((await averba.effects.list()).map(each => each.state)).toEqual(['declined', 'declined'])
+  isAllowed = true
+  await averba.subscriptions.plan()
+  expect(portal.session.logins).toBe(3)
+  await world.close()
+})
+
+test('a session that another process used before the call that began it is no rejected one', async () => {
+  const store = newStore()
+  let isFirst = true
+  let other: Averba | undefined
+  const world = await given({
+    averba: { store },
+    intercept: async (request, forward) => {
+      if (isFirst && request.url.includes('/ext/')) {
+        isFirst = false
+        await other?.subscriptions.plan()
+      }
+      return forward(request)
+    },
+  })
+  other = (await processes(world, store, 1))[0]
+  await world.clock.finish(world.averba.subscriptions.plan())
+  expect(world.portal.session.logins).toBe(1)
+  await other?.close()
+  await world.close()
+})
+
+test('another person whose keys are given logs in, and the session of the one before is used no more', async () => {
+  let clientId = 'maria'
+  const keys = portalAccessKeys({ clientId: () => clientId, clientSecret: 'segredo', roleType: 'IMPEXP' })
+  const world = await given({}, keys)
+  const { averba, clock } = world
+  const paths = async () => {
+    const before = world.requests.length
+    await averba.subscriptions.plan()
+    return world.requests.slice(before).map(each => /[\w-]+(?=$|\?)/.exec(each.path)?.[0])
+  }
+  expect(await paths()).toEqual(['chave-acesso', 'webhook'])
+  expect(await paths()).toEqual(['webhook'])
+  await clock.advance(2 * minuteMs)
+  clientId = 'joao'
+  expect(await paths()).toEqual(['chave-acesso', 'webhook'])
+  expect(await paths()).toEqual(['webhook'])
+  await world.close()
+})
+
+test('a certificate that replaces another one logs in anew, and the session of the one before is used no more', async () => {
+  let cert = 'um'
+  const world = await given({}, portalSession({ certificate: () => ({ cert, key: '' }), roleType: 'IMPEXP' }))
+  await world.averba.subscriptions.plan()
+  await world.clock.advance(2 * minuteMs)
+  cert = 'outro'
+  await world.averba.subscriptions.plan()
+  expect(world.portal.session.logins).toBe(2)
+  await world.close()
+})
+
+test('a certificate that is exported anew for each call is the same one, and logs in once', async () => {
+  const pem = await useCertificate({ pfx: recorded('aes.pfx'), passphrase }, systemClock.now())
+  const exported: string[] = []
+  const exportAnew = () => {
+    const [key, cert] = [forge.pki.privateKeyFromPem(pem.key), forge.pki.certificateFromPem(pem.cert)]
+    const pfx = forge.asn1.toDer(forge.pkcs12.toPkcs12Asn1(key, [cert], passphrase)).getBytes()
+    exported.push(pfx)
+    return { pfx, passphrase }
+  }
+  const world = await given({}, portalSession({ certificate: exportAnew, roleType: 'IMPEXP' }))
+  for (let i = 0; i < 3; i++) await world.averba.subscriptions.plan()
+  expect(new Set(exported).size).toBe(3)
+  expect(world.requests.map(each => each.path.endsWith('/autenticar'))).toEqual([true, false, false, false])
+  await world.close()
+})
+
+test('who logs in anew within a minute waits for it, whoever it is, and another profile does not', async () => {
+  const store = newStore()
+  let clientId = 'maria'
+  const keysFor = (roleType: string) =>
+    portalAccessKeys({ clientId: () => clientId, clientSecret: 'segredo', roleType })
+  const world = await given({ averba: { store } }, keysFor('IMPEXP'))
+  const { averba, clock } = world
+  await averba.subscriptions.plan()
+  const logins = () => world.requests.filter(each => each.path.endsWith('/chave-acesso')).length
+  clientId = 'joao'
+  const quiet = { outcome: { status: 'deferred', because: expect.stringContaining('within a minute') } }
+  await expect(averba.subscriptions.plan()).rejects.toMatchObject(quiet)
+  expect(logins()).toBe(1)
+  // The simulated portal knows one user, whom it refuses: that it was asked is what counts.
+  const fetch = (request: Request) => world.reach.portal(request)
+  const other = await openAverba({
+    ...{ store, clock, fetch, schedules: false },
+    portal: { baseUrl, authenticate: keysFor('DEPOSIT') },
+  })
+  await expect(other.subscriptions.plan()).rejects.toMatchObject(quiet)
+  expect(logins()).toBe(2)
+  clientId = 'maria'
+  await averba.subscriptions.plan()
+  expect(logins()).toBe(2)
+  clientId = 'joao'
+  await clock.advance(minuteMs + 1_000)
+  await averba.subscriptions.plan()
+  expect(logins()).toBe(3)
+  await other.close()
+  await world.close()
+})
+
+test('access keys that were put right are not told of the refusal of the former ones, nor asked for within a minute', async () => {
+  const store = newStore()
+  let clientId = 'errada'
+  const keys = portalAccessKeys({ clientId: () => clientId, clientSecret: 'segredo', roleType: 'IMPEXP' })
+  let logins = 0
+  const intercept = async (request: Request, forward: (request: Request) => Promise<Response>) => {
+    if (request.url.endsWith('/chave-acesso')) logins += 1
+    const isWrong = request.headers.get('client-id') === 'errada'
+    return isWrong ? Response.json({ code: 'PLAT-ER8008' }, { status: 422 }) : forward(request)
+  }
+  const world = await given({ averba: { store }, intercept }, keys)
+  const fetch = (request: Request) => intercept(request, each => world.reach.portal(each))
+  const portal = { baseUrl, authenticate: keys }
+  const told = (averba: Averba) => averba.subscriptions.plan().catch(error => error.outcome)
+  const until = { status: 'deferred', retryAt: '2026-11-20T12:01:01.000Z' }
+  const refused = { ...until, because: 'CREDENTIALS_REFUSED: the portal answered the login 422 PLAT-ER8008' }
+  const quiet = { ...until, because: 'the portal lets nobody log in twice within a minute' }
+  expect(await told(world.averba)).toMatchObject(refused)
+  clientId = 'certa'
+  expect(await told(world.averba)).toMatchObject(quiet)
+  const later = await openAverba({ store, clock: world.clock, fetch, portal, schedules: false })
+  expect(await told(later)).toMatchObject(quiet)
+  // Who was refused is told so, by whichever process.
+  clientId = 'errada'
+  expect(await told(world.averba)).toMatchObject(refused)
+  expect(await told(later)).toMatchObject(refused)
+  expect(logins).toBe(1)
+  clientId = 'certa'
+  await world.clock.advance(minuteMs + 1_000)
+  await later.subscriptions.plan()
+  await world.averba.subscriptions.plan()
+  expect(logins).toBe(2)
+  await later.close()
+  await world.close()
+})
+
+test('a session that is rejected as soon as it has begun is told to who began it, and not to who asked for a login since', async () => {
+  const store = newStore()
+  const keysOf = (clientId: string) =>
+    portalAccessKeys({ clientId, clientSecret: 'segredo', roleType: 'IMPEXP' })
+  const told = (averba: Averba) => averba.subscriptions.plan().catch(error => error.outcome)
+  let other: Averba | undefined
+  const seen: unknown[] = []
+  const world = await given(
+    {
+      averba: { store },
+      async intercept(request, forward) {
+        if (!request.url.includes('/ext/')) return forward(request)
+        seen.push(other && (await told(other)))
+        return Response.json({ code: 'PUCX-ER0201' }, { status: 401 })
+      },
+    },
+    keysOf('maria'),
+  )
+  // Its clock is ahead: to it the minute is over.
+  const sleep = world.clock.sleep.bind(world.clock)
+  const clock = { now: () => world.clock.now() + 2 * minuteMs, sleep }
+  const fetch = (request: Request) => world.reach.portal(request)
+  const portal = { baseUrl, authenticate: keysOf('joao') }
+  other = await openAverba({ store, clock, fetch, portal, schedules: false })
+  expect(await told(world.averba)).toMatchObject({ status: 'declined' })
+  const quiet = { status: 'deferred', because: 'the portal lets nobody log in twice within a minute' }
+  expect(seen).toMatchObject([quiet])
+  expect(await told(other)).toMatchObject(quiet)
+  await other.close()
+  await world.close()
+})
+
+test('a 403 without another token is that of a session that is over, and one with it is the portal’s no', async () => {
+  let answers: 'over' | 'no' | undefined
+  const world = await given({
+    async intercept(request, forward) {
+      if (request.url.includes('/autenticar')) answers = answers === 'over' ? undefined : answers
+      const answer = await forward(request)
+      if (answers === undefined || request.url.includes('/autenticar')) return answer
+      const renewed = { 'x-csrf-token': answer.headers.get('x-csrf-token') ?? '' }
+      const headers = answers === 'no' ? renewed : {}
+      return Response.json({ code: 'PUCX-ER0201', message: 'Não permitido' }, { status: 403, headers })
+    },
+  })
+  const { averba, clock, portal } = world
+  await averba.subscriptions.plan()
+  answers = 'no'
+  await clock.advance(2 * minuteMs)
+  const declined = { outcome: { status: 'declined', problem: { status: 403, code: 'PUCX-ER0201' } } }
+  await expect(averba.subscriptions.plan()).rejects.toMatchObject(declined)
+  expect(portal.session.logins).toBe(1)
+  answers = 'over'
+  await averba.subscriptions.plan()
+  expect(portal.session.logins).toBe(2)
+  await world.close()
+})
+
+test('an answer that brings no other token does not prolong the session', async () => {
+  const world = await given(
+    {
+      async intercept(request, forward) {
+        const answer = await forward(request)
+        if (request.url.includes('/ext/')) answer.headers.delete('x-csrf-token')
+        return answer
+      },
+    },
+    login,
+    'accept',
+  )
+  for (let i = 0; i < 3; i++) {
+    await world.averba.subscriptions.plan()
+    await world.clock.advance(50 * minuteMs)
+  }
+  expect(world.portal.session.logins).toBe(2)
+  // It was known to have ended: nothing was refused on the way.
+  expect(world.requests.filter(each => each.path.includes('/ext/'))).toHaveLength(3)
+  await world.close()
+})

@@ -1,0 +1,93 @@
+import { copyFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import {
+  type Averba,
+  backupStore,
+  openAverba,
+  restoreStore,
+  staticHeaders,
+  valueOf,
+} from '../../../src/index.ts'
+import { simulate, type World } from '../../../src/simulation/index.ts'
+import { newPath } from '../../store/sample-store.ts'
+
+const evento = 'dimp-situacao-import'
+const publicUrl = 'https://receptor.exemplo.br/averba'
+const headers = { authorization: 'sessao-de-exemplo' }
+
+function open({ clock, portal }: World, store: string): Promise<Averba> {
+  return openAverba({
+    ...{ store, clock, schedules: false, subscriptions: [{ evento }] },
+    receiver: { publicUrl, secretFrom: 'um-segredo-mestre-de-trinta-e-dois-ou-mais' },
+    portal: { baseUrl: 'https://portal.exemplo.br', authenticate: staticHeaders(headers) },
+    fetch: request => portal.fetch(request),
+  })
+}
+
+async function apply({ subscriptions }: Averba): Promise<void> {
+  for (const each of await subscriptions.apply(await subscriptions.plan())) valueOf(each)
+}
+
+async function secretAt({ portal }: World): Promise<string> {
+  const request = new Request('https://portal.exemplo.br/portal/api/ext/webhook', { headers })
+  const [row]: { chaveSecreta: string }[] = await (await portal.fetch(request)).json()
+  return row?.chaveSecreta ?? ''
+}
+
+async function statusOf({ receiver }: Averba, secret: string): Promise<number> {
+  const named = { 'event-type': evento, 'destinatario-tipo': 'CNPJ', 'destinatario-id': '1', secret }
+  const request = new Request(publicUrl, { method: 'POST', headers: named, body: secret })
+  return (await receiver.fetch(request, { remoteAddress: '189.9.1.2' })).status
+}
+
+/** A log of before `rotations`: the first secret has leaked since. */
+async function given(rotations: number) {
+  const world = await simulate()
+  const [store, restored] = [newPath(), newPath()]
+  const before = await open(world, store)
+  await apply(before)
+  const leaked = await secretAt(world)
+  await backupStore({ store, to: `${store}.backup` })
+  for (let made = 0; made < rotations; made++) valueOf(await before.subscriptions.rotate(evento))
+  await before.close()
+  copyFileSync(`${store}.keys`, `${restored}.keys`)
+  await restoreStore({ backup: `${store}.backup`, store: restored, acceptRollback: true, clock: world.clock })
+  const averba = await open(world, restored)
+  return { world, averba, leaked, current: await secretAt(world) }
+}
+
+test.each([1, 2, 20])('what was rotated %i times since a backup is never rotated back', async rotations => {
+  const { world, averba, leaked, current } = await given(rotations)
+  const plan = await averba.subscriptions.plan()
+  expect(plan.changes).toMatchObject([{ action: 'leave', because: 'it is as declared' }])
+  expect(await averba.subscriptions.list()).toMatchObject([
+    { generation: rotations + 1, areSecretsOurs: true, state: 'active' },
+  ])
+  await world.clock.advance(2_000) // What the receiver knows is a second old at most.
+  expect(await statusOf(averba, current)).toBe(200)
+  expect(await statusOf(averba, leaked)).toBe(401)
+  await apply(averba)
+  expect(await secretAt(world)).toBe(current)
+  valueOf(await averba.subscriptions.rotate(evento))
+  expect((await averba.subscriptions.list())[0]).toMatchObject({ generation: rotations + 2 })
+  await averba.close()
+  await world.close()
+})
+
+test('what was deleted since is registered with no earlier secret', async () => {
+  const { world, averba, leaked, current } = await given(2)
+  const id = (await averba.subscriptions.list())[0]?.id
+  const request = new Request(`https://portal.exemplo.br/portal/api/ext/webhook/${id}`, {
+    method: 'DELETE',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ id }),
+  })
+  expect((await world.portal.fetch(request)).status).toBe(200)
+  await apply(averba)
+  expect(await averba.subscriptions.list()).toMatchObject([{ state: 'active', generation: 3 }])
+  expect(await secretAt(world)).toBe(current)
+  await world.clock.advance(2_000)
+  expect(await statusOf(averba, leaked)).toBe(401)
+  await averba.close()
+  await world.close()
+})

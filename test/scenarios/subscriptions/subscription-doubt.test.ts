@@ -1,0 +1,122 @@
+import { expect, test } from 'vitest'
+import { valueOf } from '../../../src/index.ts'
+import { simulate, type World } from '../../../src/simulation/index.ts'
+import { newPath } from '../../store/sample-store.ts'
+
+const evento = 'dimp-situacao-import'
+const declared = [{ evento, chaveSecreta: 'chave-um', recreate: 'announce' as const }]
+const hourMs = 3_600_000
+
+type Answer = (request: Request, forward: () => Promise<Response>) => Promise<Response>
+const forwarded: Answer = (_, forward) => forward()
+
+/** A portal, and one log after another process has ended: its options may differ each time. */
+async function given() {
+  const store = newPath()
+  const world = await simulate()
+  let answer = forwarded
+  let seed = 2
+  const open = async (subscriptions: typeof declared) => {
+    const fetch = (request: Request) => answer(request, () => world.reach.portal(request))
+    const { averba } = await simulate({
+      seed: seed++,
+      averba: { store, clock: world.clock, subscriptions, fetch },
+    })
+    const apply = async () => {
+      const plan = await averba.subscriptions.plan()
+      return averba.subscriptions.apply(plan, { deletions: 'allow' })
+    }
+    return { averba, apply }
+  }
+  return {
+    ...world,
+    open,
+    answers(next: Answer) {
+      answer = next
+    },
+  }
+}
+
+/** Loses the answer to a call that was made, and declines the list that is to tell its outcome. */
+function losing(method: string): Answer {
+  const left = new Set([method, 'GET'])
+  return async ({ method: asked, url }, forward) => {
+    const isList = asked === 'GET' && new URL(url).pathname.endsWith('/webhook')
+    if (isList && !left.has(method) && left.delete('GET')) return new Response('{}', { status: 403 })
+    const answer = await forward()
+    if (asked === method && left.delete(method)) throw new TypeError('the connection broke')
+    return answer
+  }
+}
+
+/** Somebody changes or deletes one in the portal. */
+async function doThere(
+  { portal }: Pick<World, 'portal'>,
+  method: string,
+  body: { id?: number | null | undefined; chaveSecreta?: string },
+) {
+  const headers = { 'content-type': 'application/json', authorization: 'sessao-de-exemplo' }
+  const url = `https://portal.exemplo.br/portal/api/ext/webhook/${body.id}`
+  const request = new Request(url, { method, headers, body: JSON.stringify(body) })
+  expect((await portal.fetch(request)).status).toBe(200)
+}
+
+test.each(['POST', 'PUT', 'DELETE'] as const)(
+  'a %s whose answer was lost is in doubt until a list says, not until one is declined',
+  async method => {
+    const { open, answers, ...world } = await given()
+    const first = await open(declared)
+    if (method !== 'POST') {
+      for (const made of await first.apply()) valueOf(made)
+      const [held] = await first.averba.subscriptions.list()
+      if (method === 'PUT') await doThere(world, 'PUT', { ...held, chaveSecreta: 'de outro' })
+    }
+    await first.averba.close()
+    const { averba, apply } = await open(method === 'DELETE' ? [] : declared)
+    answers(losing(method))
+    await apply()
+    await averba.settle()
+    expect(await averba.effects.list({ state: 'unknown' })).toHaveLength(1)
+    answers(forwarded)
+    await averba.subscriptions.plan()
+    expect(await averba.effects.list({ state: 'unknown' })).toEqual([])
+    const [shown] = await averba.subscriptions.list({ inactive: true })
+    const expected = method === 'DELETE' ? { state: 'deleted', deletedBy: 'us' } : { state: 'active' }
+    expect(shown).toMatchObject(expected)
+    await averba.close()
+  },
+)
+
+test('the answer to a deletion that was put off deletes no registration that came after', async () => {
+  const { open, answers, clock, ...world } = await given()
+  const first = await open(declared)
+  for (const made of await first.apply()) valueOf(made)
+  const [gone] = await first.averba.subscriptions.list()
+  await first.averba.close()
+  // The portal blocks us for the hour.
+  const blocked = () => new Response('{"code":"PUCX-ER1001"}', { status: 422 })
+  answers((request, forward) => (request.method === 'DELETE' ? Promise.resolve(blocked()) : forward()))
+  const second = await open([])
+  expect(await second.apply()).toMatchObject([{ status: 'deferred' }])
+  await second.averba.close()
+  // Somebody deletes it meanwhile, and it is declared again.
+  await doThere(world, 'DELETE', { id: gone?.id })
+  const { averba, apply } = await open(declared)
+  await averba.subscriptions.plan()
+  for (const made of await apply()) valueOf(made)
+  const [ours] = await averba.subscriptions.list()
+  expect(ours?.id).not.toBe(gone?.id)
+  let late = 0
+  answers((request, forward) => {
+    if (request.method !== 'DELETE') return forward()
+    late += 1
+    return Promise.resolve(new Response(null, { status: 204 }))
+  })
+  await clock.advance(3 * hourMs)
+  await averba.settle()
+  expect(late).toBe(1)
+  expect(await averba.subscriptions.list()).toEqual([ours])
+  const deletions = (await averba.effects.list()).filter(({ type }) => type === 'portal.deleteSubscription')
+  expect(deletions).toMatchObject([{ state: 'settled' }])
+  await averba.close()
+})

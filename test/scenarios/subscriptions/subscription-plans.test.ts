@@ -1,0 +1,445 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import {
+  type Applied,
+  type Averba,
+  type AverbaOptions,
+  type Events,
+  openAverba,
+  type Recorded,
+  valueOf,
+} from '../../../src/index.ts'
+import { simulate, type World } from '../../../src/simulation/index.ts'
+
+const [one, two] = ['dimp-situacao-import', 'talp-altsit-lpco-anu'] as const
+const subscriptions = [
+  { evento: one, chaveSecreta: 'chave-um', chaveAutenticacao: 'Basic YTpi' },
+  { evento: two, chaveSecreta: 'chave-dois' },
+]
+const portal = {
+  baseUrl: 'https://portal.exemplo.br',
+  authenticate: async () => ({ authorization: 'sessao-de-exemplo' }),
+}
+
+const foreign = { endpoint: 'https://outro.exemplo.br/', chaveSecreta: 'deles' }
+
+/** Another program of the same user subscribes, or changes or deletes something. */
+async function elsewhere(world: World, method: string, body: object, id = ''): Promise<{ id: number }> {
+  const response = await world.portal.fetch(
+    new Request(`https://portal.exemplo.br/portal/api/ext/webhook${id}`, {
+      method,
+      headers: { 'content-type': 'application/json', authorization: 'sessao-de-exemplo' },
+      body: JSON.stringify(body),
+    }),
+  )
+  expect(response.status).toBe(200)
+  return response.json()
+}
+
+/** Another log over the same portal. */
+function open(world: World, options: Partial<AverbaOptions>) {
+  return openAverba({
+    store: ':memory:',
+    clock: world.clock,
+    fetch: request => world.reach.portal(request),
+    portal,
+    receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
+    ...options,
+  })
+}
+
+async function eventsOf(averba: Averba, type: keyof Events): Promise<Recorded[]> {
+  const events: Recorded[] = []
+  for await (const event of averba.log.read({ types: [type] })) events.push(event)
+  return events
+}
+
+const bodies = (world: World, method: string) =>
+  world.requests.filter(each => each.service === 'portal' && each.method === method).length
+
+test('an event that somebody else has taken is shown as taken, and left alone by apply', async () => {
+  const world = await simulate({ averba: { subscriptions } })
+  const { id } = await elsewhere(world, 'POST', { evento: one, ...foreign })
+  const plan = await world.averba.subscriptions.plan()
+  expect(plan.changes).toMatchObject([
+    { evento: one, action: 'leave', isTaken: true, id },
+    { evento: two, action: 'create', isTaken: false, id: null },
+  ])
+  expect(plan.toString()).toContain(`taken ${one}`)
+  const applied = await world.averba.subscriptions.apply(plan)
+  expect(applied.map(each => each.change.evento)).toEqual([two])
+  expect(bodies(world, 'PUT')).toBe(0)
+  await world.close()
+})
+
+test('with take-over a taken event becomes ours, with our endpoint and every key', async () => {
+  const world = await simulate({ averba: { subscriptions } })
+  const { averba } = world
+  const { id } = await elsewhere(world, 'POST', { evento: two, ...foreign, chaveAutenticacao: 'deles' })
+  const [created, taken] = await averba.subscriptions.apply(await averba.subscriptions.plan(), {
+    takeOver: true,
+  })
+  expect([created?.status, taken?.status]).toEqual(['settled', 'settled'])
+  expect(await averba.subscriptions.list()).toMatchObject([
+    { evento: one },
+    { evento: two, id, endpoint: 'https://receptor.exemplo.br/averba', areSecretsOurs: true },
+  ])
+  expect((await averba.subscriptions.plan()).changes.map(each => each.action)).toEqual(['leave', 'leave'])
+  // Its deliveries fit: the key that we do not have was cleared, and not left to the other one.
+  const notice = { evento: two, destinatarioTipo: 'CNPJ', destinatarioId: world.samples.cnpj } as const
+  expect(await world.portal.notify({ ...notice, body: {} })).toMatchObject([{ isDelivered: true }])
+  const events = await eventsOf(averba, 'subscription.registered')
+  expect(events.map(each => each.type === 'subscription.registered' && each.data.how)).toEqual([
+    'created',
+    'takenOver',
+  ])
+  await world.close()
+})
+
+test.each(['clear', 'keep'] as const)(
+  'a key that is no longer declared is gone after one change, whether leaving it out would %s it',
+  async omittedFields => {
+    const store = join(mkdtempSync(join(tmpdir(), 'averba-plans-')), 'log.sqlite')
+    const world = await simulate({ policies: { portal: { omittedFields } } })
+    const first = await open(world, { store, subscriptions: subscriptions.slice(0, 1) })
+    await first.subscriptions.apply(await first.subscriptions.plan())
+    await first.close()
+    const second = await open(world, { store, subscriptions: [{ evento: one, chaveSecreta: 'chave-um' }] })
+    const plan = await second.subscriptions.plan()
+    expect(plan.changes).toMatchObject([{ action: 'change', because: 'its secrets differ' }])
+    for (const each of await second.subscriptions.apply(plan)) valueOf(each)
+    expect((await second.subscriptions.plan()).changes.map(each => each.action)).toEqual(['leave'])
+    await second.close()
+    await world.close()
+  },
+)
+
+test('one event that the portal declines stops no other: each outcome stands by itself', async () => {
+  const world = await simulate({
+    averba: { subscriptions },
+    faults: [{ kind: 'status', status: 422, method: 'POST', service: 'portal', times: 1 }],
+  })
+  const { averba } = world
+  const applied = await averba.subscriptions.apply(await averba.subscriptions.plan())
+  expect(applied.map(each => [each.change.evento, each.status])).toEqual([
+    [one, 'declined'],
+    [two, 'settled'],
+  ])
+  expect((await averba.subscriptions.plan()).changes.map(each => each.action)).toEqual(['create', 'leave'])
+  await world.close()
+})
+
+test('two that apply the same plan at once make each subscription once, and what is refused stops nothing', async () => {
+  let meanwhile: Promise<Applied[]> | undefined
+  const world: World = await simulate({
+    averba: { subscriptions },
+    async intercept(request, forward) {
+      // While the first one is under way, another one comes.
+      if (request.method === 'POST' && !meanwhile) {
+        meanwhile = world.averba.subscriptions.apply(plan)
+        await meanwhile
+      }
+      return forward(request)
+    },
+  })
+  const plan = await world.averba.subscriptions.plan()
+  const applied = await world.averba.subscriptions.apply(plan)
+  const codes = (all: Applied[] = []) =>
+    all.map(each => (each.status === 'declined' ? each.problem.code : each.status))
+  expect(codes(applied)).toEqual(['settled', 'REFUSED'])
+  expect(codes(await meanwhile)).toEqual(['REFUSED', 'settled'])
+  expect(bodies(world, 'POST')).toBe(2)
+  await world.close()
+})
+
+test('two processes that apply the same plan at once make each subscription once', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-plans-')), 'log.sqlite')
+  const world = await simulate()
+  const both = [await open(world, { store, subscriptions }), await open(world, { store, subscriptions })]
+  const plan = await both[0]?.subscriptions.plan()
+  const ended = await Promise.allSettled(both.map(each => each.subscriptions.apply(plan ?? { hash: '' })))
+  expect(bodies(world, 'POST')).toBe(2)
+  const applied = ended.flatMap(each => (each.status === 'fulfilled' ? each.value : []))
+  expect(applied.filter(each => each.status === 'settled')).toHaveLength(2)
+  // The slower one is refused, as a whole or for each.
+  for (const each of ended) {
+    if (each.status === 'rejected') expect(each.reason).toMatchObject({ code: 'STALE_PLAN' })
+  }
+  const refusals = applied.flatMap(each => (each.status === 'declined' ? [each.problem.code] : []))
+  expect(refusals.filter(code => code !== 'REFUSED')).toEqual([])
+  for (const each of both) await each.close()
+  await world.close()
+})
+
+test('a registration whose answer was lost is found by event and endpoint, also where the secret changed meanwhile', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-plans-')), 'log.sqlite')
+  const world = await simulate()
+  const declared = { evento: one, chaveSecreta: 'antes' }
+  let isDown = false
+  const first = await open(world, {
+    store,
+    subscriptions: [declared],
+    async fetch(request) {
+      // The list that would tell is not to be had either.
+      if (isDown) return new Response(null, { status: 500 })
+      const response = await world.reach.portal(request)
+      isDown = request.method === 'POST'
+      if (isDown) throw new Error('reset')
+      return response
+    },
+  })
+  const [lost] = await first.subscriptions.apply(await first.subscriptions.plan())
+  expect(lost).toMatchObject({ status: 'unknown', next: 'probe' })
+  await first.close()
+  const second = await open(world, { store, subscriptions: [{ ...declared, chaveSecreta: 'depois' }] })
+  const now = await second.subscriptions.plan()
+  expect(now.changes).toMatchObject([{ action: 'change', because: 'its secrets differ' }])
+  expect(bodies(world, 'POST')).toBe(1)
+  await second.close()
+  await world.close()
+})
+
+test('what someone changed in the portal is a drift, said once and without a secret, and mended by a plan', async () => {
+  const world = await simulate({ averba: { subscriptions } })
+  const { averba } = world
+  const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
+  const id = made && valueOf(made).id
+  const wrong = { id, evento: one, endpoint: 'https://errado.exemplo.br/', chaveSecreta: 'chave-alheia' }
+  await elsewhere(world, 'PUT', wrong, `/${id}`)
+  const plan = await averba.subscriptions.plan()
+  await averba.subscriptions.plan()
+  expect(plan.changes[0]).toMatchObject({ action: 'change', because: 'its endpoint and secrets differ' })
+  expect(await averba.subscriptions.list()).toMatchObject([
+    { endpoint: 'https://errado.exemplo.br/', areSecretsOurs: false },
+    { areSecretsOurs: true },
+  ])
+  const drifts = await eventsOf(averba, 'subscription.drifted')
+  expect(drifts).toHaveLength(1)
+  expect(JSON.stringify([drifts, plan, String(plan)])).not.toMatch(/chave-um|chave-alheia/)
+  for (const each of await averba.subscriptions.apply(plan)) valueOf(each)
+  expect((await averba.subscriptions.plan()).changes.map(each => each.action)).toEqual(['leave', 'leave'])
+  await world.close()
+})
+
+test.each([
+  ['not declared', subscriptions.slice(0, 1)],
+  ['declared too', subscriptions],
+])(
+  'a subscription whose event was changed to one that is %s is a drift, and gets its own back by a plan',
+  async (_, declared) => {
+    const world = await simulate({ averba: { subscriptions: declared } })
+    const { averba } = world
+    const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
+    const { id, endpoint } = valueOf(made as Applied)
+    await elsewhere(world, 'PUT', { ...subscriptions[0], id, evento: two, endpoint }, `/${id}`)
+    const plan = await averba.subscriptions.plan()
+    expect(plan.changes[0]).toMatchObject({
+      ...{ action: 'change', evento: one, id, because: 'its event differs' },
+    })
+    expect(plan.changes.slice(1).map(each => each.action)).toEqual(declared.slice(1).map(() => 'leave'))
+    await averba.subscriptions.plan()
+    expect(await eventsOf(averba, 'subscription.drifted')).toHaveLength(1)
+    expect((await averba.subscriptions.list())[0]).toMatchObject({ evento: one, eventoAtPortal: two })
+    for (const each of await averba.subscriptions.apply(plan)) valueOf(each)
+    expect((await averba.subscriptions.list())[0]).toMatchObject({ evento: one, eventoAtPortal: one })
+    const notice = { evento: one, destinatarioTipo: 'CNPJ', destinatarioId: world.samples.cnpj } as const
+    expect(await world.portal.notify({ ...notice, body: {} })).toMatchObject([{ isDelivered: true }])
+    expect(new Set((await averba.subscriptions.plan()).changes.map(each => each.action))).toEqual(
+      new Set(['leave']),
+    )
+    await world.close()
+  },
+)
+
+test('one whose event was changed and that is declared no more is deleted', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-plans-')), 'log.sqlite')
+  const world = await simulate()
+  const first = await open(world, { store, subscriptions })
+  const [made] = await first.subscriptions.apply(await first.subscriptions.plan())
+  const { id, endpoint } = valueOf(made as Applied)
+  await elsewhere(world, 'PUT', { ...subscriptions[0], id, evento: two, endpoint }, `/${id}`)
+  await first.close()
+  const second = await open(world, { store, subscriptions: subscriptions.slice(1) })
+  const plan = await second.subscriptions.plan()
+  expect(plan.changes).toMatchObject([
+    { action: 'leave', evento: two },
+    { action: 'delete', evento: one, id },
+  ])
+  for (const each of await second.subscriptions.apply(plan, { deletions: 'allow' })) valueOf(each)
+  expect(await second.subscriptions.list()).toMatchObject([{ evento: two }])
+  await second.close()
+  await world.close()
+})
+
+test.each([
+  ['holds a CPF', (cpf: string) => `https://outro.exemplo.br/${cpf}`],
+  ['holds a password', () => 'https://usuario:senha@outro.exemplo.br/'],
+])(
+  'a row of ours whose endpoint %s is mended by a plan, and nothing of it stands in clear',
+  async (_, of) => {
+    const world = await simulate({ averba: { subscriptions } })
+    const { averba } = world
+    const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
+    const { id } = valueOf(made as Applied)
+    const { cpf } = world.samples
+    await elsewhere(world, 'PUT', { id, evento: one, endpoint: of(cpf), chaveSecreta: 'x' }, `/${id}`)
+    const plan = await averba.subscriptions.plan()
+    expect(plan.changes).toMatchObject([
+      { action: 'change', evento: one, id, because: 'the portal shows it in a form that cannot be read' },
+      { action: 'leave', evento: two },
+    ])
+    expect(plan.unreadable).toEqual([id])
+    expect(String(plan)).toContain(`unreadable ${id} `)
+    expect(await averba.subscriptions.list()).toHaveLength(2)
+    for (const each of await averba.subscriptions.apply(plan)) valueOf(each)
+    const mended = await averba.subscriptions.plan()
+    expect([mended.changes.map(each => each.action), mended.unreadable]).toEqual([['leave', 'leave'], []])
+    const clear: unknown[] = [String(plan), plan.changes]
+    for await (const event of averba.log.read()) clear.push(event)
+    expect(JSON.stringify(clear)).not.toMatch(`${cpf}|usuario|senha`)
+    await world.close()
+  },
+)
+
+test.each([
+  ['another one', { id: 4_711, evento: one, endpoint: 7 }, 'deleted'],
+  ['ours', { id: 1_001, evento: 7 }, 'active'],
+  ['nobody knows whose', { id: 'x' }, 'active'],
+])(
+  'of a row that cannot be read and is of %s only what it may be about is in doubt',
+  async (_, row, state) => {
+    let isWrong = false
+    const world = await simulate({
+      averba: { subscriptions: subscriptions.slice(0, 1) },
+      async intercept(request, forward) {
+        const answer = await forward(request)
+        return isWrong && request.method === 'GET' ? Response.json([row]) : answer
+      },
+    })
+    const { averba } = world
+    const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
+    expect(valueOf(made as Applied).id).toBe(1_001)
+    isWrong = true
+    const { unreadable } = await averba.subscriptions.plan()
+    expect(unreadable).toEqual([typeof row.id === 'number' ? row.id : null])
+    expect(await averba.subscriptions.list({ inactive: true })).toMatchObject([{ state }])
+    await world.close()
+  },
+)
+
+test('of a row that cannot be read nothing is kept that could be a secret', async () => {
+  const secret = 'canario'
+  const rows = [
+    {
+      ...{
+        id: 7,
+        evento: 'x',
+        endpoint: `https://a:${secret}@outro.exemplo.br/`,
+        dataRegistro: '20/11/2026',
+      },
+      ...{
+        dataExclusao: { secret },
+        assinatura: { chaveSecreta: secret },
+        ChaveSecreta: secret,
+        ' chave': secret,
+      },
+    },
+    [{ chaveSecreta: secret }],
+    secret,
+  ]
+  const world = await simulate({
+    averba: { subscriptions },
+    intercept: async (request, forward) =>
+      request.method === 'GET' ? Response.json(rows) : forward(request),
+  })
+  const { averba } = world
+  expect((await averba.subscriptions.plan()).unreadable).toEqual([7, null, null])
+  const asking = { actor: { kind: 'person', ref: 'a' }, purpose: 'auditoria' } as const
+  for await (const { id } of averba.log.read({ types: ['portal.listed'] })) {
+    const { part } = await averba.subjects.reveal({ part: `${id}/unreadable` }, asking)
+    const others = ['dataExclusao', 'assinatura', 'ChaveSecreta', ' chave']
+    const kept = {
+      id: 7,
+      evento: 'x',
+      endpoint: 'https://outro.exemplo.br/',
+      dataRegistro: '20/11/2026',
+      others,
+    }
+    expect(part).toEqual([kept, null, null])
+  }
+  expect.assertions(2)
+  await world.close()
+})
+
+test('a registration in doubt stays so for a row of its event that cannot be read, and for no other', async () => {
+  let evento: string = one
+  const world = await simulate({
+    averba: { subscriptions: subscriptions.slice(0, 1) },
+    async intercept(request, forward) {
+      if (request.method === 'POST') throw new Error('reset')
+      return request.method === 'GET' ? Response.json([{ id: 4_711, evento, endpoint: 7 }]) : forward(request)
+    },
+  })
+  const { averba } = world
+  const applied = await averba.subscriptions.apply(await averba.subscriptions.plan())
+  expect(applied).toMatchObject([{ status: 'unknown' }])
+  evento = two
+  await averba.subscriptions.plan()
+  expect(await averba.subscriptions.list()).toMatchObject([{ state: 'declared' }])
+  await world.close()
+})
+
+test.each(['waits', 'applies'] as const)(
+  'one list that leaves a subscription out ends nothing, where somebody %s meanwhile',
+  async how => {
+    let isEmpty = false
+    const world = await simulate({
+      averba: { subscriptions: subscriptions.slice(0, 1) },
+      async intercept(request, forward) {
+        const answer = await forward(request)
+        return isEmpty && request.method === 'GET' ? Response.json([]) : answer
+      },
+    })
+    const { averba } = world
+    const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
+    const { id } = valueOf(made as Applied)
+    isEmpty = true
+    const plan = await averba.subscriptions.plan()
+    expect(plan.changes).toMatchObject([{ action: 'create' }])
+    expect(await averba.subscriptions.list({ inactive: true })).toMatchObject([
+      { state: 'deleted', deletedBy: 'portal', id: null },
+    ])
+    // The portal has it, and declines.
+    if (how === 'applies')
+      expect(await averba.subscriptions.apply(plan)).toMatchObject([{ status: 'declined' }])
+    isEmpty = false
+    expect((await averba.subscriptions.plan()).changes).toMatchObject([{ action: 'leave', id }])
+    expect(await averba.subscriptions.list()).toMatchObject([{ state: 'active', id, deletedBy: null }])
+    expect(await eventsOf(averba, 'subscription.reappeared')).toMatchObject([
+      { data: { remoteId: id }, anomaly: expect.any(String) },
+    ])
+    await averba.subscriptions.plan()
+    expect(await eventsOf(averba, 'subscription.reappeared')).toHaveLength(1)
+    await world.close()
+  },
+)
+
+test.each([
+  ['plan', 'create'],
+  ['announce', 'leave'],
+] as const)(
+  'what the portal deleted is proposed again where recreate is plan, and only told of where it is announce: %s',
+  async (recreate, action) => {
+    const world = await simulate({ averba: { subscriptions: [{ evento: one, recreate }] } })
+    const { averba, clock } = world
+    await averba.subscriptions.apply(await averba.subscriptions.plan())
+    await world.faults.add({ kind: 'status', status: 500, service: 'receiver', times: 1 })
+    const notice = { evento: one, destinatarioTipo: 'CNPJ', destinatarioId: world.samples.cnpj } as const
+    await world.portal.notify({ ...notice, body: {} })
+    await clock.advance(30 * 86_400_000)
+    expect((await averba.subscriptions.plan()).changes.map(each => each.action)).toEqual([action])
+    await world.close()
+  },
+)

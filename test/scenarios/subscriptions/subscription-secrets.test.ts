@@ -1,0 +1,265 @@
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openAverba, staticHeaders, valueOf } from '../../../src/index.ts'
+import { simulate, type World } from '../../../src/simulation/index.ts'
+
+const [one, two] = ['dimp-situacao-import', 'talp-altsit-lpco-anu'] as const
+const subscriptions = [{ evento: one }, { evento: two }]
+const publicUrl = 'https://receptor.exemplo.br/averba'
+const master = 'um-segredo-mestre-de-trinta-e-dois-ou-mais'
+const receiver = { publicUrl, secretFrom: master }
+const hourMs = 3_600_000
+
+async function given(options: Parameters<typeof simulate>[0] = {}) {
+  const world = await simulate({ ...options, averba: { subscriptions, receiver, ...options.averba } })
+  for (const each of await world.averba.subscriptions.apply(await world.averba.subscriptions.plan()))
+    valueOf(each)
+  return world
+}
+
+/** The secrets that the portal holds, by event. */
+async function secretsAt(world: World): Promise<Record<string, string>> {
+  const headers = { authorization: 'sessao-de-exemplo' }
+  const request = new Request('https://portal.exemplo.br/portal/api/ext/webhook', { headers })
+  const rows: { evento: string; chaveSecreta: string }[] = await (await world.portal.fetch(request)).json()
+  return Object.fromEntries(rows.map(row => [row.evento, row.chaveSecreta]))
+}
+
+const notification = (secret: string, evento: string = one) =>
+  new Request(publicUrl, {
+    method: 'POST',
+    headers: { 'event-type': evento, 'destinatario-tipo': 'CNPJ', 'destinatario-id': '1', secret },
+    body: secret,
+  })
+
+async function statusOf({ averba }: World, secret: string, evento?: string): Promise<number> {
+  const from = { remoteAddress: '189.9.1.2' }
+  return (await averba.receiver.fetch(notification(secret, evento), from)).status
+}
+
+test('secrets derived from a master are printable, short, and of no use for another event', async () => {
+  const world = await given()
+  const secrets = await secretsAt(world)
+  expect(Object.values(secrets)).toEqual([
+    expect.stringMatching(/^[\w-]{43}$/),
+    expect.stringMatching(/^[\w-]{43}$/),
+  ])
+  expect(await statusOf(world, secrets[one] ?? '')).toBe(200)
+  expect(await statusOf(world, secrets[two] ?? '')).toBe(401)
+  expect(await statusOf(world, secrets[two] ?? '', two)).toBe(200)
+  await world.close()
+})
+
+test('no secret, derived or master, stands anywhere in the file', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-secrets-')), 'log.sqlite')
+  const world = await given({ averba: { store } })
+  valueOf(await world.averba.subscriptions.rotate(one))
+  const secrets = Object.values(await secretsAt(world))
+  await world.close()
+  const bytes = readFileSync(store, 'latin1')
+  for (const secret of [...secrets, master]) expect(bytes.includes(secret)).toBe(false)
+})
+
+test('a rotation gives the portal the next generation, and takes the old one for an hour more', async () => {
+  const world = await given()
+  const { averba, clock } = world
+  const before = (await secretsAt(world))[one] ?? ''
+  expect(valueOf(await averba.subscriptions.rotate(one))).toMatchObject({ generation: 2, state: 'active' })
+  const after = (await secretsAt(world))[one] ?? ''
+  expect(after).not.toBe(before)
+  expect([await statusOf(world, before), await statusOf(world, after)]).toEqual([200, 200])
+  expect((await averba.subscriptions.plan()).changes.map(each => each.action)).toEqual(['leave', 'leave'])
+  await clock.advance(hourMs + 2_000)
+  expect([await statusOf(world, before), await statusOf(world, after)]).toEqual([401, 200])
+  // The other event keeps its own.
+  expect(await statusOf(world, (await secretsAt(world))[two] ?? '', two)).toBe(200)
+  await world.close()
+})
+
+test('a rotation moves no endpoint: where the declared one is another, plan and apply come first', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-secrets-')), 'log.sqlite')
+  const world = await given({ averba: { store } })
+  const before = await secretsAt(world)
+  const moved = await openAverba({
+    ...{ store, clock: world.clock, schedules: false, subscriptions },
+    receiver: { ...receiver, publicUrl: 'https://novo.exemplo.br/averba' },
+    portal: {
+      baseUrl: 'https://portal.exemplo.br',
+      authenticate: staticHeaders({ authorization: 'sessao-de-exemplo' }),
+    },
+    fetch: request => world.portal.fetch(request),
+  })
+  await expect(moved.subscriptions.rotate(one)).rejects.toMatchObject({
+    code: 'REFUSED',
+    message: expect.stringContaining('plan and apply first'),
+  })
+  expect(await secretsAt(world)).toEqual(before)
+  for (const each of await moved.subscriptions.apply(await moved.subscriptions.plan())) valueOf(each)
+  expect(valueOf(await moved.subscriptions.rotate(one))).toMatchObject({
+    endpoint: 'https://novo.exemplo.br/averba',
+    generation: 2,
+  })
+  await moved.close()
+  await world.close()
+})
+
+test('a delivery that arrives while the portal changes the secret is taken, with either', async () => {
+  const taken: number[] = []
+  const world = await given({
+    intercept: async (request, forward) => {
+      if (request.method !== 'PUT') return forward(request)
+      const before = (await secretsAt(world))[one] ?? ''
+      taken.push(await statusOf(world, before))
+      const response = await forward(request)
+      // The portal has changed it, and we have not heard so.
+      taken.push(await statusOf(world, (await secretsAt(world))[one] ?? ''), await statusOf(world, before))
+      return response
+    },
+  })
+  valueOf(await world.averba.subscriptions.rotate(one))
+  expect(taken).toEqual([200, 200, 200])
+  await world.close()
+})
+
+test('another process on the file takes a rotated secret at once, and goes on with it', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-secrets-')), 'log.sqlite')
+  const world = await given({ averba: { store } })
+  const other = await openAverba({
+    store,
+    clock: world.clock,
+    subscriptions,
+    receiver,
+  })
+  const take = async (secret: string) =>
+    (await other.receiver.fetch(notification(secret), { remoteAddress: '189.9.1.2' })).status
+  const first = (await secretsAt(world))[one] ?? ''
+  expect(await take(first)).toBe(200)
+  valueOf(await world.averba.subscriptions.rotate(one))
+  const second = (await secretsAt(world))[one] ?? ''
+  expect(await take(second)).toBe(200)
+  await world.clock.advance(1_000)
+  valueOf(await world.averba.subscriptions.rotate(one))
+  expect([await take((await secretsAt(world))[one] ?? ''), await take(second)]).toEqual([200, 200])
+  await other.close()
+  await world.close()
+})
+
+test.each([
+  ['lose', 2],
+  ['reset', 1],
+] as const)(
+  'a rotation whose answer was lost (%s) is ended by the list, and generation %i is in use',
+  async (kind, generation) => {
+    const world = await given()
+    const { averba, faults } = world
+    await faults.add({ kind, service: 'portal', method: 'PUT', times: 1 })
+    const outcome = await averba.subscriptions.rotate(one)
+    expect(outcome.status).toBe(generation === 2 ? 'settled' : 'declined')
+    expect((await averba.subscriptions.list())[0]).toMatchObject({ generation, areSecretsOurs: true })
+    expect((await averba.subscriptions.plan()).changes.map(each => each.action)).toEqual(['leave', 'leave'])
+    expect(await statusOf(world, (await secretsAt(world))[one] ?? '')).toBe(200)
+    await world.close()
+  },
+)
+
+test('another log with the same master recognises subscriptions of any generation, and adopts them', async () => {
+  const world = await given()
+  valueOf(await world.averba.subscriptions.rotate(one))
+  valueOf(await world.averba.subscriptions.rotate(one))
+  const other = await openAverba({
+    store: ':memory:',
+    clock: world.clock,
+    fetch: request => world.portal.fetch(request),
+    portal: {
+      baseUrl: 'https://portal.exemplo.br',
+      authenticate: async () => ({ authorization: 'sessao-de-exemplo' }),
+    },
+    subscriptions,
+    receiver,
+  })
+  const plan = await other.subscriptions.plan()
+  expect(plan.changes.map(each => each.action)).toEqual(['adopt', 'adopt'])
+  for (const each of await other.subscriptions.apply(plan)) valueOf(each)
+  expect(await other.subscriptions.list()).toMatchObject([{ generation: 3 }, { generation: 1 }])
+  expect((await other.subscriptions.plan()).changes.map(each => each.action)).toEqual(['leave', 'leave'])
+  await other.close()
+  await world.close()
+})
+
+test('another master is a drift of every derived secret', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-secrets-')), 'log.sqlite')
+  const world = await given({ averba: { store } })
+  const other = await openAverba({
+    store,
+    clock: world.clock,
+    fetch: request => world.portal.fetch(request),
+    portal: {
+      baseUrl: 'https://portal.exemplo.br',
+      authenticate: async () => ({ authorization: 'sessao-de-exemplo' }),
+    },
+    subscriptions,
+    receiver: { publicUrl, secretFrom: master.toUpperCase() },
+  })
+  const plan = await other.subscriptions.plan()
+  expect(plan.changes.map(each => each.because)).toEqual(['its secrets differ', 'its secrets differ'])
+  await other.close()
+  await world.close()
+})
+
+test('a secret that is given is not rotated, and a short master derives nothing', async () => {
+  const given = await simulate({
+    averba: { subscriptions: [{ evento: one, chaveSecreta: 'dada' }], receiver },
+  })
+  await expect(given.averba.subscriptions.rotate(one)).rejects.toMatchObject({ code: 'REFUSED' })
+  await given.close()
+  const short = await simulate({ averba: { subscriptions, receiver: { publicUrl, secretFrom: 'curto' } } })
+  await expect(short.averba.subscriptions.plan()).rejects.toMatchObject({ code: 'MISCONFIGURED' })
+  await short.close()
+})
+
+test('a page of something in front of the portal confirms neither a new secret nor a deletion', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-page-')), 'log.sqlite')
+  const page = () => new Response('<html>Manutenção</html>', { headers: { 'content-type': 'text/html' } })
+  const world = await given({
+    store,
+    intercept: async (request, forward) => (request.method === 'PUT' ? page() : forward(request)),
+  })
+  const before = await secretsAt(world)
+  expect(await world.averba.subscriptions.rotate(one)).toMatchObject({ status: 'declined' })
+  // What the portal holds is taken for as long as it holds it.
+  await world.clock.advance(2 * hourMs)
+  expect(await statusOf(world, before[one] ?? '')).toBe(200)
+  const baseUrl = 'https://portal.exemplo.br'
+  const portal = { baseUrl, authenticate: staticHeaders({ authorization: 'sessao-de-exemplo' }) }
+  const fetch = async (request: Request) =>
+    request.method === 'DELETE' ? page() : world.reach.portal(request)
+  const without = await openAverba({ store, clock: world.clock, fetch, portal, receiver })
+  const plan = await without.subscriptions.plan()
+  const deleted = await without.subscriptions.apply(plan, { deletions: 'allow' })
+  expect(deleted.map(each => each.status)).toEqual(['declined', 'declined'])
+  expect((await without.subscriptions.list()).map(each => each.state)).toEqual(['active', 'active'])
+  await without.close()
+  await world.close()
+})
+
+test('two rotations within an hour leave two former secrets, each for an hour', async () => {
+  const world = await given()
+  const { averba, clock } = world
+  const held = async () => (await secretsAt(world))[one] ?? ''
+  const first = await held()
+  valueOf(await averba.subscriptions.rotate(one))
+  const second = await held()
+  await clock.advance(30 * 60_000)
+  valueOf(await averba.subscriptions.rotate(one))
+  await clock.advance(2_000)
+  const taken = async () => [await statusOf(world, first), await statusOf(world, second)]
+  expect(await taken()).toEqual([200, 200])
+  await clock.advance(30 * 60_000)
+  expect(await taken()).toEqual([401, 200])
+  await clock.advance(30 * 60_000)
+  expect(await taken()).toEqual([401, 401])
+  expect(await statusOf(world, await held())).toBe(200)
+  await world.close()
+})

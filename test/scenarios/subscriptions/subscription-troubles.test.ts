@@ -1,0 +1,255 @@
+import { expect, test } from 'vitest'
+import { createMetrics } from '../../../src/cli/metrics.ts'
+import { type AverbaOptions, type LogLine, valueOf } from '../../../src/index.ts'
+import { samples, simulate, type World, type WorldOptions } from '../../../src/simulation/index.ts'
+
+const [one, two] = ['dimp-situacao-import', 'talp-altsit-lpco-anu'] as const
+const subscriptions = [
+  { evento: one, chaveSecreta: 'chave-um' },
+  { evento: two, chaveSecreta: 'chave-dois' },
+]
+const dayMs = 86_400_000
+
+async function given(averba: Partial<AverbaOptions> = {}, options: WorldOptions = {}) {
+  const lines: LogLine[] = []
+  const world = await simulate({
+    ...options,
+    averba: { schedules: true, subscriptions, logger: line => lines.push(line), ...averba },
+  })
+  const health = async () => {
+    const { ready, checks } = await world.averba.health({ only: ['subscriptions'] })
+    // Whatever becomes of subscriptions, work can be done.
+    expect(ready).toBe(true)
+    return checks[0]
+  }
+  /** Days of a process that runs, and what the logger was told meanwhile. */
+  const days = async (count: number) => {
+    const from = lines.length
+    for (let day = 0; day < count; day++) {
+      await world.clock.advance(dayMs)
+      await world.averba.settle()
+    }
+    return lines.slice(from)
+  }
+  return { world, lines, health, days }
+}
+
+async function apply({ averba }: World): Promise<void> {
+  for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+}
+
+async function fail(world: World, evento: string): Promise<void> {
+  await world.faults.add({ kind: 'status', status: 500, service: 'receiver', times: 1 })
+  const notice = { evento, destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
+  expect(await world.portal.notify({ ...notice, body: {} })).toMatchObject([{ isDelivered: false }])
+}
+
+/** Somebody changes the second subscription in the portal. */
+async function changeThere(world: World, change: object): Promise<void> {
+  const { id, evento, endpoint } = (await world.averba.subscriptions.list())[1] ?? {}
+  const request = new Request(`https://portal.exemplo.br/portal/api/ext/webhook/${id}`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json', authorization: 'sessao-de-exemplo' },
+    body: JSON.stringify({ id, evento, endpoint, chaveSecreta: 'chave-dois', ...change }),
+  })
+  expect((await world.portal.fetch(request)).status).toBe(200)
+}
+
+test('a subscription that is about to be deleted is not well, with its days, until the portal has deleted it', async () => {
+  const { world, health, days } = await given()
+  await apply(world)
+  await fail(world, one)
+  expect(await days(14)).toEqual([])
+  expect(await health()).toMatchObject({ ok: true })
+  const message = 'the portal deletes a subscription soon, since no delivery succeeds'
+  expect(await days(1)).toEqual([{ message, evento: one, daysLeft: 15 }])
+  expect(await health()).toEqual({
+    name: 'subscriptions',
+    ok: false,
+    detail: `${one}: the portal deletes it in 15 days unless a delivery succeeds: mend the receiver`,
+    daysLeft: 15,
+  })
+  const metrics = createMetrics(world.averba, world.clock)
+  const scraped = await metrics.scrape()
+  metrics.close()
+  expect(scraped).toContain('\naverba_subscription_days_left 15\n')
+  expect(scraped).not.toContain('certificate="subscriptions"')
+  expect((await days(14)).map(each => each.daysLeft)).toEqual([7, 3])
+  expect(await health()).toMatchObject({ ok: false, daysLeft: 1 })
+  expect(await days(5)).toEqual([{ message: 'the portal has deleted a declared subscription', evento: one }])
+  expect(await health()).toEqual({
+    name: 'subscriptions',
+    ok: false,
+    detail: `${one}: the portal has deleted it: mend what failed, then plan and apply, or stop declaring it`,
+  })
+  await apply(world)
+  expect(await health()).toMatchObject({ ok: true })
+  await world.close()
+})
+
+test.each([
+  ['event', { evento: 'dimp-diag-import' }],
+  ['endpoint', { endpoint: 'https://outro.exemplo.br/' }],
+  [
+    'event and endpoint and secrets',
+    { evento: 'a', endpoint: 'https://outro.exemplo.br/', chaveSecreta: 'b' },
+  ],
+])(
+  'a subscription that has another %s at the portal is not well until a plan mends it',
+  async (what, change) => {
+    const { world, health, days } = await given()
+    await apply(world)
+    await changeThere(world, change)
+    const message = 'the portal holds a subscription otherwise than it is declared'
+    expect(await days(3)).toEqual([{ message, evento: two, detail: `another ${what}` }])
+    expect(await health()).toMatchObject({
+      ok: false,
+      detail: `${two}: the portal does not hold it as declared, but another ${what}: plan and apply`,
+    })
+    await apply(world)
+    expect(await health()).toMatchObject({ ok: true })
+    expect(await days(1)).toEqual([])
+    await world.close()
+  },
+)
+
+test('a declared subscription that is not at the portal after an apply is not well', async () => {
+  const faults = [{ kind: 'status', status: 422, method: 'POST', service: 'portal', times: 1 }] as const
+  const { world, health, days } = await given({ schedules: false }, { faults })
+  expect(await health()).toMatchObject({ ok: true })
+  const applied = await world.averba.subscriptions.apply(await world.averba.subscriptions.plan())
+  expect(applied.map(each => each.status)).toEqual(['declined', 'settled'])
+  expect(await health()).toMatchObject({
+    ok: false,
+    detail: `${one}: it is declared, and not at the portal as ours: plan and apply`,
+  })
+  expect(await days(2)).toEqual([{ message: 'a declared subscription is not at the portal', evento: one }])
+  await apply(world)
+  expect(await health()).toMatchObject({ ok: true })
+  await world.close()
+})
+
+test.each(['401', 'no connection'])(
+  'a portal that cannot be read for over two days (%s) is told once, and is well again when it is read',
+  async how => {
+    let isDown = false
+    const { world, health, days } = await given(
+      {},
+      {
+        async intercept(request, forward) {
+          if (!isDown || !request.url.includes('/portal/')) return forward(request)
+          if (how === '401') return Response.json({ code: 'PUCX-ER0201' }, { status: 401 })
+          throw new TypeError('connection')
+        },
+      },
+    )
+    await apply(world)
+    await days(1)
+    isDown = true
+    expect(await days(2)).toEqual([])
+    expect(await health()).toMatchObject({ ok: true })
+    const message = 'the portal was not read for over two days: nothing is known of the subscriptions'
+    expect(await days(20)).toEqual([
+      { message, detail: 'subscriptions' },
+      { message, detail: 'failure records' },
+    ])
+    expect(await health()).toMatchObject({
+      ok: false,
+      detail: expect.stringContaining("the portal's failure records were not read for 22 days"),
+    })
+    isDown = false
+    expect(await days(1)).toEqual([])
+    expect(await health()).toMatchObject({ ok: true })
+    await world.close()
+  },
+)
+
+test('a portal that could never be read is told of after two days', async () => {
+  const { health, days, world } = await given(
+    {},
+    {
+      async intercept(request, forward) {
+        return request.url.includes('/portal/') ? new Response('', { status: 401 }) : forward(request)
+      },
+    },
+  )
+  await world.averba.settle()
+  expect(await days(1)).toEqual([])
+  expect(await days(3)).toHaveLength(2)
+  expect(await health()).toMatchObject({ ok: false })
+  await world.close()
+})
+
+test('a process that runs tells its logger within a minute', async () => {
+  const { world, lines } = await given()
+  await apply(world)
+  const ended = new AbortController()
+  const running = world.averba.run({ signal: ended.signal })
+  await changeThere(world, { endpoint: 'https://outro.exemplo.br/' })
+  await world.averba.subscriptions.plan()
+  await world.clock.advance(60_000)
+  expect(lines.map(each => each.evento)).toEqual([two])
+  ended.abort()
+  await world.clock.advance(20_000)
+  await running
+  await world.close()
+})
+
+test.each([
+  ['have an id of another form', { id: 'a7' }, one],
+  ['hold no content', { conteudo: null }, one],
+  ['do not say their event', { evento: undefined }, undefined],
+])(
+  'failure records that %s are said, until a later reading of the day is whole',
+  async (_, other, evento) => {
+    const portal = { isOdd: true }
+    const { world, lines, health } = await given(
+      {},
+      {
+        intercept: async (request, forward) => {
+          const answer = await forward(request)
+          if (!request.url.includes('/falhas') || !portal.isOdd) return answer
+          const records: object[] = await answer.json()
+          return Response.json(records.map(each => ({ ...each, ...other })))
+        },
+      },
+    )
+    await apply(world)
+    await fail(world, one)
+    const { averba } = world
+    await averba.subscriptions.harvest()
+    await averba.subscriptions.harvest()
+    await averba.settle()
+    const message = 'failure records cannot be read or hold no content: what was lost does not come back'
+    expect(lines).toEqual([{ message, ...(evento && { evento }) }])
+    const named = evento ?? 'an event that is not told'
+    expect(await health()).toMatchObject({
+      ok: false,
+      detail: expect.stringContaining(`${named}: failure records`),
+    })
+    portal.isOdd = false
+    expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([
+      {},
+      { recovered: 1, unreadable: 0 },
+    ])
+    expect(await health()).toMatchObject({ ok: true })
+    await world.close()
+  },
+)
+
+test('failure records of a stranger that cannot be read are nobody’s trouble', async () => {
+  const odd = { id: 'a7', data: '20-11-2026 09:00:00', descricao: 'x', evento: 'outro-evento', conteudo: 'x' }
+  const { world, lines, health } = await given(
+    {},
+    {
+      intercept: async (request, forward) =>
+        request.url.includes('/falhas') ? Response.json([odd]) : forward(request),
+    },
+  )
+  await apply(world)
+  expect((await world.averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { unreadable: 1 }])
+  await world.averba.settle()
+  expect(lines).toEqual([])
+  expect(await health()).toMatchObject({ ok: true })
+  await world.close()
+})

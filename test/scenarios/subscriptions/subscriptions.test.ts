@@ -1,0 +1,244 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openAverba, valueOf } from '../../../src/index.ts'
+import { seededEntropy, simulate } from '../../../src/simulation/index.ts'
+import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
+
+const [one, two] = ['dimp-situacao-import', 'talp-altsit-lpco-anu'] as const
+const subscriptions = [
+  { evento: one, chaveSecreta: 'chave-um', chaveAutenticacao: 'Basic YTpi' },
+  { evento: two, chaveSecreta: 'chave-dois' },
+]
+const company = { destinatarioTipo: 'CNPJ', destinatarioId: '12ABC34501DE35' } as const
+const dayMs = 86_400_000
+const portalOptions = {
+  baseUrl: 'https://portal.exemplo.br',
+  authenticate: async () => ({ authorization: 'sessao-de-exemplo' }),
+}
+
+async function given(options: Parameters<typeof simulate>[0] = {}) {
+  const world = await simulate({ ...options, averba: { subscriptions, ...options.averba } })
+  const applied = await world.averba.subscriptions.apply(await world.averba.subscriptions.plan())
+  return { world, applied }
+}
+
+/** A world whose portal holds our subscriptions, and another log that knows of none. */
+async function givenOther(publicUrl: string) {
+  const { world } = await given()
+  const other = await openAverba({
+    store: ':memory:',
+    clock: world.clock,
+    fetch: request => world.portal.fetch(request),
+    portal: portalOptions,
+    receiver: { publicUrl },
+    subscriptions,
+  })
+  return { world, other }
+}
+
+test('declared subscriptions are planned, made, and then as declared', async () => {
+  const { world, applied } = await given()
+  expect(applied.map(outcome => valueOf(outcome).state)).toEqual(['active', 'active'])
+  const plan = await world.averba.subscriptions.plan()
+  expect(plan.changes.map(change => change.action)).toEqual(['leave', 'leave'])
+  expect(plan.toString()).not.toMatch(/chave-um|chave-dois|YTpi/)
+  expect(await world.averba.subscriptions.apply(plan)).toEqual([])
+  const delivered = await world.portal.notify({ evento: one, ...company, body: { a: 1 } })
+  expect(delivered).toMatchObject([{ isDelivered: true }])
+  await world.close()
+})
+
+test('a plan is refused once the portal has changed', async () => {
+  const world = await simulate({ averba: { subscriptions } })
+  const plan = await world.averba.subscriptions.plan()
+  await world.portal.fetch(
+    new Request('https://portal.exemplo.br/portal/api/ext/webhook', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: 'sessao-de-exemplo' },
+      body: JSON.stringify({ evento: 'outro', endpoint: 'https://outro.exemplo.br/' }),
+    }),
+  )
+  await expect(world.averba.subscriptions.apply(plan)).rejects.toMatchObject({ code: 'STALE_PLAN' })
+  await world.close()
+})
+
+test('what changed in the options is changed at the portal, and nothing is deleted unless allowed', async () => {
+  const world = await simulate()
+  const base = {
+    clock: world.clock,
+    portal: portalOptions,
+    receiver: { publicUrl: 'https://novo.exemplo.br/a' },
+  }
+  const fetch = (request: Request) => world.portal.fetch(request)
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-plan-')), 'log.sqlite')
+  const first = await openAverba({ ...base, store, fetch, subscriptions })
+  await first.subscriptions.apply(await first.subscriptions.plan())
+  await first.close()
+
+  const changed = [{ evento: one, chaveSecreta: 'chave-nova' }]
+  const second = await openAverba({ ...base, store, fetch, subscriptions: changed })
+  const plan = await second.subscriptions.plan()
+  expect(plan.changes.map(({ action, because }) => [action, because])).toEqual([
+    ['change', 'its secrets differ'],
+    ['delete', 'it is no longer declared'],
+  ])
+  await expect(second.subscriptions.apply(plan)).rejects.toMatchObject({ code: 'PLAN_DELETES' })
+  const outcomes = await second.subscriptions.apply(plan, { deletions: 'allow' })
+  expect(outcomes.map(outcome => valueOf(outcome).state)).toEqual(['active', 'deleted'])
+  expect((await second.subscriptions.plan()).changes.map(change => change.action)).toEqual(['leave'])
+  expect(await second.subscriptions.list()).toHaveLength(1)
+  await second.close()
+  await world.close()
+})
+
+test('a subscription that the portal has already, with our secrets, is adopted', async () => {
+  const { world, other } = await givenOther('https://receptor.exemplo.br/averba')
+  const plan = await other.subscriptions.plan()
+  expect(plan.changes.map(change => change.action)).toEqual(['adopt', 'adopt'])
+  expect((await other.subscriptions.apply(plan)).map(outcome => valueOf(outcome).state)).toEqual([
+    'active',
+    'active',
+  ])
+  expect((await other.subscriptions.plan()).changes.map(change => change.action)).toEqual(['leave', 'leave'])
+  await other.close()
+  await world.close()
+})
+
+test('an event that is taken by a subscription of someone else is left alone, and shown', async () => {
+  const { world, other } = await givenOther('https://outro.exemplo.br/averba')
+  const plan = await other.subscriptions.plan()
+  expect(plan.changes).toMatchObject([
+    { action: 'leave', because: 'the event is taken by one that is not ours' },
+    { action: 'leave', because: 'the event is taken by one that is not ours' },
+  ])
+  await other.close()
+  await world.close()
+})
+
+test('a registration whose answer was lost is found in the list, and never made twice', async () => {
+  let posts = 0
+  const { world, applied } = await given({
+    intercept: async (request, forward) => {
+      const response = await forward(request)
+      if (request.method !== 'POST') return response
+      posts += 1
+      throw new Error('reset')
+    },
+  })
+  expect(applied.map(outcome => outcome.status)).toEqual(['settled', 'settled'])
+  expect((await world.averba.subscriptions.plan()).changes.map(change => change.action)).toEqual([
+    'leave',
+    'leave',
+  ])
+  expect((await world.averba.subscriptions.list()).map(each => each.state)).toEqual(['active', 'active'])
+  expect(await world.averba.effects.list({ state: 'unknown' })).toEqual([])
+  expect(posts).toBe(2)
+  await world.close()
+})
+
+test('a delivery that failed is read back from the failure records, once', async () => {
+  const { world } = await given()
+  const { averba, portal } = world
+  const delivered = await portal.notify({ evento: two, ...company, body: 'x'.repeat(1_100_000) })
+  expect(delivered).toMatchObject([{ isDelivered: false, description: 'HTTP 413' }])
+  const [failure] = await averba.subscriptions.failures()
+  expect(failure).toMatchObject({ evento: two, descricao: 'HTTP 413', data: '2026-11-20T12:00:00.000Z' })
+  expect(await averba.subscriptions.failures()).toHaveLength(1)
+  expect(await averba.views.selectFrom('failures').selectAll().execute()).toHaveLength(1)
+  expect((await averba.subscriptions.list()).map(each => each.health)).toEqual(['healthy', 'failing'])
+  await expect(averba.subscriptions.failures({ day: '20/11/2026' })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+  })
+  expect(await averba.subscriptions.failures({ day: '2026-11-19' })).toEqual([])
+  await world.close()
+})
+
+test('after thirty days of nothing but errors the portal deletes a subscription, and we notice', async () => {
+  const { world } = await given()
+  const { averba, portal, clock } = world
+  await portal.notify({ evento: one, ...company, body: { a: 1 } })
+  await portal.notify({ evento: two, ...company, body: 'x'.repeat(1_100_000) })
+  await clock.advance(29 * dayMs)
+  await averba.subscriptions.plan()
+  expect(await averba.subscriptions.list()).toHaveLength(2)
+  await clock.advance(dayMs)
+  const plan = await averba.subscriptions.plan()
+  const deleted = (await averba.subscriptions.list({ inactive: true })).filter(
+    each => each.state === 'deleted',
+  )
+  expect(deleted).toMatchObject([
+    {
+      evento: two,
+      deletedBy: 'portal',
+      dataExclusao: '2026-12-20T12:00:00.000Z',
+      motivoExclusao: expect.stringContaining('30 dias'),
+    },
+  ])
+  expect(plan.changes.map(change => change.action)).toEqual(['leave', 'create'])
+  const [again] = await averba.subscriptions.apply(plan)
+  expect(again && valueOf(again)).toMatchObject({
+    evento: two,
+    state: 'active',
+    health: 'healthy',
+    failures: 0,
+  })
+  await world.close()
+})
+
+test('one success starts the thirty days again', async () => {
+  const { world } = await given()
+  const { averba, portal, clock } = world
+  const fail = () => portal.notify({ evento: two, ...company, body: 'x'.repeat(1_100_000) })
+  await fail()
+  await clock.advance(29 * dayMs)
+  await portal.notify({ evento: two, ...company, body: { a: 1 } })
+  await fail()
+  await clock.advance(29 * dayMs)
+  await averba.subscriptions.plan()
+  expect(await averba.subscriptions.list()).toHaveLength(2)
+  await world.close()
+})
+
+test.each([
+  ['an evento of 41 characters', { evento: 'e'.repeat(41) }],
+  ['an endpoint without TLS', { endpoint: 'http://a.exemplo.br/' }],
+  ['an endpoint on another port', { endpoint: 'https://a.exemplo.br:4430/' }],
+  ['an endpoint of over 500 characters', { endpoint: `https://a.exemplo.br/${'x'.repeat(500)}` }],
+  ['an endpoint that is no address', { endpoint: 'a.exemplo.br' }],
+  ['an endpoint that holds a CPF', { endpoint: 'https://a.exemplo.br/25774435016' }],
+  ['an endpoint that holds a password', { endpoint: 'https://usuario:senha@a.exemplo.br/' }],
+  ['an endpoint that holds a user name', { endpoint: 'https://usuario@a.exemplo.br/' }],
+  ['an evento that holds a CPF', { evento: 'cliente-257.744.350-16' }],
+])('%s is refused when the log is opened', async (_, change) => {
+  const declared = { evento: 'e', endpoint: 'https://a.exemplo.br/', ...change }
+  const opening = openAverba({ store: ':memory:', subscriptions: [declared] })
+  const message = expect.not.stringMatching(/257|usuario|senha/)
+  await expect(opening).rejects.toMatchObject({ code: 'MISCONFIGURED', message, hint: expect.any(String) })
+})
+
+test('a secret of over 100 characters is refused before anything is sent', async () => {
+  const long = [{ evento: one, chaveSecreta: 'x'.repeat(101) }]
+  const world = await simulate({ averba: { subscriptions: long } })
+  await expect(world.averba.subscriptions.plan()).rejects.toMatchObject({ code: 'MISCONFIGURED' })
+  await world.close()
+})
+
+test('a receiver that never answers is a delivery error after 3500 ms, in process too', async () => {
+  const stuck = () => new Promise<never>(() => undefined)
+  const world = await simulate()
+  const portal = simulatePortal({ clock: world.clock, entropy: seededEntropy(1), deliver: stuck })
+  await portal.fetch(
+    new Request('https://portal.exemplo.br/portal/api/ext/webhook', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ evento: one, endpoint: 'https://receptor.exemplo.br/' }),
+    }),
+  )
+  const notifying = portal.notify({ evento: one, ...company, body: {} })
+  await expect.poll(() => world.clock.sleeping).toBe(1)
+  await world.clock.advance(3_500)
+  expect(await notifying).toMatchObject([{ isDelivered: false, description: 'Tempo esgotado: 3500 ms' }])
+  await world.close()
+})

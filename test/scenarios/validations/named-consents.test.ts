@@ -1,0 +1,370 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { replayLog, valueOf, verifyLog } from '../../../src/index.ts'
+import { samples, simulate, type World } from '../../../src/simulation/index.ts'
+
+const { cpf } = samples
+const otherCpf = '52998224725'
+const claims = { nome: 'Maria de Exemplo Souza' }
+const hourMs = 3_600_000
+
+const validationService = {
+  baseUrl: 'https://validacao.exemplo.br',
+  service: 'datavalid-demonstracao',
+  paidPerDayMax: 1,
+}
+
+/** A basis that names a consent which stands. */
+async function givenBasis({ averba: { consents } }: World) {
+  const subject = await consents.enrol({ cpf })
+  valueOf(await consents.sync({ subject }))
+  const [active] = await consents.list({ subject, status: 'ATIVO' })
+  const consent = { cpf, id: active?.id ?? '' }
+  return { consent, basis: { purpose: 'opening an account', legalBasis: 'LGPD 7 I', consent } }
+}
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = []
+  for await (const item of items) found.push(item)
+  return found
+}
+
+test('a validation rests on a consent that stands at that moment, or no request leaves', async () => {
+  const world = await simulate()
+  const { consents, validations, log } = world.averba
+  const { consent, basis } = await givenBasis(world)
+  const ask = (id: string, of: string = cpf) => validations.validate({ id, cpf: of, claims }, { basis })
+  valueOf(await ask('a'))
+  expect(await ask('a')).toMatchObject({ status: 'settled', replayed: true })
+  const used = await all(log.read({ types: ['consent.used'] }))
+  expect(used).toMatchObject([{ correlationId: 'a', basis: { purpose: 'opening an account' } }])
+  const [requested] = await all(log.read({ types: ['validation.requested'] }))
+  expect(requested).toMatchObject({ correlationId: 'a' })
+  expect(requested?.basis).toEqual({ purpose: 'opening an account', legalBasis: 'LGPD 7 I' })
+  await expect(ask('b', otherCpf)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  valueOf(await consents.revoke(consent))
+  const refused = { code: 'CONSENT_NOT_EFFECTIVE', standing: { because: 'revoked' } }
+  await expect(ask('c')).rejects.toMatchObject(refused)
+  expect(await validations.get('c')).toBeUndefined()
+  expect(await ask('a')).toMatchObject({ status: 'settled', replayed: true })
+  expect(world.validationService.answered).toBe(1)
+  await world.close()
+})
+
+test('a consent is used once for a validation, however many ask for it, and stands when it is paid', async () => {
+  const world = await simulate({ averba: { validationService } })
+  const { consents, validations, log } = world.averba
+  const { consent, basis } = await givenBasis(world)
+  const ask = (id: string) => validations.validate({ id, cpf, claims }, { basis })
+  const uses = async (type: 'consent.used' | 'consent.useRefused') =>
+    (await all(log.read({ types: [type] }))).map(event => event.correlationId)
+  for (const outcome of await Promise.all([ask('a'), ask('a'), ask('a')])) valueOf(outcome)
+  expect(await uses('consent.used')).toEqual(['a'])
+  const spent = { code: 'BUDGET_SPENT' }
+  for (const wrong of [
+    { legalBasis: undefined as never },
+    { consent: { ...consent, ageMaxMs: Number.NaN } },
+  ]) {
+    const given = { basis: { ...basis, ...wrong } }
+    const input = { id: 'wrong', cpf, claims }
+    await expect(validations.validate(input, given)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  }
+  for (let times = 0; times < 2; times++) await expect(ask('b')).rejects.toMatchObject(spent)
+  expect(await uses('consent.used')).toEqual(['a', 'b'])
+  valueOf(await consents.revoke(consent))
+  await world.clock.advance(24 * hourMs)
+  const refused = { code: 'CONSENT_NOT_EFFECTIVE' }
+  for (let times = 0; times < 2; times++) await expect(ask('b')).rejects.toMatchObject(refused)
+  expect(await uses('consent.useRefused')).toEqual(['b', 'b'])
+  expect(world.validationService.answered).toBe(1)
+  await world.close()
+})
+
+test('the command id that a use is given holds no digits, which could be a CPF by chance', async () => {
+  const world = await simulate()
+  const { averba } = world
+  const { basis } = await givenBasis(world)
+  valueOf(await averba.validations.validate({ id: 'a', cpf, claims }, { basis }))
+  const [used] = await all(averba.log.read({ types: ['consent.used'] }))
+  expect(used?.commandId).toMatch(/^use-[a-z]{64}$/)
+  await world.close()
+})
+
+/** Has every validation answered by 429 while it is on, and counts those that left. */
+function busyService() {
+  const service = { isBusy: true, left: 0 }
+  const intercept = async (request: Request, forward: (request: Request) => Promise<Response>) => {
+    if (!request.url.includes('/validate/pf')) return forward(request)
+    service.left += 1
+    const isBusy = service.isBusy
+    return isBusy ? new Response('', { status: 429, headers: { 'retry-after': '3600' } }) : forward(request)
+  }
+  return { service, intercept }
+}
+
+const notEffective = { status: 'declined', problem: { status: 0, code: 'CONSENT_NOT_EFFECTIVE' } }
+
+test('a validation that was put off does not leave once the consent that it names was revoked', async () => {
+  const { service, intercept } = busyService()
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-named-')), 'log.sqlite')
+  const world = await simulate({ averba: { store }, intercept })
+  const { averba, clock, validationService: paid } = world
+  const { consent, basis } = await givenBasis(world)
+  const ask = () => averba.validations.validate({ id: 'a', cpf, claims }, { basis })
+  expect(await ask()).toMatchObject({ status: 'deferred' })
+  valueOf(await averba.consents.revoke(consent))
+  service.isBusy = false
+  await clock.advance(2 * hourMs)
+  await averba.settle()
+  expect(service.left).toBe(1)
+  expect(paid.answered).toBe(0)
+  expect(await averba.validations.get('a')).toMatchObject({ state: 'declined' })
+  expect(await ask()).toMatchObject({ ...notEffective, replayed: true })
+  const [revoked] = await all(averba.log.read({ types: ['consent.revoked'] }))
+  const [withheld] = await all(averba.log.read({ types: ['validation.withheld'] }))
+  expect(withheld).toMatchObject({ data: { because: 'revoked', position: revoked?.position } })
+  expect(withheld?.anomaly).toBeUndefined()
+  expect(await averba.effects.list({ state: 'deferred' })).toEqual([])
+  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  await world.close()
+  expect((await replayLog({ store })).divergence).toBeUndefined()
+  expect((await verifyLog({ store })).faults).toEqual([])
+})
+
+test('a validation whose token is waited for does not leave once the revocation was asked for', async () => {
+  let revoking: Promise<unknown> = Promise.resolve()
+  const world = await simulate({
+    async intercept(request, forward) {
+      if (request.method === 'PUT')
+        return new Response('', { status: 503, headers: { 'retry-after': '600' } })
+      if (request.url.includes('/token')) {
+        revoking = world.averba.consents.revoke(consent)
+        await revoking
+      }
+      return forward(request)
+    },
+  })
+  const { consent, basis } = await givenBasis(world)
+  const { validations, log } = world.averba
+  const outcome = await validations.validate({ id: 'a', cpf, claims }, { basis })
+  expect(await revoking).toMatchObject({ status: 'deferred' })
+  expect(outcome).toMatchObject(notEffective)
+  expect(world.validationService.answered).toBe(0)
+  const [withheld] = await all(log.read({ types: ['validation.withheld'] }))
+  expect(withheld).toMatchObject({ data: { because: 'uncertain' } })
+  expect(withheld?.data).not.toHaveProperty('sentBefore')
+  await world.close()
+})
+
+/** What the report to the person says of the validation, and what the records of processing do. */
+async function toldOf({ averba }: World) {
+  const report = JSON.parse(await averba.subjects.report({ cpf }, { format: 'json' }))
+  const processing = await all(
+    averba.audit.processing({ from: '2026-11-01T00:00:00.000Z', until: '2026-12-01T00:00:00.000Z' }),
+  )
+  const isValidation = ({ operation }: { operation: string }) => operation.startsWith('validationService.')
+  return {
+    call: report.told.find(isValidation).outcome,
+    validation: report.validations[0].outcome,
+    words: report.timeline.find((entry: { type: string }) => entry.type === 'validation.withheld').words,
+    recipients: processing.find(({ type }) => type === 'validation.withheld')?.recipients,
+  }
+}
+
+const sentBefore = {
+  call: expect.stringMatching(/^não repetida: foi enviada e não processada/),
+  validation: expect.stringMatching(/^não repetida: foi enviada e não processada/),
+  words: expect.stringMatching(/^Validação não repetida, enviada antes/),
+  recipients: ['Serviço de validação'],
+}
+
+test('a person is told that their data was sent, also where the consent ended before it was sent again', async () => {
+  const { service, intercept } = busyService()
+  const world = await simulate({ intercept })
+  const { averba } = world
+  const { consent, basis } = await givenBasis(world)
+  const ask = () => averba.validations.validate({ id: 'a', cpf, claims }, { basis })
+  await ask()
+  valueOf(await averba.consents.revoke(consent))
+  await world.clock.advance(2 * hourMs)
+  await averba.settle()
+  expect(service.left).toBe(1)
+  expect(await toldOf(world)).toEqual(sentBefore)
+  expect(await ask()).toMatchObject({ problem: { title: expect.stringContaining('it was sent before') } })
+  await world.close()
+})
+
+test('a person is told that their data was sent where it was answered 401, and the consent ended while a newer token was waited for', async () => {
+  let left = 0
+  const world = await simulate({
+    async intercept(request, forward) {
+      if (request.url.includes('/validate/pf')) left += 1
+      if (request.url.includes('/token') && left > 0) valueOf(await world.averba.consents.revoke(consent))
+      return forward(request)
+    },
+  })
+  const { consent, basis } = await givenBasis(world)
+  const { validations } = world.averba
+  valueOf(await validations.validate({ id: 'warm', cpf: otherCpf, claims }))
+  world.tokenService.expire()
+  left = 0
+  expect(await validations.validate({ id: 'a', cpf, claims }, { basis })).toMatchObject(notEffective)
+  expect(left).toBe(1)
+  expect(await toldOf(world)).toEqual(sentBefore)
+  await world.close()
+})
+
+test('a person is told that nothing was sent where no request could leave before the consent ended', async () => {
+  const world = await simulate()
+  const { averba, clock, faults } = world
+  const { consent, basis } = await givenBasis(world)
+  await faults.add({ kind: 'refuse', service: 'validationService' })
+  const { status } = await averba.validations.validate({ id: 'a', cpf, claims }, { basis })
+  expect(status).toBe('deferred')
+  valueOf(await averba.consents.revoke(consent))
+  await clock.advance(2 * hourMs)
+  await averba.settle()
+  expect(await toldOf(world)).toEqual({
+    call: 'não enviada: o consentimento indicado já não valia',
+    validation: 'não enviada: o consentimento indicado já não valia',
+    words: expect.stringMatching(/^Validação não enviada/),
+    recipients: [],
+  })
+  await world.close()
+})
+
+test('a validation does not leave after its consent has expired, or is no longer listed, and leaves where it stands', async () => {
+  for (const [because, days, isListed] of [
+    ['expired', 366, true],
+    ['vanished', 0, false],
+    [undefined, 0, true],
+  ] as const) {
+    const { service, intercept } = busyService()
+    let isEmpty = false
+    const world = await simulate({
+      intercept: (request, forward) =>
+        isEmpty && /consentimentos\/\d+$/.test(request.url)
+          ? Promise.resolve(Response.json([]))
+          : intercept(request, forward),
+    })
+    const { averba, clock } = world
+    const { consent, basis } = await givenBasis(world)
+    const outcome = await averba.validations.validate({ id: 'a', cpf, claims }, { basis })
+    isEmpty = !isListed
+    valueOf(await averba.consents.sync(consent))
+    service.isBusy = false
+    clock.jump(days * 24 * hourMs)
+    await clock.advance(2 * hourMs)
+    await averba.settle()
+    const [withheld] = await all(averba.log.read({ types: ['validation.withheld'] }))
+    expect(withheld?.data).toEqual(
+      because && { because, at: expect.any(String), position: expect.any(Number), sentBefore: true },
+    )
+    expect(outcome.status).toBe('deferred')
+    expect((await averba.validations.get('a'))?.state).toBe(because ? 'declined' : 'answered')
+    if (because) expect(service.left).toBe(1)
+    expect(world.validationService.answered).toBe(because ? 0 : 1)
+    await world.close()
+  }
+})
+
+test('what is paid again is withheld like any other, an answer that is there is taken, and an erasure ends what was put off', async () => {
+  const { service, intercept } = busyService()
+  service.isBusy = false
+  const world = await simulate({ intercept })
+  const { averba, clock, faults } = world
+  const { consent, basis } = await givenBasis(world)
+  const { validations } = averba
+  const validate = (id: string, more = {}) => validations.validate({ id, cpf, claims, ...more }, { basis })
+  await faults.add({ kind: 'lose', service: 'validationService', times: 1 })
+  expect(await validate('lost')).toMatchObject({ status: 'unknown' })
+  valueOf(await validate('answered'))
+  service.isBusy = true
+  const again = { again: { of: 'lost', because: 'the customer waits' } }
+  expect(await validate('again', again)).toMatchObject({ status: 'deferred' })
+  expect(valueOf(await validate('reused', { reuseWithinMs: hourMs })).reusedFrom).toBe('answered')
+  const left = service.left
+  valueOf(await averba.consents.revoke(consent))
+  await expect(validate('late', { reuseWithinMs: hourMs })).rejects.toMatchObject({
+    code: 'CONSENT_NOT_EFFECTIVE',
+  })
+  await clock.advance(2 * hourMs)
+  await averba.settle()
+  expect(await validate('again', again)).toMatchObject(notEffective)
+  expect((await validations.get('lost'))?.state).toBe('inconclusive')
+  expect(service.left).toBe(left)
+  await world.close()
+
+  const erased = await simulate({ intercept })
+  const { basis: other } = await givenBasis(erased)
+  const ask = () => erased.averba.validations.validate({ id: 'a', cpf, claims }, { basis: other })
+  const { effect } = await ask()
+  await erased.averba.subjects.erase({ cpf }, { requester: 'pedido-1', legalBasis: 'LGPD 18 VI' })
+  service.isBusy = false
+  await erased.clock.advance(2 * hourMs)
+  await erased.averba.settle()
+  expect((await erased.averba.effects.get(effect))?.state).toBe('cancelled')
+  await expect(ask()).rejects.toMatchObject({
+    code: 'SUBJECT_ERASED',
+    message: expect.stringContaining('Its call did nothing'),
+  })
+  expect(service.left).toBe(left + 1)
+  expect(await all(erased.averba.log.read({ types: ['validation.withheld'] }))).toEqual([])
+  await erased.close()
+})
+
+test('a validation that was asked for without a consent, or with another, is not sent under the one that is named later', async () => {
+  let isBusy = true
+  const world = await simulate({
+    intercept: async (request, forward) =>
+      isBusy && request.url.includes('/validate/')
+        ? new Response('', { status: 429, headers: { 'retry-after': '60' } })
+        : forward(request),
+  })
+  const { averba, clock } = world
+  const { consent, basis } = await givenBasis(world)
+  const validate = (id: string, ...ask: Parameters<typeof averba.validations.validate>[1][]) =>
+    averba.validations.validate({ id, cpf, claims }, ...ask)
+  const { consent: _, ...without } = basis
+  expect((await validate('a', { basis: without })).status).toBe('deferred')
+  expect((await validate('b', { basis })).status).toBe('deferred')
+  isBusy = false
+  await clock.advance(2 * 60_000)
+  const reused = { code: 'COMMAND_REUSED', hint: expect.any(String) }
+  await expect(validate('a', { basis })).rejects.toMatchObject(reused)
+  const other = { ...consent, id: 'outro' }
+  await expect(validate('b', { basis: { ...basis, consent: other } })).rejects.toMatchObject(reused)
+  expect(world.validationService.answered).toBe(0)
+  expect(await validate('b', { basis })).toMatchObject({
+    status: 'settled',
+    replayed: true,
+  })
+  await world.close()
+})
+
+test('nor is one that is asked for at the same time without a consent, under the same id', async () => {
+  const world = await simulate()
+  const { averba } = world
+  const { basis } = await givenBasis(world)
+  const { consent: _, ...without } = basis
+  const input = { id: 'a', cpf, claims }
+  const asked = [basis, without].map(each => averba.validations.validate(input, { basis: each }))
+  const [under, free] = await Promise.allSettled(asked)
+  expect(free).toMatchObject({ status: 'fulfilled', value: { status: 'settled' } })
+  expect(under).toMatchObject({ status: 'rejected', reason: { code: 'COMMAND_REUSED' } })
+  expect(world.validationService.answered).toBe(1)
+  await world.close()
+})
+
+test('a use and its validation are linked, whatever the host leaves out', async () => {
+  const world = await simulate()
+  const { averba } = world
+  const { basis } = await givenBasis(world)
+  const ask = { basis, correlationId: undefined }
+  valueOf(await averba.validations.validate({ id: 'a', cpf, claims }, ask as { basis: typeof basis })) // As JavaScript may.
+  const linked = await all(averba.log.read({ types: ['consent.used', 'validation.requested'] }))
+  expect(linked.map(({ correlationId }) => correlationId)).toEqual(['a', 'a'])
+  await world.close()
+})

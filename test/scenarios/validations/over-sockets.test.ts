@@ -1,0 +1,234 @@
+import { mkdtempSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { openSocket } from '../../../src/adapters/http/transport.ts'
+import {
+  type Averba,
+  type AverbaOptions,
+  type LogLine,
+  openAverba,
+  serveReceivers,
+  valueOf,
+} from '../../../src/index.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import { type RunningServices, samples, startServices } from '../../../src/simulation/index.ts'
+import { hastened } from '../subscriptions/hastened.ts'
+
+const { cpf, cnpj } = samples
+const evento = 'dimp-situacao-import'
+const claims = { nome: 'Maria de Exemplo Souza' }
+
+let services: RunningServices
+beforeAll(async () => {
+  services = await startServices()
+})
+beforeEach(() => services.reset())
+afterAll(() => services.close())
+
+const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-sockets-')), 'log.sqlite')
+
+async function open(options: Partial<AverbaOptions> = {}): Promise<Averba> {
+  const averba = await openAverba({ store: newStore(), ...services.options, ...options })
+  onTestFinished(() => averba.close())
+  return averba
+}
+
+const validate = (averba: Averba, id: string) => averba.validations.validate({ id, cpf, claims })
+/** What the portal holds, with the secrets. */
+async function listed(): Promise<{ endpoint: string; chaveSecreta: string }[]> {
+  const request = new Request('https://portal.exemplo.br/portal/api/ext/webhook', {
+    headers: services.portalHeaders,
+  })
+  return (await services.portal.fetch(request)).json()
+}
+
+const sentTo = (service: string) => services.requests.filter(each => each.service === service).length
+
+test('a gateway whose tokens are all refused is left alone for a while, and no call goes in circles or is lost', async () => {
+  const averba = await open()
+  await services.faults.add({ kind: 'rejectToken' })
+  for (let n = 1; n <= 5; n++) {
+    const because = expect.stringMatching(/^TOKEN_REJECTED: 2 tokens in a row were answered 401/)
+    expect(await validate(averba, `v${n}`)).toMatchObject({ status: 'deferred', because })
+  }
+  await averba.settle()
+  // The first call was sent with either token, and nothing was sent since.
+  expect([sentTo('validationService'), sentTo('tokenService')]).toEqual([2, 2])
+})
+
+test('processes that begin anew all the time go on with the token of those before them', async () => {
+  const store = newStore()
+  for (let n = 0; n < 5; n++) {
+    const averba = await openAverba({ store, ...services.options })
+    valueOf(await validate(averba, `v${n}`))
+    await averba.close()
+  }
+  expect(services.validationService.answered).toBe(5)
+  expect(sentTo('tokenService')).toBe(1)
+})
+
+test('a quota that is used up puts off the calls that met it to the time that was named, and no others', async () => {
+  const averba = await open()
+  await services.faults.add({
+    ...{ kind: 'status', service: 'validationService', status: 429 },
+    ...{ retryAfterS: 3_600, times: 2 },
+  })
+  const begun = Date.now()
+  for (const id of ['v1', 'v2']) {
+    const outcome = await validate(averba, id)
+    expect(outcome).toMatchObject({ status: 'deferred', because: expect.stringContaining('429') })
+    const waitMs = outcome.status === 'deferred' ? Date.parse(outcome.retryAt) - begun : 0
+    expect(Math.round(waitMs / 60_000)).toBe(60)
+  }
+  expect(valueOf(await validate(averba, 'v3')).state).toBe('answered')
+  const subject = await averba.consents.enrol({ cpf })
+  expect((await averba.consents.sync({ subject })).status).toBe('settled')
+  expect(await averba.settle()).toMatchObject({ unknown: 0 })
+  expect(services.validationService.answered).toBe(1)
+})
+
+test('a paid call whose answer was lost on the wire is left to a person, and sent once', async () => {
+  const store = newStore()
+  const averba = await open({ store })
+  await services.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
+  expect(await validate(averba, 'v1')).toMatchObject({ status: 'unknown', next: 'person' })
+  expect(await validate(averba, 'v1')).toMatchObject({ status: 'unknown', replayed: true })
+  await averba.settle()
+  const next = await open({ store })
+  await next.settle()
+  expect(await validate(next, 'v1')).toMatchObject({ status: 'unknown', replayed: true })
+  expect(services.validationService.answered).toBe(1)
+})
+
+test('what was lost while no receiver stood there comes back from the failure records, once, and is handled', async () => {
+  const publicUrl = 'https://receptor.exemplo.br/averba'
+  const receiver = { publicUrl, sources: ['127.0.0.0/8'], secretFrom: 'm'.repeat(32) }
+  const averba = await open({ receiver, subscriptions: [{ evento }] })
+  for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+  const notify = async (numero: number) => {
+    const notice = { evento, destinatarioTipo: 'CNPJ', destinatarioId: cnpj, body: { numero } } as const
+    return (await services.portal.notify(notice)).map(each => each.isDelivered)
+  }
+  services.connect('receptor.exemplo.br', 9) // Nobody listens there.
+  expect(await notify(1)).toEqual([false])
+  const receivers = { '/averba': averba.receiver }
+  const certificate = services.receiver
+  const server = await serveReceivers({ receivers, certificate, host: '127.0.0.1', port: 0 })
+  onTestFinished(server.close)
+  services.connect('receptor.exemplo.br', server.port)
+  expect(await notify(2)).toEqual([true])
+  const handled: unknown[] = []
+  averba.notifications.handle(evento, 'crm', async ({ origin, body, recipient }) => {
+    handled.push([origin, body, recipient?.id])
+  })
+  await averba.subscriptions.harvest()
+  await averba.subscriptions.harvest()
+  await averba.settle()
+  expect(handled).toEqual([
+    ['delivered', { numero: 2 }, cnpj],
+    ['recovered', { numero: 1 }, undefined],
+  ])
+})
+
+test('what a host read before the receiver did comes back from the failure records, once, and is handled', async () => {
+  const subscriptions = [{ evento, chaveSecreta: 'uma-chave' }]
+  const receiver = { publicUrl: 'https://lido.exemplo.br/averba', sources: ['127.0.0.0/8'] }
+  const lines: LogLine[] = []
+  const averba = await open({ subscriptions, receiver, logger: line => void lines.push(line) })
+  for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)
+  const handled: unknown[] = []
+  averba.notifications.handle(evento, 'crm', async ({ body }) => void handled.push(body))
+  const server = createServer(services.receiver, (incoming, outgoing) => {
+    incoming.once('data', () => averba.receiver.listener(incoming, outgoing))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  services.connect('lido.exemplo.br', (server.address() as AddressInfo).port)
+  for (const numero of ['26BR1', '26BR2']) {
+    const to = { destinatarioTipo: 'CNPJ', destinatarioId: cnpj } as const
+    expect(await services.portal.notify({ evento, ...to, body: { numero } })).toMatchObject([
+      { description: 'HTTP 500' },
+    ])
+  }
+  expect(lines).toContainEqual({
+    message: 'a notification did not reach the receiver whole',
+    error: 'BODY_CONSUMED',
+    detail:
+      'Cannot read the notification: its body was consumed before: Put the receiver before any body parser',
+    evento,
+  })
+  await expect.poll(() => hastened(averba)).toBe('unstored')
+  await averba.subscriptions.harvest()
+  await averba.settle()
+  expect(handled).toEqual([{ numero: '26BR1' }, { numero: '26BR2' }])
+})
+
+test('the tenants of one server have secrets and logs of their own, and none takes what is for another', async () => {
+  const tenant = (name: string) =>
+    open({
+      receiver: {
+        publicUrl: `https://receptor.exemplo.br/${name}`,
+        sources: ['127.0.0.0/8'],
+        // The same master by mistake: the address makes other secrets of it.
+        secretFrom: 'm'.repeat(32),
+      },
+      subscriptions: [{ evento }],
+    })
+  const [north, south] = [await tenant('norte'), await tenant('sul')]
+  const secrets = new Map<string, string>()
+  for (const averba of [north, south]) {
+    for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+    for (const { endpoint, chaveSecreta } of await listed()) secrets.set(endpoint, chaveSecreta)
+    services.reset() // Each tenant has its own account at the portal.
+  }
+  expect(new Set(secrets.values()).size).toBe(2)
+  const certificate = services.receiver
+  const receivers = { '/norte': north.receiver, '/sul': south.receiver }
+  const server = await serveReceivers({ receivers, certificate, host: '127.0.0.1', port: 0 })
+  onTestFinished(server.close)
+  const socket = openSocket({ clock: systemClock, ca: services.ca })
+  onTestFinished(socket.close)
+  const post = async (path: string, secretOf: string) => {
+    const secret = secrets.get(`https://receptor.exemplo.br/${secretOf}`) ?? ''
+    const init = { method: 'POST', headers: { 'event-type': evento, secret }, body: `{"for":"${path}"}` }
+    return (await socket.fetch(new Request(`https://localhost:${server.port}/${path}`, init))).status
+  }
+  expect([await post('norte', 'norte'), await post('sul', 'sul')]).toEqual([200, 200])
+  expect([await post('norte', 'sul'), await post('sul', 'norte')]).toEqual([401, 401])
+  const inboxOf = async (averba: Averba) => {
+    const bodies: unknown[] = []
+    for await (const { body } of averba.notifications.list()) bodies.push(body)
+    return bodies
+  }
+  expect([await inboxOf(north), await inboxOf(south)]).toEqual([[{ for: 'norte' }], [{ for: 'sul' }]])
+})
+
+test('a kept token that cannot be opened any more is as good as none: one is asked for, and nothing fails', async () => {
+  const store = newStore()
+  const averba = await openAverba({ store, ...services.options })
+  valueOf(await validate(averba, 'v1'))
+  await averba.close()
+  const database = new Sqlite(store)
+  expect(
+    database.prepare("update secret set sealed = x'00' where name = 'token-default'").run().changes,
+  ).toBe(1)
+  database.close()
+  const next = await open({ store })
+  valueOf(await validate(next, 'v2'))
+  expect(sentTo('tokenService')).toBe(2)
+})
+
+test('a service that asks for a wait beyond reason is asked again after a day', async () => {
+  const averba = await open()
+  const retryAfterS = 365 * 86_400
+  await services.faults.add({ kind: 'status', service: 'consentService', status: 503, retryAfterS, times: 1 })
+  const begun = Date.now()
+  const outcome = await averba.consents.sync({ subject: await averba.consents.enrol({ cpf }) })
+  expect(outcome.status).toBe('deferred')
+  const waitMs = outcome.status === 'deferred' ? Date.parse(outcome.retryAt) - begun : 0
+  expect(Math.round(waitMs / 3_600_000)).toBe(24)
+})

@@ -1,0 +1,308 @@
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type AverbaOptions, type Claims, openAverba, valueOf } from '../../../src/index.ts'
+import { samples, simulate, startServices, type World } from '../../../src/simulation/index.ts'
+
+const { cpf } = samples
+const otherCpf = '52998224725'
+const claims = { nome: 'Maria de Exemplo Souza' }
+const hourMs = 3_600_000
+const isValidation = (request: Request) => request.url.includes('/validate/pf')
+const validationService = { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' }
+const newFolder = () => mkdtempSync(join(tmpdir(), 'averba-paid-'))
+
+/** A world with options of the validation service. */
+function worldWith(
+  options: Partial<NonNullable<AverbaOptions['validationService']>>,
+  averba: Partial<AverbaOptions> = {},
+) {
+  return simulate({ averba: { ...averba, validationService: { ...validationService, ...options } } })
+}
+
+/** Lets the answer of the next validation get lost on its way. */
+async function losesTheNext(world: World): Promise<void> {
+  await world.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
+}
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = []
+  for await (const item of items) found.push(item)
+  return found
+}
+
+test('an inconclusive validation is resolved by a person, once, and what they noted is sealed', async () => {
+  const folder = newFolder()
+  const world = await simulate({ averba: { store: join(folder, 'log.sqlite') } })
+  const { validations, effects, log } = world.averba
+  await losesTheNext(world)
+  const lost = await validations.validate({ id: 'a', cpf, claims })
+  expect(lost).toMatchObject({ status: 'unknown', next: 'person' })
+  expect((await validations.get('a'))?.state).toBe('inconclusive')
+  const actor = { kind: 'person', ref: 'operator-7' } as const
+  await validations.resolve('a', { charged: false, note: 'nota-canario: not on the invoice' }, { actor })
+  expect(await validations.get('a')).toMatchObject({
+    state: 'inconclusive',
+    resolved: { charged: false, at: '2026-11-20T12:00:00.000Z', note: 'nota-canario: not on the invoice' },
+  })
+  const [resolved] = await all(log.read({ types: ['validation.resolved'] }))
+  expect(resolved).toMatchObject({
+    data: { charged: false },
+    actor,
+    parts: [{ name: 'note' }, { name: 'problem' }],
+  })
+  expect(await effects.list({ state: 'unknown' })).toEqual([])
+  const problem = { status: 0, code: 'NOT_CHARGED' }
+  expect(await validations.validate({ id: 'a', cpf, claims })).toMatchObject({ status: 'declined', problem })
+  const again = validations.resolve('a', { charged: true })
+  await expect(again).rejects.toMatchObject({ code: 'REFUSED' })
+  valueOf(await validations.validate({ id: 'b', cpf, claims }))
+  await expect(validations.resolve('b', { charged: true })).rejects.toMatchObject({ code: 'REFUSED' })
+  await expect(validations.resolve('c', { charged: true })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await expect(validations.resolve('a', {} as never)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  const because = 'nota-canario: the customer waits'
+  valueOf(await validations.validate({ id: 'd', cpf, claims, again: { of: 'a', because } }))
+  expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  await world.close()
+  for (const name of readdirSync(folder))
+    expect(readFileSync(join(folder, name), 'latin1')).not.toContain('nota-canario')
+})
+
+test('a person who finds that it was charged closes it as well: its result is lost', async () => {
+  const world = await simulate()
+  await losesTheNext(world)
+  await world.averba.validations.validate({ id: 'a', cpf, claims })
+  await world.averba.validations.resolve('a', { charged: true })
+  const problem = { status: 0, code: 'CHARGED_WITHOUT_RESULT' }
+  const outcome = await world.averba.validations.validate({ id: 'a', cpf, claims })
+  expect(outcome).toMatchObject({ status: 'declined', problem })
+  expect(world.validationService.answered).toBe(1)
+  await world.close()
+})
+
+test('an inconclusive validation is paid again on purpose, once', async () => {
+  const world = await simulate()
+  const { validations } = world.averba
+  const again = { of: 'a', because: 'the customer waits' }
+  await expect(validations.validate({ id: 'x', cpf, claims, again })).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+  })
+  await losesTheNext(world)
+  await validations.validate({ id: 'a', cpf, claims })
+  const ofAnother = validations.validate({ id: 'y', cpf: otherCpf, claims, again })
+  await expect(ofAnother).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  // Neither uses up the one repetition.
+  const ofOtherClaims = validations.validate({ id: 'z', cpf, claims: { nome: 'OUTRA' }, again })
+  await expect(ofOtherClaims).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  const both = await Promise.allSettled(
+    ['b', 'c'].map(id => validations.validate({ id, cpf, claims, again })),
+  )
+  expect(both.map(each => each.status).sort()).toEqual(['fulfilled', 'rejected'])
+  const refused = both.find(each => each.status === 'rejected')
+  expect(refused?.reason).toMatchObject({ code: 'REFUSED' })
+  expect(world.validationService.answered).toBe(2)
+  const [first, second, ...others] = await all(validations.list())
+  expect(first).toMatchObject({ id: 'a', state: 'inconclusive', againBy: second?.id })
+  expect(second).toMatchObject({ state: 'answered', againOf: 'a' })
+  expect(others).toEqual([])
+  // The person may still say what the first one cost.
+  await validations.resolve('a', { charged: true })
+  const ofAnswered = { of: second?.id ?? '', because: 'for nothing' }
+  await expect(validations.validate({ id: 'd', cpf, claims, again: ofAnswered })).rejects.toMatchObject({
+    code: 'REFUSED',
+  })
+  await world.close()
+})
+
+test('a validation carries its trace id in the configured header, and the list has it', async () => {
+  const sent: (string | null)[] = []
+  const world = await simulate({
+    averba: { validationService: { ...validationService, traceHeader: 'x-request-trace-id' } },
+    intercept: (request, forward) => {
+      if (isValidation(request)) sent.push(request.headers.get('x-request-trace-id'))
+      return forward(request)
+    },
+  })
+  for (const id of ['a', 'b']) valueOf(await world.averba.validations.validate({ id, cpf, claims }))
+  const listed = await all(world.averba.validations.list())
+  expect(listed.map(each => each.traceId)).toEqual(sent)
+  expect(new Set(sent).size).toBe(2)
+  await world.close()
+})
+
+test('a daily cap is exact however many ask at once, and sends nothing over it', async () => {
+  const world = await worldWith({ paidPerDayMax: 5 })
+  const ask = (id: string) => world.averba.validations.validate({ id, cpf, claims })
+  const asked = await Promise.allSettled(Array.from({ length: 20 }, (_, i) => ask(`p${i}`)))
+  const refused = asked.flatMap(each => (each.status === 'rejected' ? [each.reason] : []))
+  expect(refused).toHaveLength(15)
+  for (const error of refused) expect(error).toMatchObject({ code: 'BUDGET_SPENT' })
+  expect(world.validationService.answered).toBe(5)
+  expect(await all(world.averba.validations.list())).toHaveLength(5)
+  // The same id again costs nothing, and needs no budget.
+  expect(await ask('p0')).toMatchObject({ status: 'settled', replayed: true })
+  await world.close()
+})
+
+test('the last call of the day, asked for twice at once under one id, gives both askers its result', async () => {
+  const world = await worldWith({ paidPerDayMax: 1 })
+  const ask = () => world.averba.validations.validate({ id: 'a', cpf, claims })
+  const asked = await Promise.all([ask(), ask(), ask()])
+  expect(asked.map(each => each.status)).toEqual(['settled', 'settled', 'settled'])
+  expect(asked.map(each => each.replayed).sort()).toEqual([false, true, true])
+  expect(world.validationService.answered).toBe(1)
+  await world.close()
+})
+
+test('the cap begins anew with the day in Brasilia, and what was refused may be asked for again then', async () => {
+  const world = await worldWith({ paidPerDayMax: 1 })
+  const ask = (id: string) => world.averba.validations.validate({ id, cpf, claims })
+  valueOf(await ask('a')) // It is 12:00 in UTC, 09:00 in Brasilia.
+  await expect(ask('b')).rejects.toMatchObject({
+    code: 'BUDGET_SPENT',
+    hint: expect.stringMatching(/after midnight in Brasilia.*paidPerDayMax/),
+  })
+  await world.clock.advance(15 * hourMs - 1)
+  await expect(ask('b')).rejects.toMatchObject({ code: 'BUDGET_SPENT' })
+  await world.clock.advance(1)
+  expect(valueOf(await ask('b')).state).toBe('answered')
+  await expect(ask('c')).rejects.toMatchObject({ code: 'BUDGET_SPENT' })
+  await world.close()
+})
+
+test('two engines on one file keep one cap, and one that opens later goes on counting', async () => {
+  const services = await startServices()
+  const store = join(newFolder(), 'log.sqlite')
+  const capped = { ...services.options.validationService, paidPerDayMax: 7 }
+  const options = { store, ...services.options, validationService: capped }
+  const engines = [await openAverba(options), await openAverba(options)]
+  const asked = engines.flatMap((engine, e) =>
+    Array.from({ length: 12 }, (_, i) => engine.validations.validate({ id: `p${e}-${i}`, cpf, claims })),
+  )
+  const ended = await Promise.allSettled(asked)
+  expect(ended.filter(each => each.status === 'fulfilled')).toHaveLength(7)
+  for (const each of ended) if (each.status === 'rejected') expect(each.reason.code).toBe('BUDGET_SPENT')
+  expect(services.validationService.answered).toBe(7)
+  for (const engine of engines) await engine.close()
+  const later = await openAverba(options)
+  const one = later.validations.validate({ id: 'later', cpf, claims })
+  await expect(one).rejects.toMatchObject({ code: 'BUDGET_SPENT' })
+  await later.close()
+  await services.close()
+})
+
+test('a recent definitive result is reused for the same person and the same claims, and costs nothing', async () => {
+  const world = await worldWith({ paidPerDayMax: 4 })
+  const { validations } = world.averba
+  const reuseWithinMs = hourMs
+  const paid = valueOf(await validations.validate({ id: 'a', cpf, claims, reuseWithinMs }))
+  expect(paid.reusedFrom).toBeUndefined()
+  await world.clock.advance(hourMs)
+  const outcome = await validations.validate({ id: 'b', cpf, claims, reuseWithinMs })
+  expect(outcome).toMatchObject({ status: 'settled', effect: '', replayed: false })
+  const reused = valueOf(outcome)
+  expect(reused).toMatchObject({ id: 'b', state: 'answered', fields: paid.fields, reusedFrom: 'a' })
+  expect(reused.traceId).not.toBe(paid.traceId)
+  expect(await validations.get('b')).toEqual(reused)
+  expect(await validations.validate({ id: 'b', cpf, claims, reuseWithinMs })).toMatchObject({
+    replayed: true,
+  })
+  expect(world.validationService.answered).toBe(1)
+  const [recorded] = await all(world.averba.log.read({ types: ['validation.reused'] }))
+  expect(recorded?.data).toMatchObject({ id: 'b', from: 'a' })
+  // Without the policy, for other claims, for another person, and for what is too old, it is paid.
+  valueOf(await validations.validate({ id: 'c', cpf, claims: { ...claims, sexo: 'F' }, reuseWithinMs }))
+  await world.clock.advance(1)
+  expect(valueOf(await validations.validate({ id: 'd', cpf, claims, reuseWithinMs })).reusedFrom).toBe(
+    undefined,
+  )
+  world.validationService.addPerson(otherCpf, claims)
+  valueOf(await validations.validate({ id: 'e', cpf: otherCpf, claims, reuseWithinMs }))
+  expect(world.validationService.answered).toBe(4)
+  expect(valueOf(await validations.validate({ id: 'f', cpf, claims, reuseWithinMs })).reusedFrom).toBe('d')
+  await expect(validations.validate({ id: 'g', cpf, claims })).rejects.toMatchObject({ code: 'BUDGET_SPENT' })
+  expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  await world.close()
+})
+
+test('an answer of another address is not taken again, also when the index is made anew', async () => {
+  const store = join(newFolder(), 'log.sqlite')
+  const calls: string[] = []
+  const fetch = async ({ url }: Request) => {
+    calls.push(url)
+    return Response.json({ nome: url.startsWith('https://demonstracao.'), cpf_disponivel: true })
+  }
+  const ask = async (id: string, baseUrl: string) => {
+    const own = { ...validationService, baseUrl, bearer: 'given' }
+    const averba = await openAverba({ store, fetch, validationService: own })
+    await averba.rebuildIndex()
+    const { fields, reusedFrom } = valueOf(
+      await averba.validations.validate({ id, cpf, claims, reuseWithinMs: hourMs }),
+    )
+    await averba.close()
+    return { result: fields.nome?.result, reusedFrom }
+  }
+  expect(await ask('a', 'https://demonstracao.exemplo.br')).toMatchObject({ result: 'match' })
+  const real = { result: 'mismatch', reusedFrom: undefined }
+  expect(await ask('b', 'https://producao.exemplo.br')).toEqual(real)
+  expect(await ask('c', 'https://producao.exemplo.br/v9/')).toEqual(real)
+  expect(await ask('d', 'https://PRODUCAO.exemplo.br:443/v9')).toEqual({ ...real, reusedFrom: 'c' })
+  expect(await ask('e', 'https://demonstracao.exemplo.br/')).toEqual({ result: 'match', reusedFrom: 'a' })
+  expect(calls).toHaveLength(3)
+})
+
+test('a result by a clock that was a day ahead is not reused for that day', async () => {
+  let aheadMs = 86_400_000
+  const plain = await simulate()
+  const clock = { now: () => plain.clock.now() + aheadMs, sleep: plain.clock.sleep.bind(plain.clock) }
+  const world = await simulate({ averba: { clock } })
+  const { validations } = world.averba
+  const input = { cpf: world.samples.cpf, claims: { nome: 'X' }, reuseWithinMs: 60_000 }
+  valueOf(await validations.validate({ ...input, id: 'v1' }))
+  expect(valueOf(await validations.validate({ ...input, id: 'v2' })).reusedFrom).toBe('v1')
+  aheadMs = 0
+  expect(valueOf(await validations.validate({ ...input, id: 'v3' })).reusedFrom).toBeUndefined()
+  await world.close()
+  await plain.close()
+})
+
+test('what is unavailable, not evaluated or inconclusive is never reused', async () => {
+  const world = await simulate()
+  const { validations } = world.averba
+  const reuse = { reuseWithinMs: 24 * hourMs }
+  const twice = async (id: string, input: { cpf: string; claims: Claims }) => {
+    const outcomes = []
+    for (const n of [1, 2]) outcomes.push(await validations.validate({ id: `${id}${n}`, ...input, ...reuse }))
+    return outcomes
+  }
+  await twice('unavailable', { cpf: otherCpf, claims })
+  expect(world.validationService.answered).toBe(2)
+  await twice('unevaluated', { cpf, claims: { data_nascimento: '1990-05-17' } })
+  expect(world.validationService.answered).toBe(4)
+  await losesTheNext(world)
+  const [lost, paid] = await twice('inconclusive', { cpf, claims })
+  expect(lost?.status).toBe('unknown')
+  expect(paid && valueOf(paid).reusedFrom).toBe(undefined)
+  expect(world.validationService.answered).toBe(6)
+  await world.close()
+})
+
+test('validations are listed page by page, by state and by the time that they were asked for', async () => {
+  const world = await simulate()
+  const { validations } = world.averba
+  const ids = Array.from({ length: 230 }, (_, i) => `p${i}`)
+  for (const [i, id] of ids.entries()) {
+    if (i === 99 || i === 200) await losesTheNext(world)
+    await validations.validate({ id, cpf, claims })
+    await world.clock.advance(60_000)
+  }
+  const idsOf = async (filter: Parameters<typeof validations.list>[0]) =>
+    (await all(validations.list(filter))).map(each => each.id)
+  expect(await idsOf({})).toEqual(ids)
+  expect(await idsOf({ state: 'inconclusive' })).toEqual(['p99', 'p200'])
+  const [from, until] = ['2026-11-20T12:10:00.000Z', '2026-11-20T12:13:00.000Z']
+  expect(await idsOf({ from, until })).toEqual(['p10', 'p11', 'p12'])
+  await expect(idsOf({ from: '2026-11-20' })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await world.close()
+})

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import type { Fetch } from '../../../src/adapters/http/transport.ts'
+import { createTokenClient } from '../../../src/adapters/token/client.ts'
+import { Tokens } from '../../../src/api/validations/tokens.ts'
+import { Engine } from '../../../src/engine/engine.ts'
+import { effectMachine } from '../../../src/machines/effect.ts'
+import { tokenMachine } from '../../../src/machines/token.ts'
+import { createIds, systemEntropy } from '../../../src/runtime/clock.ts'
+import { VirtualClock } from '../../../src/simulation/index.ts'
+import { Store } from '../../../src/store/store.ts'
+
+test('a renewal that joins a look-up of the rejected token is made all the same', async () => {
+  const clock = new VirtualClock()
+  const createId = createIds(clock, systemEntropy)
+  const store = await Store.open({ path: ':memory:', views: [], clock, entropy: systemEntropy, createId })
+  let issued = 0
+  const fetch: Fetch = async () => Response.json({ access_token: `t${++issued}`, expires_in: 3600 })
+  const credentials = { consumerKey: 'chave', consumerSecret: 'segredo' }
+  const performers = {}
+  const parts = {
+    store,
+    clock,
+    entropy: systemEntropy,
+    createId,
+    performers,
+    routers: {},
+    machines: [effectMachine, tokenMachine],
+  }
+  const engine = new Engine({ ...parts, onTrouble: () => undefined })
+  const url = 'https://gateway.exemplo.br/token'
+  const open = () => new Tokens({ engine, store, clock }, { ...credentials, url })
+  const { keeper } = open()
+  Object.assign(performers, createTokenClient({ ...credentials, clock, fetch, keeper, url }))
+  const held = { status: 'held', value: 't1' }
+  expect(await open().current()).toEqual(held)
+  // A process that begins anew: one call looks the token up while another one learns that it is not valid any more.
+  const tokens = open()
+  const [looked, renewed, again] = [tokens.current(), tokens.renew('t1'), tokens.renew('t1')]
+  expect(await looked).toEqual(held)
+  expect(await renewed).toEqual({ status: 'held', value: 't2' })
+  expect(await again).toEqual({ status: 'held', value: 't2' })
+  expect(issued).toBe(2)
+  await engine.close()
+  await store.close()
+})

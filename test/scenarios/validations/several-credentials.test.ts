@@ -1,0 +1,264 @@
+import { expect, test } from 'vitest'
+import { views } from '../../../src/averba/performers.ts'
+import { type Averba, openAverba, valueOf } from '../../../src/index.ts'
+import { createIds, systemEntropy } from '../../../src/runtime/clock.ts'
+import { samples, VirtualClock } from '../../../src/simulation/index.ts'
+import { Store } from '../../../src/store/store.ts'
+import { newPath } from '../../store/sample-store.ts'
+
+const { cpf } = samples
+const claims = { nome: 'Maria de Exemplo Souza' }
+const minuteMs = 60_000
+const lifeMs = 60 * minuteMs
+
+/** A gateway of several contracts, each with one token at a time, and a service that tells whose token came. */
+function givenGateway() {
+  const clock = new VirtualClock()
+  const store = newPath()
+  const living = new Map<string, { value: string; endsAt: number }>()
+  const state = { isOut: false, made: 0 }
+  const asked: Record<string, number> = {}
+  const paid: string[] = []
+  function issue(consumerKey: string): Response {
+    if (state.isOut) return new Response('', { status: 502 })
+    asked[consumerKey] = (asked[consumerKey] ?? 0) + 1
+    const before = living.get(consumerKey)
+    const isLiving = before !== undefined && before.endsAt > clock.now()
+    const token = isLiving
+      ? before
+      : { value: `${consumerKey}-${++state.made}`, endsAt: clock.now() + lifeMs }
+    living.set(consumerKey, token)
+    return Response.json({ access_token: token.value, expires_in: (token.endsAt - clock.now()) / 1_000 })
+  }
+  async function fetch(request: Request): Promise<Response> {
+    const [, given = ''] = (request.headers.get('authorization') ?? '').split(' ')
+    if (request.url.endsWith('/token'))
+      return issue(Buffer.from(given, 'base64').toString().split(':')[0] ?? '')
+    const isGood = [...living.values()].some(({ value, endsAt }) => value === given && endsAt > clock.now())
+    if (!isGood) return new Response('', { status: 401 })
+    paid.push(given)
+    return Response.json({ nome: true })
+  }
+  const open = (consumerKey: string, credential?: string) =>
+    openAverba({
+      ...{ store, clock, fetch, schedules: false },
+      tokenService: {
+        ...{ url: 'https://gateway.exemplo.br/token', consumerKey, consumerSecret: 'segredo' },
+        ...(credential !== undefined && { credential }),
+      },
+      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
+    })
+  let validations = 0
+  const validate = (averba: Averba) => averba.validations.validate({ id: `v-${++validations}`, cpf, claims })
+  return { clock, store, state, asked, paid, open, validate }
+}
+
+test('a token request that was put off is performed under its own name only, and no process pays with the token of another contract', async () => {
+  const { clock, state, asked, paid, open, validate } = givenGateway()
+  const matriz = await open('k-matriz', 'matriz')
+  for (let life = 0; life < 4; life++) {
+    valueOf(await validate(matriz))
+    await clock.advance(lifeMs)
+  }
+  const filial = await open('k-filial', 'filial')
+  valueOf(await validate(filial))
+  await clock.advance(lifeMs)
+  state.isOut = true
+  expect((await validate(matriz)).status).toBe('deferred')
+  state.isOut = false
+  await clock.advance(minuteMs)
+  await filial.settle() // It comes first, and performs the validation too, with a token of its own.
+  expect(asked).toEqual({ 'k-matriz': 4, 'k-filial': 2 })
+  await matriz.settle()
+  for (let life = 1; life <= 4; life++) {
+    paid.length = 0
+    valueOf(await validate(filial))
+    valueOf(await validate(matriz))
+    expect(paid).toEqual([expect.stringMatching(/^k-filial-/), expect.stringMatching(/^k-matriz-/)])
+    expect(asked).toEqual({ 'k-matriz': 4 + life, 'k-filial': 1 + life })
+    await clock.advance(lifeMs)
+  }
+  for (const averba of [matriz, filial]) await averba.close()
+})
+
+test('a credential that is given another name costs one token request a life, whatever the old name still owes', async () => {
+  const { clock, state, asked, open, validate } = givenGateway()
+  const before = await open('k', 'antiga')
+  for (let life = 0; life < 3; life++) {
+    valueOf(await validate(before))
+    await clock.advance(lifeMs)
+  }
+  state.isOut = true
+  expect((await validate(before)).status).toBe('deferred')
+  await before.close()
+  state.isOut = false
+  const after = await open('k', 'nova')
+  await clock.advance(minuteMs)
+  await after.settle()
+  for (let life = 0; life < 4; life++) {
+    for (let n = 0; n < 3; n++) valueOf(await validate(after))
+    expect(asked).toEqual({ k: 4 + life })
+    await clock.advance(lifeMs)
+  }
+  const old = []
+  for (const effect of await after.effects.list({ state: 'deferred' })) old.push(effect.stream)
+  expect(old).toEqual(['token-antiga'])
+  await after.close()
+})
+
+test.each([1, 9])(
+  'a kept token of another generation (%i) than the log tells of is as good as none, and does not stand in the way',
+  async generation => {
+    const { clock, store: path, asked, open, validate } = givenGateway()
+    const first = await open('k')
+    for (let life = 0; life < 2; life++) {
+      valueOf(await validate(first))
+      if (life === 0) await clock.advance(lifeMs)
+    }
+    await first.close()
+    const createId = createIds(clock, systemEntropy)
+    const store = await Store.open({ path, views, clock, entropy: systemEntropy, createId })
+    await store.secrets.drop('token-default', 10)
+    await store.secrets.keep('token-default', { generation, value: 'de-ninguem' })
+    await store.close()
+    const second = await open('k')
+    for (let n = 0; n < 3; n++) valueOf(await validate(second))
+    expect(asked).toEqual({ k: 3 })
+    await second.close()
+    const third = await open('k')
+    valueOf(await validate(third))
+    expect(asked).toEqual({ k: 3 })
+    await third.close()
+  },
+)
+
+test('two secrets that are both refused are asked with once each, however often their processes call in turn', async () => {
+  const clock = new VirtualClock()
+  const store = newPath()
+  const asked: Record<string, number> = {}
+  async function fetch(request: Request): Promise<Response> {
+    const given = request.headers.get('authorization') ?? ''
+    if (request.url.endsWith('/token')) asked[given] = (asked[given] ?? 0) + 1
+    return Response.json({ error: 'invalid_client' }, { status: 401 })
+  }
+  const engines = []
+  for (const consumerSecret of ['antigo', 'novo'])
+    engines.push(
+      await openAverba({
+        ...{ store, clock, fetch, schedules: false },
+        tokenService: { url: 'https://gateway.exemplo.br/token', consumerKey: 'k', consumerSecret },
+        validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
+      }),
+    )
+  for (let n = 0; n < 20; n++) {
+    for (const [i, averba] of engines.entries())
+      expect(await averba.validations.validate({ id: `v-${n}-${i}`, cpf, claims })).toMatchObject({
+        status: 'deferred',
+        because: expect.stringMatching(/^CREDENTIALS_REFUSED: /),
+      })
+    await clock.advance(minuteMs)
+  }
+  expect(Object.values(asked)).toEqual([1, 1])
+  for (const averba of engines) await averba.close()
+})
+
+test('a token goes to the services of its own gateway only, also where another one has the same key and secret', async () => {
+  const clock = new VirtualClock()
+  const store = newPath()
+  const astray: string[] = []
+  const asked: Record<string, number> = {}
+  const open = (place: string) =>
+    openAverba({
+      ...{ store, clock, schedules: false },
+      async fetch(request) {
+        if (request.url.endsWith('/token')) {
+          asked[place] = (asked[place] ?? 0) + 1
+          return Response.json({ access_token: `${place}-${asked[place]}`, expires_in: 3_600 })
+        }
+        const given = request.headers.get('authorization') ?? ''
+        if (!given.startsWith(`Bearer ${place}-`)) astray.push(`${place} was given ${given}`)
+        return Response.json({ nome: true })
+      },
+      tokenService: { url: `https://${place}.exemplo.br/token`, consumerKey: 'k', consumerSecret: 's' },
+      validationService: { baseUrl: `https://${place}.exemplo.br`, service: place },
+    })
+  for (let n = 0; n < 3; n++) {
+    for (const place of ['demonstracao', 'producao']) {
+      const averba = await open(place)
+      valueOf(await averba.validations.validate({ id: `${place}-${n}`, cpf, claims }))
+      await averba.close()
+    }
+  }
+  expect(astray).toEqual([])
+  expect(asked).toEqual({ demonstracao: 3, producao: 3 })
+})
+
+/** Fifty calls in fifty seconds, by two processes of one key at a gateway whose new token ends the older one. */
+async function tokensFor(urls: readonly string[]): Promise<number> {
+  const clock = new VirtualClock()
+  const store = newPath()
+  let [made, current] = [0, '']
+  async function fetch(request: Request): Promise<Response> {
+    if (request.url.endsWith('/token')) {
+      current = `token-${++made}`
+      return Response.json({ access_token: current, expires_in: 3_600 })
+    }
+    const isGood = request.headers.get('authorization') === `Bearer ${current}`
+    return isGood ? Response.json({ nome: true }) : new Response('', { status: 401 })
+  }
+  const open = (url: string) =>
+    openAverba({
+      ...{ store, clock, fetch, schedules: false },
+      tokenService: { url, consumerKey: 'chave', consumerSecret: 'segredo' },
+      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
+    })
+  const processes = await Promise.all(urls.map(open))
+  for (let call = 0; call < 50; call++) {
+    const id = `v-${call}`
+    const averba = processes[call % processes.length]
+    if (averba) await clock.finish(averba.validations.validate({ id, cpf, claims }))
+    await clock.advance(1_000)
+  }
+  for (const averba of processes) await averba.close()
+  return made
+}
+
+test.each(['https://gateway.exemplo.br:443/token', 'https://GATEWAY.exemplo.br/token'])(
+  'one gateway that is spelled in two ways (%s) has one token',
+  async url => {
+    expect(await tokensFor(['https://gateway.exemplo.br/token', url])).toBe(1)
+  },
+)
+
+test('processes that take the token from each other, as while an address is changed, are no storm', async () => {
+  const tokens = await tokensFor(['https://gateway.exemplo.br/token', 'https://novo.exemplo.br/token'])
+  // Each takes it ten times, and then once a minute.
+  expect(tokens).toBeGreaterThan(10)
+  expect(tokens).toBeLessThanOrEqual(1 + 2 * (10 + 1))
+})
+
+test('the secrets are asked for once, however many credentials of the name were refused before', async () => {
+  const clock = new VirtualClock()
+  const store = newPath()
+  let asked = 0
+  const open = (consumerKey: string) =>
+    openAverba({
+      ...{ store, clock, schedules: false },
+      fetch: async () => new Response('', { status: 401 }),
+      tokenService: {
+        ...{ url: 'https://gateway.exemplo.br/token', consumerKey },
+        consumerSecret: async () => `segredo ${++asked > 0}`,
+      },
+      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
+    })
+  let most = 0
+  for (let key = 0; key < 6; key++) {
+    const averba = await open(`chave-${key}`)
+    asked = 0
+    await clock.finish(averba.validations.validate({ id: `v-${key}`, cpf, claims }))
+    most = Math.max(most, asked)
+    await averba.close()
+  }
+  expect(most).toBeGreaterThan(0)
+  expect(most).toBeLessThan(6)
+})

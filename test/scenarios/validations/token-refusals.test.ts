@@ -1,0 +1,219 @@
+import { expect, test } from 'vitest'
+import { tryCredentials } from '../../../src/adapters/token/try-credentials.ts'
+import { type LogLine, openAverba } from '../../../src/index.ts'
+import { samples, simulate } from '../../../src/simulation/index.ts'
+import { newPath } from '../../store/sample-store.ts'
+
+const minuteMs = 60_000
+const html = '<html><body>nginx</body></html>'
+const fault = (code: string) =>
+  `<ams:fault xmlns:ams="x"><ams:code>${code}</ams:code><ams:message>m</ams:message></ams:fault>`
+
+/** A world whose token address answers this until it is mended. */
+async function givenAnswer(status: number, body: string) {
+  const lines: LogLine[] = []
+  const state = { isMended: false, asked: 0 }
+  const world = await simulate({
+    averba: { logger: line => void lines.push(line) },
+    intercept: async (request, forward) => {
+      if (!request.url.endsWith('/token') || state.isMended) return forward(request)
+      state.asked += 1
+      return new Response(body, { status })
+    },
+  })
+  const validate = (id: string) =>
+    world.averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } })
+  const check = async () => (await world.averba.health({ only: ['token'] })).checks[0]
+  return { world, validate, state, lines, check }
+}
+
+test.each<[string, number, string]>([
+  ['401 of any body', 401, html],
+  ['400 invalid_client', 400, '{"error":"invalid_client"}'],
+  ['400 unauthorized_client', 400, '{"error":"unauthorized_client","error_description":"x"}'],
+  ['403 access_denied', 403, '{"error":"access_denied"}'],
+  ['403 with a fault of the gateway as XML', 403, fault('900908')],
+  ['403 with a fault of the gateway as JSON', 403, '{"fault":{"code":900901,"message":"m"}}'],
+])(
+  'what says that the credentials are wrong (%s) locks them, and nobody asks again',
+  async (_, status, body) => {
+    const { world, validate, state, check } = await givenAnswer(status, body)
+    for (const id of ['v1', 'v2']) {
+      const locked = { status: 'deferred', because: expect.stringMatching(/^CREDENTIALS_REFUSED: /) }
+      expect(await validate(id)).toMatchObject(locked)
+    }
+    for (let hours = 0; hours < 12; hours++) {
+      await world.clock.advance(60 * minuteMs)
+      await world.averba.settle()
+    }
+    expect(state.asked).toBe(1)
+    expect(await check()).toMatchObject({ ok: false, detail: expect.stringContaining('correct them') })
+    await world.close()
+  },
+)
+
+test.each<[string, number, string]>([
+  ['404', 404, html],
+  ['405', 405, ''],
+  ['413', 413, html],
+  ['415', 415, '{"error":"invalid_request"}'],
+  ['400 about the request', 400, '{"error":"unsupported_grant_type"}'],
+  ['400 without words', 400, html],
+  ['403 of a firewall', 403, html],
+  ['407', 407, ''],
+])(
+  'what a proxy answers in place of the token endpoint (%s) locks nothing, is asked on ever more seldom, and is said aloud',
+  async (_, status, body) => {
+    const { world, validate, state, lines, check } = await givenAnswer(status, body)
+    const { averba, clock } = world
+    const astray = { status: 'deferred', because: expect.stringMatching(/^TOKEN_MISDIRECTED: .*\b4\d\d\b/) }
+    expect(await validate('v1')).toMatchObject(astray)
+    for (let minutes = 0; minutes < 6 * 60; minutes++) {
+      await clock.advance(minuteMs)
+      await averba.settle()
+    }
+    // After 1, 2, 4, 8 minutes, and then every quarter of an hour.
+    expect(state.asked).toBeGreaterThanOrEqual(25)
+    expect(state.asked).toBeLessThanOrEqual(29)
+    const said = lines.filter(line => line.message.includes('gives no tokens'))
+    expect(said).toHaveLength(state.asked)
+    expect(said[0]).toMatchObject({ status })
+    const found = await check()
+    expect(found).toMatchObject({ ok: false, detail: expect.stringContaining('correct tokenService.url') })
+    state.isMended = true
+    await averba.effects.retry(/"(.*)"/.exec(found?.detail ?? '')?.[1] ?? '')
+    await clock.advance(60 * minuteMs)
+    await averba.settle()
+    expect(await validate('v1')).toMatchObject({ status: 'settled' })
+    expect(await check()).toMatchObject({ ok: true })
+    await world.close()
+  },
+)
+
+test.each([408, 429])(
+  'a %i of the token endpoint is neither about the credentials nor about its address',
+  async status => {
+    const { world, validate, state, lines, check } = await givenAnswer(status, '')
+    expect(await validate('v1')).toMatchObject({
+      status: 'deferred',
+      because: expect.not.stringMatching(/^[A-Z_]+:/),
+    })
+    expect(state.asked).toBe(1)
+    expect(lines.filter(line => line.message.includes('gives no tokens'))).toEqual([])
+    expect(await check()).toMatchObject({ ok: true })
+    await world.close()
+  },
+)
+
+test.each([
+  [401, html, 'correct the consumer key and secret'],
+  [404, html, 'look at tokenService.url, and at what stands before it'],
+  [408, '', 'try again later'],
+  [429, '', 'try again later'],
+  [503, '', 'try again later'],
+])('doctor says of a %i of the token endpoint what to do', async (status, body, advice) => {
+  const world = await simulate()
+  const asked = await tryCredentials({
+    url: 'https://gateway.exemplo.br/token',
+    consumerKey: 'a',
+    consumerSecret: 'b',
+    clock: world.clock,
+    fetch: async () => new Response(body, { status }),
+  })
+  expect(asked).toEqual({ ok: false, detail: `the gateway answered ${status}: ${advice}` })
+  await world.close()
+})
+
+test('what goes astray once after an outage is asked for again in a minute', async () => {
+  const answers = [...Array(8).fill(503), 404]
+  const world = await simulate({
+    intercept: async (request, forward) => {
+      const status = request.url.endsWith('/token') ? answers.shift() : undefined
+      return status === undefined ? forward(request) : new Response(html, { status })
+    },
+  })
+  const validation = { id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } }
+  await world.averba.validations.validate(validation, { waitMs: 0 })
+  for (let seconds = 0; answers.length > 0 && seconds < 3_600; seconds++) {
+    await world.clock.advance(1_000)
+    await world.averba.settle()
+  }
+  expect(answers).toEqual([])
+  await world.clock.advance(minuteMs + 1_000)
+  await world.averba.settle()
+  expect(await world.averba.validations.validate(validation)).toMatchObject({ status: 'settled' })
+  await world.close()
+})
+
+test('where something else on the contract ends each token, no more than one a minute is asked for in the end', async () => {
+  const { averba, clock, tokenService, close } = await simulate()
+  const validate = (id: number) =>
+    averba.validations.validate({ id: `v${id}`, cpf: samples.cpf, claims: { nome: 'X' } })
+  const settled = new Set<string>()
+  for (let n = 0; n < 200; n++) {
+    const { status } = await clock.finish(validate(n))
+    if (status === 'settled') settled.add(`v${n}`)
+    tokenService.expire()
+    await clock.advance(1_000)
+  }
+  expect(tokenService.requests).toBeLessThan(16)
+  expect(settled.size).toBeGreaterThan(10)
+  const [check] = (await averba.health({ only: ['token'] })).checks
+  expect(check).toMatchObject({ ok: false, detail: expect.stringContaining('one token after the other') })
+  await clock.advance(3_600_000)
+  await clock.finish(averba.settle())
+  for (let n = 0; n < 200; n++) expect((await averba.validations.get(`v${n}`))?.state).toBe('answered')
+  expect(tokenService.requests).toBeLessThan(18)
+  await close()
+})
+
+test.each([
+  [70_000, 400],
+  [120_000, 20],
+  [120_000, 400],
+  [-120_000, 400],
+])(
+  'every token is refused, and the clock of another process is %i ms off: both leave the gateway alone',
+  async (skewMs, latencyMs) => {
+    const store = newPath()
+    const { clock, close } = await simulate()
+    let asked = 0
+    const open = (aheadMs: number, answerMs: number) =>
+      openAverba({
+        store,
+        clock: {
+          now: () => clock.now() + aheadMs,
+          sleep: (ms, signal, what) => clock.sleep(ms, signal, what),
+        },
+        async fetch({ url }) {
+          const isToken = url.endsWith('/token')
+          await clock.sleep(isToken ? 50 : answerMs)
+          if (!isToken) return Response.json({}, { status: 401 })
+          asked += 1
+          return Response.json({
+            access_token: `token-numero-${asked}`,
+            token_type: 'Bearer',
+            expires_in: 3_600,
+          })
+        },
+        tokenService: {
+          url: 'https://auth.exemplo.br/token',
+          consumerKey: 'chave',
+          consumerSecret: 'segredo',
+        },
+        validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
+      })
+    const both = [await open(0, 20), await open(skewMs, latencyMs)]
+    for (let second = 0; second < 120; second++) {
+      for (const [i, { validations }] of both.entries()) {
+        const input = { id: `v-${second}-${i}`, cpf: samples.cpf, claims: { nome: 'X' } }
+        void validations.validate(input, { waitMs: 0 }).catch(() => undefined)
+      }
+      await clock.advance(1_000)
+    }
+    expect(asked).toBeGreaterThan(1)
+    expect(asked).toBeLessThan(10)
+    for (const averba of both) await averba.close()
+    await close()
+  },
+)

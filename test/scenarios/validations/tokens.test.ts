@@ -1,0 +1,591 @@
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import Sqlite from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { type Averba, openAverba, valueOf } from '../../../src/index.ts'
+import { samples, simulate, startServices } from '../../../src/simulation/index.ts'
+
+const { cpf } = samples
+const claims = { nome: 'Maria de Exemplo Souza' }
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const isToken = (request: Request) => request.url.endsWith('/token')
+const isValidation = (request: Request) => request.url.includes('/validate/pf')
+const newFolder = () => mkdtempSync(join(tmpdir(), 'averba-token-'))
+
+const validate = (averba: Averba, id: string) => averba.validations.validate({ id, cpf, claims })
+
+function secretsIn(store: string): unknown[] {
+  const database = new Sqlite(store, { readonly: true })
+  const rows = database.prepare('select * from secret').all()
+  database.close()
+  return rows
+}
+
+test('200 operations in flight when the token dies cost one token request', async () => {
+  const inFlight = Promise.withResolvers<void>()
+  let waiting = 0
+  const validationService = {
+    baseUrl: 'https://validacao.exemplo.br',
+    service: 'datavalid-demonstracao',
+    requestsAtOnceMax: 200,
+  }
+  const world = await simulate({
+    averba: { validationService },
+    intercept: async (request, forward) => {
+      if (isValidation(request) && waiting < 200) {
+        waiting += 1
+        if (waiting === 200) {
+          world.tokenService.expire()
+          inFlight.resolve()
+        }
+        await inFlight.promise
+      }
+      return forward(request)
+    },
+  })
+  const calls = Array.from({ length: 200 }, (_, i) => validate(world.averba, `p${i}`))
+  for (const outcome of await Promise.all(calls)) valueOf(outcome)
+  expect(world.validationService).toMatchObject({ refused: 200, answered: 200 })
+  expect(world.tokenService.requests).toBe(2) // The first one, and one for the storm.
+  await world.close()
+})
+
+test('a simulated day of steady traffic costs at most 25 token requests', async () => {
+  const world = await simulate()
+  for (let minute = 0; minute < 24 * 60; minute += 5) {
+    valueOf(await validate(world.averba, `at-${minute}`))
+    await world.clock.advance(5 * minuteMs)
+  }
+  expect(world.validationService.answered).toBe(288)
+  expect(world.tokenService.requests).toBeGreaterThanOrEqual(24)
+  expect(world.tokenService.requests).toBeLessThanOrEqual(25)
+  await world.close()
+})
+
+test('two engines on one file ask for one token per life and per rejection', async () => {
+  const services = await startServices()
+  const store = join(newFolder(), 'log.sqlite')
+  const engines = [
+    await openAverba({ store, ...services.options }),
+    await openAverba({ store, ...services.options }),
+  ]
+  const storm = async (name: string) => {
+    const calls = engines.flatMap((engine, e) =>
+      Array.from({ length: 20 }, (_, i) => validate(engine, `${name}-${e}-${i}`)),
+    )
+    for (const outcome of await Promise.all(calls)) valueOf(outcome)
+  }
+  await storm('first')
+  expect(services.tokenService.requests).toBe(1)
+  for (const requests of [2, 3, 4]) {
+    services.tokenService.expire()
+    await storm(`storm-${requests}`)
+    expect(services.tokenService.requests).toBe(requests)
+  }
+  for (const engine of engines) await engine.close()
+  const later = await openAverba({ store, ...services.options })
+  valueOf(await validate(later, 'later'))
+  expect(services.tokenService.requests).toBe(4)
+  await later.close()
+  await services.close()
+})
+
+test('a process that finds a token request of one that died performs it, after its lease', async () => {
+  const store = join(newFolder(), 'log.sqlite')
+  const dead = Promise.withResolvers<Response>()
+  let isDead = true
+  const world = await simulate({
+    averba: { store },
+    intercept: (request, forward) => (isToken(request) && isDead ? dead.promise : forward(request)),
+  })
+  const fetch = async (request: Request) =>
+    isToken(request) ? world.reach.tokenService(request) : world.reach.validationService(request)
+  const { consumerKey, consumerSecret } = {
+    consumerKey: 'chave-de-exemplo',
+    consumerSecret: 'segredo-de-exemplo',
+  }
+  const other = await openAverba({
+    ...{ store, clock: world.clock, fetch },
+    tokenService: { url: 'https://gateway.exemplo.br/token', consumerKey, consumerSecret },
+    validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
+  })
+  void validate(world.averba, 'a').catch(() => undefined)
+  await expect.poll(() => world.averba.effects.list({ state: 'started' })).toHaveLength(2)
+  const waiting = validate(other, 'b')
+  await expect.poll(() => other.effects.list({ state: 'started' })).toHaveLength(3)
+  await world.clock.advance(20_000)
+  expect(await waiting).toMatchObject({
+    status: 'deferred',
+    because: expect.stringMatching(/another process/),
+  })
+  expect(world.tokenService.requests).toBe(0)
+  await world.clock.advance(2 * minuteMs)
+  await other.settle()
+  expect(valueOf(await validate(other, 'b')).state).toBe('answered')
+  expect(world.tokenService.requests).toBe(1)
+  // The dead one comes back to life, with an answer that nobody waits for any more.
+  isDead = false
+  dead.resolve(await world.reach.tokenService(tokenRequest()))
+  valueOf(await validate(other, 'c'))
+  expect(world.tokenService.requests).toBe(2)
+  await other.close()
+  await world.close()
+})
+
+test('a service that refuses every token costs a token request a wait, declines nothing, and is said aloud', async () => {
+  let isMended = false
+  const world = await simulate({
+    policies: { tokenService: { reissue: 'revoke' } },
+    intercept: async (request, forward) =>
+      isValidation(request) && !isMended ? new Response('', { status: 401 }) : forward(request),
+  })
+  const { averba, clock, tokenService } = world
+  const check = async () => (await averba.health({ only: ['token'] })).checks[0]
+  const because = 'TOKEN_REJECTED: 2 tokens in a row were answered 401'
+  const retryAt = '2026-11-20T12:01:00.000Z'
+  for (let n = 0; n < 100; n++)
+    expect(await validate(averba, `v${n}`)).toMatchObject({ status: 'deferred', because, retryAt })
+  expect(tokenService.requests).toBe(2)
+  expect(await check()).toMatchObject({ ok: false, detail: expect.stringContaining(`before ${retryAt}`) })
+  for (let minutes = 0; minutes < 6 * 60; minutes++) {
+    await clock.advance(minuteMs)
+    await averba.settle()
+  }
+  // After 1, 2, 4, 8, 16, 32 minutes, and then every hour.
+  expect(tokenService.requests).toBeGreaterThanOrEqual(11)
+  expect(tokenService.requests).toBeLessThanOrEqual(14)
+  expect((await averba.health({ only: ['effects'] })).checks[0]).toMatchObject({ ok: true })
+  isMended = true
+  await clock.advance(hourMs)
+  await averba.settle()
+  await clock.advance(hourMs)
+  await averba.settle()
+  for (let n = 0; n < 100; n++) valueOf(await validate(averba, `v${n}`))
+  expect(world.validationService.answered).toBe(100)
+  expect(await check()).toMatchObject({ ok: true })
+  await world.close()
+})
+
+test('files of one contract, at a gateway whose new token ends the older one, lose no call to each other', async () => {
+  const world = await simulate({ policies: { tokenService: { reissue: 'revoke' } } })
+  let requests = 0
+  const open = () =>
+    openAverba({
+      ...{ store: ':memory:', clock: world.clock },
+      async fetch(request) {
+        // The requests overtake each other.
+        for (let turns = (requests++ * 7) % 11; turns > 0; turns--) await new Promise(setImmediate)
+        return isToken(request) ? world.reach.tokenService(request) : world.reach.validationService(request)
+      },
+      tokenService: {
+        ...{ url: 'https://gateway.exemplo.br/token', consumerKey: 'chave-de-exemplo' },
+        consumerSecret: 'segredo-de-exemplo',
+      },
+      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
+    })
+  const tenants = [await open(), await open(), await open()]
+  const seen = new Set<string>()
+  const work = async (tenant: Averba, t: number) => {
+    for (let i = 0; i < 20; i++) seen.add((await validate(tenant, `v-${t}-${i}`)).status)
+  }
+  await Promise.all(tenants.map(work))
+  expect(seen).not.toContain('declined')
+  for (let minutes = 0; minutes < 60; minutes++) {
+    await world.clock.advance(minuteMs)
+    for (const tenant of tenants) await tenant.settle()
+  }
+  for (const [t, tenant] of tenants.entries())
+    for (let i = 0; i < 20; i++) valueOf(await validate(tenant, `v-${t}-${i}`))
+  expect(world.validationService.answered).toBe(60)
+  for (const tenant of tenants) await tenant.close()
+  await world.close()
+})
+
+test('a process with the key and secret of another contract takes no token of the first, and asks for its own', async () => {
+  const store = join(newFolder(), 'log.sqlite')
+  const paid: string[] = []
+  const asked: string[] = []
+  const fetch = async (request: Request) => {
+    const [, credentials = ''] = (request.headers.get('authorization') ?? '').split(' ')
+    if (!isToken(request)) {
+      paid.push(credentials)
+      return Response.json({ nome: true })
+    }
+    const [key = ''] = Buffer.from(credentials, 'base64').toString().split(':')
+    asked.push(key)
+    return Response.json({ access_token: `de-${key}`, expires_in: 3_600 })
+  }
+  const open = (consumerKey: string) =>
+    openAverba({
+      ...{ store, fetch },
+      tokenService: { url: 'https://gateway.exemplo.br/token', consumerKey, consumerSecret: 'segredo' },
+      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
+    })
+  for (const [n, key] of ['a', 'a', 'b', 'b', 'a'].entries()) {
+    const averba = await open(key)
+    valueOf(await validate(averba, `v${n}`))
+    await averba.close()
+  }
+  expect(paid).toEqual(['de-a', 'de-a', 'de-b', 'de-b', 'de-a'])
+  expect(asked).toEqual(['a', 'b', 'a'])
+})
+
+test('a process whose key and secret were refused shares the token of its contract, and does not ask again once that has ended', async () => {
+  const services = await startServices()
+  const store = join(newFolder(), 'log.sqlite')
+  const open = (consumerSecret: string) =>
+    openAverba({
+      ...{ store, ...services.options },
+      tokenService: { ...services.options.tokenService, consumerSecret },
+    })
+  const right = await open(services.credentials.consumerSecret)
+  const wrong = await open('segredo-errado')
+  const locked = { status: 'deferred', because: expect.stringMatching(/^CREDENTIALS_REFUSED: /) }
+  for (const n of [1, 2, 3]) {
+    valueOf(await validate(right, `right-${n}`))
+    valueOf(await validate(wrong, `wrong-${n}`))
+    services.tokenService.expire()
+    expect(await validate(wrong, `wrong-late-${n}`)).toMatchObject(locked)
+  }
+  // One for the wrong ones, and one for each life.
+  expect(services.tokenService.requests).toBe(4)
+  for (const averba of [right, wrong]) await averba.close()
+  await services.close()
+})
+
+test('while a secret is changed, processes with the old and the new one share a token at a gateway whose new token ends the older', async () => {
+  const store = join(newFolder(), 'log.sqlite')
+  const state = { asked: 0, refused: 0, token: '', isOldOver: false }
+  async function fetch(request: Request): Promise<Response> {
+    const [, credentials = ''] = (request.headers.get('authorization') ?? '').split(' ')
+    if (!isToken(request)) {
+      if (credentials === state.token) return Response.json({ nome: true })
+      state.refused += 1
+      return new Response('', { status: 401 })
+    }
+    state.asked += 1
+    const isOld = Buffer.from(credentials, 'base64').toString() === 'chave:antigo'
+    if (isOld && state.isOldOver) return Response.json({ error: 'invalid_client' }, { status: 401 })
+    state.token = `t-${state.asked}`
+    return Response.json({ access_token: state.token, expires_in: 3_600 })
+  }
+  const open = (consumerSecret: string) =>
+    openAverba({
+      ...{ store, fetch },
+      tokenService: { url: 'https://gateway.exemplo.br/token', consumerKey: 'chave', consumerSecret },
+      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
+    })
+  const [before, after] = [await open('antigo'), await open('novo')]
+  for (let n = 0; n < 10; n++)
+    for (const [i, averba] of [before, after].entries()) valueOf(await validate(averba, `v-${n}-${i}`))
+  expect(state).toMatchObject({ asked: 1, refused: 0 })
+  // The gateway ends the old secret, and the token with it: one refusal, and the new one gets a token for both.
+  Object.assign(state, { isOldOver: true, token: '' })
+  const locked = { status: 'deferred', because: expect.stringMatching(/^CREDENTIALS_REFUSED: /) }
+  expect(await validate(before, 'w-0')).toMatchObject(locked)
+  for (let n = 1; n < 5; n++)
+    for (const [i, averba] of [after, before].entries()) valueOf(await validate(averba, `w-${n}-${i}`))
+  expect(state.asked).toBe(3)
+  for (const averba of [before, after]) await averba.close()
+})
+
+test('a job that begins anew every 20 minutes is not made to wait where each of its tokens served, and another system ended it', async () => {
+  const store = join(newFolder(), 'log.sqlite')
+  const world = await simulate({ policies: { tokenService: { reissue: 'revoke' } } })
+  const { clock, reach } = world
+  for (let run = 0; run < 12; run++) {
+    const averba = await openAverba({
+      ...{ store, clock, schedules: false },
+      fetch: request => (isToken(request) ? reach.tokenService(request) : reach.validationService(request)),
+      tokenService: {
+        ...{ url: 'https://gateway.exemplo.br/token', consumerKey: 'chave-de-exemplo' },
+        consumerSecret: 'segredo-de-exemplo',
+      },
+      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
+    })
+    valueOf(await validate(averba, `run-${run}`))
+    expect((await averba.health({ only: ['token'] })).checks[0]).toMatchObject({ ok: true })
+    await averba.close()
+    await reach.tokenService(tokenRequest()) // Of the other system.
+    await clock.advance(20 * minuteMs)
+  }
+  expect(world.validationService.answered).toBe(12)
+  await world.close()
+})
+
+test.each([
+  ['same', 'the gateway gave the rejected token again: 900907'],
+  ['revoke', 'TOKEN_REJECTED: 2 tokens in a row were answered 401: 900907'],
+] as const)(
+  'the code in a 401 is told of every call that is put off for it, also where the gateway gives tokens by "%s"',
+  async (reissue, because) => {
+    const fault = { code: 900907, message: 'The requested API is temporarily blocked' }
+    const world = await simulate({
+      policies: { tokenService: { reissue } },
+      intercept: async (request, forward) =>
+        isValidation(request) ? Response.json({ fault }, { status: 401 }) : forward(request),
+    })
+    for (const id of ['a', 'b', 'c'])
+      expect(await validate(world.averba, id)).toMatchObject({ status: 'deferred', because })
+    for await (const { data } of world.averba.log.read({ types: ['token.rejected', 'token.repeated'] }))
+      expect(data).toMatchObject({ code: '900907' })
+    await world.close()
+  },
+)
+
+test('the code in a 401 is told also where no newer token can be had', async () => {
+  let asked = 0
+  const world = await simulate({
+    async intercept(request, forward) {
+      if (isValidation(request))
+        return Response.json({ code: 'DV-1', title: 'not in the contract' }, { status: 401 })
+      asked += isToken(request) ? 1 : 0
+      return asked > 1 ? new Response('', { status: 502 }) : forward(request)
+    },
+  })
+  const because = 'the token service answered 502; the call was answered 401: DV-1'
+  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', because })
+  await world.close()
+})
+
+test('a token that no header can carry is as good as none: it is asked for again, and nothing fails for good', async () => {
+  let isBroken = true
+  const world = await simulate({
+    intercept: async (request, forward) =>
+      isToken(request) && isBroken
+        ? Response.json({ access_token: 'ab\ncd', expires_in: 60 })
+        : forward(request),
+  })
+  const because = 'the answer cannot be read'
+  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', because })
+  isBroken = false
+  await world.clock.advance(minuteMs)
+  await world.averba.settle()
+  valueOf(await validate(world.averba, 'a'))
+  await world.close()
+})
+
+test.each<[string, number | undefined]>([
+  ['that says its lifetime', 3_500],
+  ['that says it in another unit', 3_500_000],
+  ['that says none', undefined],
+])('one 401 to a token that the gateway goes on giving (%s) costs an hour at most', async (_, expires_in) => {
+  let isFirst = true
+  const world = await simulate({
+    async intercept(request, forward) {
+      if (isToken(request)) return Response.json({ access_token: 'fixo', expires_in })
+      if (!isValidation(request)) return forward(request)
+      const status = isFirst ? 401 : 200
+      isFirst = false
+      return Response.json({ nome: true }, { status })
+    },
+  })
+  const check = async () => (await world.averba.health({ only: ['token'] })).checks[0]?.ok
+  const because = 'the gateway gave the rejected token again'
+  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', because })
+  expect(await check()).toBe(false)
+  await world.clock.advance(hourMs)
+  await world.averba.settle()
+  valueOf(await validate(world.averba, 'a'))
+  valueOf(await validate(world.averba, 'b'))
+  expect(await check()).toBe(true)
+  await world.close()
+})
+
+test('a refusal that comes after another process took the request over and had a token locks nobody', async () => {
+  const store = join(newFolder(), 'log.sqlite')
+  const [asked, frozen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let isFirst = true
+  const world = await simulate({
+    averba: { store },
+    async intercept(request, forward) {
+      if (!isToken(request) || !isFirst) return forward(request)
+      isFirst = false
+      asked.resolve()
+      await frozen.promise
+      return Response.json({ error: 'invalid_client' }, { status: 401 })
+    },
+  })
+  const open = () =>
+    openAverba({
+      ...{ store, clock: world.clock },
+      fetch: request =>
+        isToken(request) ? world.reach.tokenService(request) : world.reach.validationService(request),
+      tokenService: {
+        ...{ url: 'https://gateway.exemplo.br/token', consumerKey: 'chave-de-exemplo' },
+        consumerSecret: 'segredo-de-exemplo',
+      },
+      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
+    })
+  const other = await open()
+  void validate(world.averba, 'a')
+  await asked.promise
+  await world.clock.advance(minuteMs + 1_000)
+  valueOf(await validate(other, 'b'))
+  frozen.resolve()
+  await expect.poll(async () => (await world.averba.validations.get('a'))?.state).toBe('answered')
+  const refusals = []
+  for await (const event of world.averba.log.read({ types: ['token.locked'] })) refusals.push(event)
+  expect(refusals).toMatchObject([{ anomaly: expect.any(String) }])
+  expect(secretsIn(store)).toHaveLength(1)
+  world.tokenService.expire()
+  valueOf(await validate(other, 'c'))
+  await other.close()
+  const later = await open()
+  valueOf(await validate(later, 'd'))
+  expect(world.tokenService.requests).toBe(2)
+  await later.close()
+  await world.close()
+})
+
+function tokenRequest(): Request {
+  return new Request('https://gateway.exemplo.br/token', {
+    method: 'POST',
+    headers: {
+      authorization: `Basic ${Buffer.from('chave-de-exemplo:segredo-de-exemplo').toString('base64')}`,
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+    body: 'grant_type=client_credentials',
+  })
+}
+
+test('a renewal that gives the rejected token again waits for its remainder, asks once more, tries it, and is an error then', async () => {
+  const world = await simulate({
+    intercept: (request, forward) => {
+      if (isValidation(request)) {
+        tried += 1
+        return Promise.resolve(new Response('', { status: 401 }))
+      }
+      if (!isToken(request)) return forward(request)
+      asked += 1
+      return Promise.resolve(Response.json({ access_token: 'sempre-o-mesmo', expires_in: 600 }))
+    },
+  })
+  let asked = 0
+  let tried = 0
+  const because = 'the gateway gave the rejected token again'
+  const retryAt = '2026-11-20T12:10:00.000Z'
+  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', because, retryAt })
+  expect(asked).toBe(2)
+  await world.clock.advance(10 * minuteMs - 1)
+  expect(await validate(world.averba, 'b')).toMatchObject({ status: 'deferred', because })
+  expect(asked).toBe(2)
+  await world.clock.advance(1)
+  const error = { status: 'deferred', because: 'TOKEN_REJECTED: 2 tokens in a row were answered 401' }
+  expect(await validate(world.averba, 'c')).toMatchObject({ ...error, retryAt: '2026-11-20T12:11:00.000Z' })
+  expect([asked, tried]).toEqual([3, 2])
+  await world.clock.advance(minuteMs - 1)
+  expect(await validate(world.averba, 'd')).toMatchObject(error)
+  expect([asked, tried]).toEqual([3, 2])
+  await world.clock.advance(1)
+  expect(await validate(world.averba, 'e')).toMatchObject({ status: 'deferred', because })
+  expect([asked, tried]).toEqual([4, 2])
+  const rows = await world.averba.views.selectFrom('tokens').selectAll().execute()
+  const waits_until = '2026-11-20T12:21:00.000Z'
+  expect(rows).toMatchObject([{ state: 'repeated', requests: 4, generation: 3, waits_until }])
+  const check = async () => (await world.averba.health({ only: ['token'] })).checks[0]
+  expect(await check()).toMatchObject({ ok: false, detail: expect.stringContaining(`before ${waits_until}`) })
+  // The wait is over, and no call has come.
+  await world.clock.advance(10 * minuteMs)
+  expect(await check()).toMatchObject({ ok: true })
+  await world.close()
+})
+
+test('wrong credentials lock every process of the file, and the token goes', async () => {
+  const services = await startServices()
+  const store = join(newFolder(), 'log.sqlite')
+  let consumerSecret: string = services.credentials.consumerSecret
+  const tokenService = { ...services.options.tokenService, consumerSecret: () => consumerSecret }
+  const options = { store, ...services.options, tokenService }
+  const [one, two] = [await openAverba(options), await openAverba(options)]
+  valueOf(await validate(one, 'a'))
+  valueOf(await validate(two, 'b'))
+  expect(secretsIn(store)).toHaveLength(1)
+  consumerSecret = 'segredo-errado'
+  services.tokenService.expire()
+  const locked = { status: 'deferred', because: expect.stringMatching(/^CREDENTIALS_REFUSED: /) }
+  for (const [i, engine] of [one, two, one, two].entries())
+    expect(await validate(engine, `c${i}`)).toMatchObject(locked)
+  expect(services.tokenService.requests).toBe(2)
+  expect(secretsIn(store)).toEqual([])
+  consumerSecret = services.credentials.consumerSecret
+  valueOf(await validate(two, 'd'))
+  valueOf(await validate(one, 'e'))
+  expect(services.tokenService.requests).toBe(3)
+  for (const engine of [one, two]) await engine.close()
+  await services.close()
+})
+
+test('a token is in no file, event, view, line or error in clear, not even when its file is wiped', async () => {
+  const folder = newFolder()
+  const store = join(folder, 'log.sqlite')
+  const tokens = new Set<string>()
+  const lines: unknown[] = []
+  const world = await simulate({
+    averba: { store, logger: line => void lines.push(line) },
+    policies: { tokenService: { reissue: 'revoke' } },
+    intercept: async (request, forward) => {
+      const response = await forward(request)
+      if (isToken(request)) tokens.add((await response.clone().json()).access_token)
+      return response
+    },
+  })
+  const outcomes: unknown[] = []
+  for (const id of ['a', 'b', 'c']) {
+    outcomes.push(await validate(world.averba, id))
+    world.tokenService.expire()
+  }
+  expect(tokens.size).toBe(3)
+  const events: unknown[] = []
+  for await (const event of world.averba.log.read()) events.push(event)
+  const rows = await world.averba.views.selectFrom('tokens').selectAll().execute()
+  const read = () => readdirSync(folder).map(name => readFileSync(join(folder, name), 'latin1'))
+  const whileOpen = read()
+  await world.close()
+  const seen = [...whileOpen, ...read(), inspect([events, rows, lines, outcomes], { depth: null })]
+  for (const token of tokens) {
+    const forms = [token, Buffer.from(token).toString('base64'), Buffer.from(token).toString('hex')]
+    for (const text of seen) expect(forms.some(form => text.includes(form))).toBe(false)
+  }
+  expect(secretsIn(store)).toHaveLength(1)
+})
+
+test('a given token that is refused puts the call off until another one is given', async () => {
+  let given = 'velho'
+  const world = await simulate({
+    averba: {
+      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo', bearer: () => given },
+    },
+    intercept: async request =>
+      request.headers.get('authorization') === 'Bearer novo'
+        ? Response.json({ nome: true })
+        : new Response('', { status: 401 }),
+  })
+  const because = 'CREDENTIALS_REFUSED: the service answered 401 to the bearer token that it was given'
+  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', because })
+  given = 'novo'
+  await world.clock.advance(hourMs)
+  await world.averba.settle()
+  expect(valueOf(await validate(world.averba, 'a')).state).toBe('answered')
+  expect(world.tokenService.requests).toBe(0)
+  await world.close()
+})
+
+test('a token request that an operator parked is not waited for, and is asked when it is let go', async () => {
+  const world = await simulate({
+    faults: [{ kind: 'status', status: 503, service: 'tokenService', times: 1 }],
+  })
+  const { effects } = world.averba
+  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred' })
+  const owed = (await effects.list({ state: 'deferred' })).find(each => each.type.startsWith('tokenService.'))
+  await effects.park(owed?.id ?? '')
+  const because = 'the token request is parked: effects.retry lets it go'
+  expect(await validate(world.averba, 'b')).toMatchObject({ status: 'deferred', because })
+  await effects.retry(owed?.id ?? '')
+  valueOf(await validate(world.averba, 'c'))
+  expect(world.tokenService.requests).toBe(1)
+  await world.close()
+})

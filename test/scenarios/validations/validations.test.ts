@@ -1,0 +1,323 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { type LogLine, valueOf } from '../../../src/index.ts'
+import { samples, simulate, type World } from '../../../src/simulation/index.ts'
+
+const { cpf } = samples
+const claims = { nome: 'Maria de Exemplo Souza' }
+const hourMs = 3_600_000
+const isValidation = (request: Request) => request.url.includes('/validate/pf')
+
+async function requestsOf(world: World): Promise<number> {
+  const [row] = await world.averba.views.selectFrom('tokens').selectAll().execute()
+  return row?.requests ?? 0
+}
+
+test('a match, a mismatch and what was not evaluated are three things', async () => {
+  const world = await simulate()
+  const asked = {
+    ...claims,
+    sexo: 'M',
+    data_nascimento: '1990-05-17',
+    filiacao: { nome_mae: 'JOANA DE EXEMPLO SOUSA' },
+  }
+  const validation = valueOf(await world.averba.validations.validate({ id: 'p1', cpf, claims: asked }))
+  expect(validation).toMatchObject({ id: 'p1', state: 'answered', cpfDisponivel: true })
+  expect(validation.fields).toEqual({
+    nome: { result: 'match', similarity: 1 },
+    sexo: { result: 'mismatch' },
+    data_nascimento: { result: 'not-evaluated' },
+    'filiacao.nome_mae': { result: 'mismatch', similarity: 0.95 },
+  })
+  expect(await world.averba.validations.get('p1')).toEqual(validation)
+  expect(await world.averba.validations.get('p2')).toBeUndefined()
+  await world.close()
+})
+
+test('the same id is never paid twice, and another input under it is an error', async () => {
+  const world = await simulate()
+  const validate = (nome: string) => world.averba.validations.validate({ id: 'p1', cpf, claims: { nome } })
+  const all = await Promise.all([validate('A'), validate('A'), validate('A')])
+  expect(new Set(all.map(outcome => outcome.effect)).size).toBe(1)
+  expect(await validate('A')).toMatchObject({ status: 'settled', replayed: true })
+  expect(world.validationService.answered).toBe(1)
+  await expect(validate('B')).rejects.toMatchObject({ code: 'COMMAND_REUSED' })
+  await world.close()
+})
+
+test('a paid call whose answer was lost is left to a person, and never sent again', async () => {
+  const world = await simulate({
+    intercept: async (request, forward) => {
+      const response = await forward(request)
+      if (isValidation(request)) throw new Error('reset')
+      return response
+    },
+  })
+  const validate = () => world.averba.validations.validate({ id: 'p1', cpf, claims })
+  expect(await validate()).toMatchObject({ status: 'unknown', next: 'person' })
+  await world.clock.advance(24 * hourMs)
+  await world.averba.settle()
+  expect(await validate()).toMatchObject({ status: 'unknown', next: 'person', replayed: true })
+  expect(world.validationService.answered).toBe(1)
+  expect((await world.averba.validations.get('p1'))?.state).toBe('inconclusive')
+  await world.close()
+})
+
+test('a call whose claims cannot be read waits until they can: it was not sent, and is not called unknown', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-claims-')), 'log.sqlite')
+  let isDown = true
+  const world = await simulate({
+    averba: { store },
+    intercept: async (request, forward) => {
+      if (isDown) throw Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
+      return forward(request)
+    },
+  })
+  const { effect } = await world.averba.validations.validate({ id: 'p1', cpf, claims })
+  const database = new Sqlite(store)
+  const parts = database.prepare("select * from part where name = 'claims'").all() as Record<
+    string,
+    unknown
+  >[]
+  database.exec("delete from part where name = 'claims'")
+  isDown = false
+  for (let i = 0; i < 5; i++) {
+    await world.clock.advance(hourMs)
+    await world.averba.settle()
+  }
+  expect(await world.averba.effects.get(effect)).toMatchObject({ state: 'deferred' })
+  for (const part of parts)
+    database
+      .prepare('insert into part (position, name, owner, sealed) values (?, ?, ?, ?)')
+      .run(part.position, part.name, part.owner, part.sealed)
+  database.close()
+  await world.clock.advance(hourMs)
+  await world.averba.settle()
+  expect((await world.averba.validations.get('p1'))?.state).toBe('answered')
+  expect(world.validationService.answered).toBe(1)
+  await world.close()
+})
+
+test('an expired token is renewed once and the call is repeated', async () => {
+  const world = await simulate()
+  valueOf(await world.averba.validations.validate({ id: 'p1', cpf, claims }))
+  await world.clock.advance(hourMs)
+  valueOf(await world.averba.validations.validate({ id: 'p2', cpf, claims }))
+  expect(world.tokenService.requests).toBe(2)
+  expect(world.validationService).toMatchObject({ refused: 1, answered: 2 })
+  expect(await requestsOf(world)).toBe(2)
+  await world.close()
+})
+
+test('a gateway that gives the rejected token again is not asked before that token ends', async () => {
+  let isBroken = true
+  const world = await simulate({
+    intercept: (request, forward) =>
+      isValidation(request) && isBroken
+        ? Promise.resolve(new Response('', { status: 401 }))
+        : forward(request),
+  })
+  const validate = (id: string) => world.averba.validations.validate({ id, cpf, claims })
+  const first = await Promise.all([validate('a'), validate('b')])
+  const because = 'the gateway gave the rejected token again'
+  expect(first).toMatchObject([
+    { status: 'deferred', because },
+    { status: 'deferred', because },
+  ])
+  for (const id of ['c', 'd', 'e']) expect(await validate(id)).toMatchObject({ status: 'deferred', because })
+  await world.averba.settle()
+  expect(world.tokenService.requests).toBe(2)
+  isBroken = false
+  await world.clock.advance(hourMs)
+  await world.averba.settle()
+  expect(await validate('a')).toMatchObject({ status: 'settled' })
+  expect(world.tokenService.requests).toBe(3)
+  expect(world.validationService.answered).toBe(5)
+  await world.close()
+})
+
+test('a wrong consumer secret is told, is not tried again, and loses nothing once it is corrected', async () => {
+  let consumerSecret = 'segredo-errado'
+  const tokenService = {
+    url: 'https://gateway.exemplo.br/token',
+    consumerKey: 'chave-de-exemplo',
+    consumerSecret: () => consumerSecret,
+  }
+  const world = await simulate({ averba: { tokenService } })
+  const first = await world.averba.validations.validate({ id: 'p1', cpf, claims })
+  expect(first).toMatchObject({
+    status: 'deferred',
+    because: expect.stringMatching(/^CREDENTIALS_REFUSED: /),
+  })
+  const second = await world.averba.validations.validate({ id: 'p2', cpf, claims })
+  expect(second).toMatchObject({
+    status: 'deferred',
+    because: expect.stringMatching(/^CREDENTIALS_REFUSED: /),
+  })
+  await world.clock.advance(hourMs)
+  await world.averba.settle()
+  expect(world.tokenService.requests).toBe(1)
+  expect(JSON.stringify([first, second])).not.toContain('segredo')
+  consumerSecret = 'segredo-de-exemplo'
+  await world.clock.advance(hourMs)
+  await world.averba.settle()
+  expect(await world.averba.validations.validate({ id: 'p1', cpf, claims })).toMatchObject({
+    status: 'settled',
+  })
+  expect(world.tokenService.requests).toBe(2)
+  expect(world.validationService.answered).toBe(2)
+  await world.close()
+})
+
+test('a secret that cannot be had puts the call off, and its error is not shown', async () => {
+  const tokenService = {
+    url: 'https://gateway.exemplo.br/token',
+    consumerKey: 'chave-de-exemplo',
+    consumerSecret: () => {
+      throw new Error('vault token s.very-secret was refused')
+    },
+  }
+  const world = await simulate({ averba: { tokenService } })
+  const outcome = await world.averba.validations.validate({ id: 'p1', cpf, claims })
+  expect(outcome).toMatchObject({ status: 'deferred' })
+  expect(JSON.stringify(outcome)).not.toContain('very-secret')
+  await world.close()
+})
+
+test('a token that the host gives is used, and asked for again when it is refused', async () => {
+  let given = 'velho'
+  const world = await simulate({
+    averba: {
+      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo', bearer: () => given },
+    },
+    intercept: async request => {
+      if (request.headers.get('authorization') === 'Bearer novo') return Response.json({ nome: true })
+      given = 'novo'
+      return new Response('', { status: 401 })
+    },
+  })
+  expect(
+    valueOf(await world.averba.validations.validate({ id: 'p1', cpf, claims })).fields.nome?.result,
+  ).toBe('match')
+  expect(world.tokenService.requests).toBe(0)
+  await world.close()
+})
+
+test.each([
+  ['an invalid CPF', { cpf: '25774435017' }, 'INVALID_CPF'],
+  ['an id that looks like a CPF', { id: 'x-25774435016' }, 'PERSONAL_ID'],
+  ['a field that the contract does not have', { claims: { apelido: 'Mari' } }, 'INVALID_INPUT'],
+  ['a date in another form', { claims: { data_nascimento: '17/05/1990' } }, 'INVALID_INPUT'],
+  ['a day that no month has', { claims: { data_nascimento: '2026-02-31' } }, 'INVALID_INPUT'],
+  ['a date that is none', { claims: { cnh: { data_validade: '0000-99-99' } } }, 'INVALID_INPUT'],
+  ['a call that claims nothing', { claims: {} }, 'INVALID_INPUT'],
+  [
+    'a call that claims nothing but empty texts',
+    { claims: { nome: '', filiacao: { nome_mae: ' ' } } },
+    'INVALID_INPUT',
+  ],
+  ['a call that claims nothing in a group', { claims: { filiacao: {}, sexo: undefined } }, 'INVALID_INPUT'],
+])('%s is refused before anything is recorded', async (_, change, code) => {
+  const world = await simulate()
+  const input = { id: 'p1', cpf, claims, ...change }
+  await expect(world.averba.validations.validate(input as never)).rejects.toMatchObject({ code })
+  const types: string[] = []
+  for await (const event of world.averba.log.read()) types.push(event.type)
+  expect(types).toEqual(['log.began'])
+  await world.close()
+})
+
+test('a call that was put off does not go again before its time, however often it is asked for', async () => {
+  let calls = 0
+  const world = await simulate({
+    intercept: (request, forward) => {
+      if (!isValidation(request) || ++calls > 1) return forward(request)
+      return Promise.resolve(new Response('', { status: 429, headers: { 'retry-after': '60' } }))
+    },
+  })
+  const validate = () => world.averba.validations.validate({ id: 'p1', cpf, claims })
+  expect(await validate()).toMatchObject({ status: 'deferred', retryAt: '2026-11-20T12:01:00.000Z' })
+  expect(await validate()).toMatchObject({ status: 'deferred', replayed: true })
+  expect(calls).toBe(1)
+  await world.clock.advance(60_000)
+  expect(await validate()).toMatchObject({ status: 'settled', replayed: true })
+  expect(calls).toBe(2)
+  await world.close()
+})
+
+test('a token that was obtained while settling is used, not asked for again', async () => {
+  let isDown = true
+  const world = await simulate({
+    intercept: (request, forward) => {
+      if (request.url.endsWith('/token') && isDown) return Promise.resolve(new Response('', { status: 503 }))
+      return forward(request)
+    },
+  })
+  const validate = () => world.averba.validations.validate({ id: 'p1', cpf, claims })
+  expect(await validate()).toMatchObject({ status: 'deferred', because: 'the token service answered 503' })
+  isDown = false
+  await world.clock.advance(hourMs)
+  await world.averba.settle()
+  expect(await validate()).toMatchObject({ status: 'settled' })
+  expect(world.tokenService.requests).toBe(1)
+  await world.close()
+})
+
+test('a 401 that comes late does not ask for the rejected token once more', async () => {
+  const late = Promise.withResolvers<void>()
+  let calls = 0
+  const world = await simulate({
+    intercept: async (request, forward) => {
+      if (!isValidation(request)) return forward(request)
+      if (++calls === 1) await late.promise
+      return new Response('', { status: 401 })
+    },
+  })
+  const slow = world.averba.validations.validate({ id: 'slow', cpf, claims })
+  await expect.poll(() => calls).toBe(1)
+  expect(await world.averba.validations.validate({ id: 'quick', cpf, claims })).toMatchObject({
+    status: 'deferred',
+  })
+  expect(world.tokenService.requests).toBe(2)
+  late.resolve()
+  expect(await slow).toMatchObject({
+    status: 'deferred',
+    because: 'the gateway gave the rejected token again',
+  })
+  expect(world.tokenService.requests).toBe(2)
+  await world.close()
+})
+
+test.each([400, 401])(
+  'a value that the service quotes as its code (%i) stands nowhere in clear',
+  async status => {
+    const lines: LogLine[] = []
+    let quoted = ''
+    const { averba, clock, close } = await simulate({
+      averba: { logger: line => void lines.push(line) },
+      async intercept(request, forward) {
+        if (!request.url.includes('/validate/pf')) return forward(request)
+        return Response.json({ error: quoted, detail: 'x' }, { status })
+      },
+    })
+    const claims = { nome: 'SEVERINA DE EXEMPLO', documento: { numero: '482913' } }
+    for (const [said, word] of ['Severina', 'numero-482913'].entries()) {
+      quoted = word
+      const outcome = await averba.validations.validate({ id: `pedido-${said}`, cpf, claims })
+      // Where the service declined, whoever asked gets what it said, from the sealed part.
+      expect('because' in outcome ? outcome.because : '').not.toMatch(/severina|482913/i)
+      await clock.advance(3_600_000)
+    }
+    quoted = 'E-1042'
+    const outcome = await averba.validations.validate({ id: 'outra', cpf, claims })
+    expect(JSON.stringify(outcome)).toContain('E-1042')
+    let headers = ''
+    for await (const event of averba.log.read()) headers += JSON.stringify(event)
+    expect(headers).toContain('E-1042')
+    expect(`${headers}${JSON.stringify(lines)}`).not.toMatch(/severina|482913/i)
+    await close()
+  },
+)

@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest'
+import {
+  decides,
+  ExpectationError,
+  type GivenEvent,
+  type MachineCase,
+  shows,
+} from '../../../src/simulation/index.ts'
+
+const appeared: GivenEvent = {
+  type: 'consent.appeared',
+  data: {
+    consent: 'consent-1',
+    subject: 'subject-1',
+    status: 'PENDENTE',
+    createdAt: null,
+    expiresAt: null,
+    controller: null,
+  },
+}
+
+describe('a decision', () => {
+  const approval: MachineCase = {
+    machine: 'consent',
+    given: [appeared],
+    when: { type: 'consent.approve', data: {} },
+  }
+
+  test('is compared with the events that are expected, member by member', () => {
+    const effects = [{ type: 'consentService.changeStatus', data: { status: 'ATIVO' } }]
+    const answer = decides({ ...approval, expected: { events: [{ type: /changeRequested$/, effects }] } })
+    expect(answer).toMatchObject({ events: [{ type: 'consent.changeRequested' }] })
+    decides({ ...approval, expected: { events: [expect.objectContaining({ effects: expect.any(Array) })] } })
+    decides({ ...approval, expected: { events: [event => event.type !== ''] } })
+  })
+
+  test('that is another one is an error that says where', () => {
+    const wrong = () => decides({ ...approval, expected: { events: [{ type: 'consent.approved' }] } })
+    expect(wrong).toThrow(ExpectationError)
+    expect(wrong).toThrow(
+      'Expected the answer of consent to consent.approve.events[0].type to be "consent.approved", not "consent.changeRequested"',
+    )
+    for (const events of [[], [{}, {}], [/text/], [() => false], [expect.objectContaining({ a: 1 })]]) {
+      expect(() => decides({ ...approval, expected: { events } })).toThrow(ExpectationError)
+    }
+    const refused = () => decides({ ...approval, expected: { refused: 'x' } })
+    expect(refused).toThrow(ExpectationError)
+    expect(refused).toThrow(
+      'Expected the answer of consent to consent.approve to be a refusal, and it was accepted: consent.changeRequested',
+    )
+  })
+
+  test('may be a refusal, by its words and its code', () => {
+    const spend = { type: 'budget.spend', data: { for: 'v', max: 1 } }
+    const over: MachineCase = { machine: 'budget', after: [spend], when: spend }
+    decides({ ...over, expected: { refused: /no more than 1/, code: 'BUDGET_SPENT' } })
+    expect(() => decides({ ...over, expected: { refused: /./, code: 'REFUSED' } })).toThrow(
+      'code to be "REFUSED", not "BUDGET_SPENT"',
+    )
+    const accepted = () => decides({ ...over, expected: { events: [] } })
+    expect(accepted).toThrow(ExpectationError)
+    expect(accepted).toThrow(/to be events, and it was refused: .*no more than 1 may be \(BUDGET_SPENT\)$/)
+  })
+
+  test('rests on nothing that the machine would not have, or refuses', () => {
+    const when = approval.when
+    expect(() => decides({ machine: 'token', given: [appeared], when })).toThrow(
+      'The machine token has no event consent.appeared',
+    )
+    expect(() => decides({ machine: 'consent', when: { ...when, type: 'consent.aprove' } })).toThrow(
+      'The machine consent has no message consent.aprove',
+    )
+    const twice = { machine: 'consent', after: [when], when } as const
+    expect(() => decides(twice)).toThrow(/^It refuses consent\.approve: /)
+  })
+})
+
+test('a member that an event does not have is an error of the compiler', () => {
+  // @ts-expect-error: it is called generation
+  const renewed: GivenEvent = { type: 'token.renewed', data: { generatoin: 1, expiresAt: null } }
+  expect(renewed.type).toBe('token.renewed')
+})
+
+describe('the rows of a view', () => {
+  const renewed = {
+    type: 'token.renewed',
+    data: {
+      ...{ generation: 1, contract: 'c1', credential: 'k1' },
+      ...{ issuedAt: '2026-11-20T12:00:00.000Z', expiresAt: '2026-11-20T13:00:00.000Z' },
+    },
+  } as const
+  const other = { ...renewed, stream: 'token-outra', at: '2026-12-01T00:00:00.000Z' }
+
+  test('are compared, every row of them, in their order', () => {
+    const rows = shows({
+      view: 'tokens',
+      given: [
+        renewed,
+        other,
+        { type: 'token.rejected', data: { generation: 1, contract: 'c1', credential: 'k1', times: 1 } },
+      ],
+      expected: [
+        { token: 'token-1', state: 'rejected', generation: 1, changed_at: '2026-12-01T00:00:01.000Z' },
+        { token: 'token-outra', state: 'valid', changed_at: '2026-12-01T00:00:00.000Z' },
+      ],
+    })
+    expect(rows).toHaveLength(2)
+    expect(shows({ view: 'consents', given: [renewed], expected: [] })).toEqual([])
+  })
+
+  test('that are others are an error that says where', () => {
+    const wrong = () => shows({ view: 'tokens', given: [renewed], expected: [{ state: 'absent' }] })
+    expect(wrong).toThrow('Expected the rows of tokens[0].state to be "absent", not "valid"')
+    expect(() => shows({ view: 'tokens', given: [renewed], expected: [] })).toThrow(
+      'to have 0 elements, not 1',
+    )
+  })
+})

@@ -1,0 +1,324 @@
+import { describe, expect, test } from 'vitest'
+import { valueOf } from '../../../src/index.ts'
+import { fromInstant, toInstant } from '../../../src/runtime/clock.ts'
+import { meets } from '../../../src/simulation/cases/expectation.ts'
+import { ExpectationError, samples, scenario, type World } from '../../../src/simulation/index.ts'
+
+const validation = { id: 'pedido', cpf: samples.cpf, claims: { sexo: 'F' } } as const
+const validate = ({ averba }: World) => averba.validations.validate(validation)
+
+/** A person whose consents were read. */
+async function someone({ averba }: World) {
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
+  return { subject, id: pending?.id ?? '' }
+}
+
+test('a scenario is given, done, and compared', async () => {
+  const { result, events, crashes } = await scenario({
+    given: someone,
+    when: ({ averba }, which) => averba.consents.approve(which),
+    expected: {
+      result: { status: 'settled', value: { status: 'ATIVO' } },
+      events: [{ type: 'consent.changeRequested' }, { type: 'consent.approved', data: { by: 'us' } }],
+      without: ['consent.conflicted'],
+      always: async ({ averba }, which) => {
+        const { subject } = which
+        expect(await averba.consents.list({ subject, status: 'ATIVO' })).toHaveLength(3)
+      },
+    },
+  })
+  expect(result?.status).toBe('settled')
+  expect(events.map(event => event.type)).toEqual([
+    'consent.changeRequested',
+    'effect.attempted',
+    'consent.approved',
+  ])
+  expect(crashes).toBe(0)
+})
+
+test('time passes until what is done has ended, and what is owed is done afterwards', async () => {
+  const day = 86_400_000
+  let startedAt = 0
+  await scenario({
+    world: { faults: [{ kind: 'refuse', service: 'validationService', times: 9 }] },
+    given: ({ clock }) => {
+      startedAt = clock.now()
+    },
+    when: async world => (await validate(world)).status,
+    expected: {
+      result: 'deferred',
+      events: [{ type: 'validation.answered' }],
+      always: async ({ averba, clock }) => {
+        expect(await averba.validations.get('pedido')).toMatchObject({ state: 'answered' })
+        expect(clock.now() - startedAt).toBeLessThan(2 * day)
+      },
+    },
+  })
+  await scenario({
+    world: { faults: [{ kind: 'delay', ms: 5_000, service: 'validationService', times: 1 }] },
+    when: validate,
+    expected: { result: { status: 'settled' } },
+  })
+})
+
+test('what is done may let time pass by itself', async () => {
+  const { result } = await scenario({
+    world: { faults: [{ kind: 'delay', ms: 2_000, service: 'tokenService', times: 1 }] },
+    async when({ averba, clock, samples }) {
+      const began = clock.now()
+      const input = { id: 'v', cpf: samples.cpf, claims: { sexo: 'F' } } as const
+      const { status } = await clock.finish(averba.validations.validate(input))
+      await clock.advance(3_000)
+      return { status, tookMs: clock.now() - began }
+    },
+  })
+  expect(result).toEqual({ status: 'settled', tookMs: 5_000 })
+})
+
+test('what is given may run the engine for a while', async () => {
+  const { result } = await scenario({
+    async given({ averba, clock }) {
+      const began = clock.now()
+      const stop = new AbortController()
+      const running = averba.run({ signal: stop.signal })
+      await clock.advance(60_000)
+      stop.abort()
+      await running
+      return clock.now() - began
+    },
+    when: async (_, tookMs) => tookMs,
+  })
+  expect(result).toBe(60_000)
+})
+
+test('what is thrown is compared too, and is not swallowed where nothing is said of it', async () => {
+  const when = ({ averba }: World) => averba.consents.approve({ cpf: samples.cpf, id: '1' })
+  await scenario({ when, expected: { error: { code: 'NOT_FOUND' } } })
+  await expect(scenario({ when })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await expect(scenario({ when, expected: { error: { code: 'REFUSED' } } })).rejects.toThrow(ExpectationError)
+  await expect(scenario({ when: validate, expected: { error: {} } })).rejects.toThrow(ExpectationError)
+})
+
+describe('what came out otherwise is an error with the seed and with what was recorded', () => {
+  test.each([
+    ['the result', { result: { status: 'declined' } }, /the result\.status to be "declined"/],
+    [
+      'an event that is missing',
+      { events: [{ type: 'validation.declined' }] },
+      /event 1 of 1, which was not recorded/,
+    ],
+    [
+      'the order of events',
+      { events: [{ type: 'validation.answered' }, { type: 'token.renewed' }] },
+      /event 2 of 2, .* or not in this order/,
+    ],
+    ['an event that must not be', { without: ['token.renewed'] }, /the events that must not be/],
+    ['calls that need a person', { stuck: 1 }, /how many calls need a person/],
+  ] as const)('%s', async (_, expected, message) => {
+    const played = scenario({ world: { seed: 4711 }, when: validate, expected })
+    await expect(played).rejects.toThrow(message)
+    await expect(played).rejects.toThrow(/seed 4711\n[\s\S]*validation\.requested [\s\S]*token\.requested/)
+    await expect(played).rejects.toThrow(ExpectationError)
+  })
+})
+
+test('a call whose answer was lost for good needs a person, and a scenario says how many there are', async () => {
+  const faults = [{ kind: 'lose', service: 'validationService', times: 1 }] as const
+  const expected = { result: { status: 'unknown', next: 'person' }, stuck: 1 } as const
+  await scenario({ world: { faults }, when: validate, expected })
+  await expect(scenario({ world: { faults }, when: validate })).rejects.toThrow(
+    /how many calls need a person/,
+  )
+})
+
+describe('handlers that fail', () => {
+  const evento = 'dimp-situacao-import'
+  const notice = { evento, destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body: { n: 1 } } as const
+  const world = { averba: { subscriptions: [{ evento, chaveSecreta: 'k'.repeat(32) }] } }
+  const given = async ({ averba }: World) => {
+    for (const outcome of await averba.subscriptions.apply(await averba.subscriptions.plan()))
+      valueOf(outcome)
+  }
+  /** A handler that fails so often. */
+  const failing = (times: number) => {
+    const calls: string[] = []
+    const when = ({ averba, portal, clock }: World) => {
+      averba.notifications.handle(evento, 'erp', async () => {
+        calls.push(toInstant(clock.now()))
+        if (calls.length <= times) throw new RangeError('the ERP is closed')
+      })
+      return portal.notify(notice)
+    }
+    return { calls, when }
+  }
+
+  test('are called again when it is time, until they come through', async () => {
+    const { calls, when } = failing(3)
+    await scenario({
+      world,
+      given,
+      when,
+      expected: {
+        result: [{ isDelivered: true }],
+        events: [
+          { type: 'notification.received' },
+          { type: 'notification.failed', data: { attempts: 1 } },
+          { type: 'notification.failed', data: { attempts: 3 } },
+          { type: 'notification.handled' },
+        ],
+        without: ['notification.parked'],
+      },
+    })
+    const waits = calls.slice(1).map((at, i) => fromInstant(at) - fromInstant(calls[i] ?? ''))
+    expect(waits).toEqual([1_000, 2_000, 4_000])
+  })
+
+  test('every time are parked, and a scenario says how many there are', async () => {
+    await scenario({ world, given, when: failing(99).when, expected: { parked: 1 } })
+    const played = scenario({ world, given, when: failing(99).when })
+    await expect(played).rejects.toThrow(ExpectationError)
+    await expect(played).rejects.toThrow(
+      /^Expected 0 handlers to be parked in the end, not 1\n {2}the handler "erp" of "dimp-situacao-import" at the notification \S+: failed 12 times, parked: RangeError\n/,
+    )
+    await expect(scenario({ world, given, when: failing(0).when, expected: { parked: 1 } })).rejects.toThrow(
+      'Expected 1 handlers to be parked in the end, not 0',
+    )
+  })
+
+  test('and that nobody calls again after a crash are no good end', async () => {
+    const calls: string[] = []
+    const played = scenario({
+      world,
+      given: async of => {
+        await given(of)
+        // Of this process alone: the next one does not have it.
+        of.averba.notifications.handle(evento, 'erp', async ({ id }) => {
+          calls.push(id)
+          throw new RangeError('the ERP is closed')
+        })
+      },
+      when: async ({ averba, portal }) => {
+        await portal.notify(notice)
+        await averba.settle()
+      },
+      survivesCrashes: true,
+      expected: { parked: 1 },
+    })
+    await expect(played).rejects.toThrow(
+      /the handlers that failed, and that nobody calls again[\s\S]*the handler \\"erp\\" .* failed 1 times, to be called again at /,
+    )
+    // Twelve times where nothing dies, and once before it did.
+    expect(calls.length).toBeGreaterThan(12)
+  })
+
+  test('and survive crashes, are called again in the next process', async () => {
+    let fails = 0
+    const { crashes } = await scenario({
+      world,
+      given,
+      when: async ({ averba, portal }) => {
+        fails = 0
+        averba.notifications.handle(evento, 'erp', async () => {
+          fails += 1
+          if (fails === 1) throw new RangeError('the ERP is closed')
+        })
+        await portal.notify(notice)
+        await averba.settle()
+      },
+      survivesCrashes: true,
+      expected: { events: [{ type: 'notification.handled' }] },
+    })
+    expect(crashes).toBeGreaterThan(5)
+  })
+
+  test('at events of the log are waited for too, and named', async () => {
+    let calls = 0
+    const when = async ({ averba }: World, isMended: (call: number) => boolean) => {
+      averba.log.follow('crm', ['subject.enrolled'], async () => {
+        calls += 1
+        if (!isMended(calls)) throw new RangeError('the CRM is closed')
+      })
+      await averba.consents.enrol({ cpf: samples.cpf })
+    }
+    await scenario({ given: () => (call: number) => call > 2, when })
+    expect(calls).toBe(3)
+    await expect(scenario({ given: () => () => false, when })).rejects.toThrow(
+      /not 1\n {2}the follower "crm" after position \d+: failed 8 times, parked: RangeError/,
+    )
+  })
+})
+
+describe('a scenario that survives crashes', () => {
+  test('is run again for every point at which the process may die, and holds what it promises at each', async () => {
+    const answered: number[] = []
+    const { crashes } = await scenario({
+      when: validate,
+      survivesCrashes: true,
+      expected: {
+        result: { status: 'settled' },
+        always: async world => {
+          answered.push(world.validationService.answered)
+          expect(world.validationService.answered).toBeLessThanOrEqual(1)
+        },
+      },
+    })
+    expect(crashes).toBeGreaterThan(15)
+    expect(answered).toHaveLength(crashes + 1)
+    expect(new Set(answered)).toEqual(new Set([0, 1]))
+  })
+
+  test('says at which point it does not hold', async () => {
+    const played = scenario({
+      given: someone,
+      when: ({ averba }, which) => averba.consents.approve(which, { commandId: 'a' }),
+      survivesCrashes: true,
+      expected: {
+        always: async ({ averba }, { subject }) => {
+          const types: string[] = []
+          for await (const event of averba.log.read()) types.push(event.type)
+          expect(types).not.toContain('consent.changeLost')
+          expect(await averba.consents.list({ subject, status: 'ATIVO' })).toHaveLength(3)
+        },
+      },
+    })
+    await expect(played).rejects.toThrow(
+      /consent\.changeLost[\s\S]*in the world of seed 1, its process dead at point \d+/,
+    )
+  })
+})
+
+test('a mistake of the host after a crash is not swallowed', async () => {
+  let runs = 0
+  const forgetful = scenario({
+    given: () => {
+      runs = 0
+    },
+    async when(world) {
+      runs += 1
+      if (runs > 1) throw new RangeError('what was in memory is gone')
+      return validate(world)
+    },
+    survivesCrashes: true,
+    expected: { result: { status: 'settled' } },
+  })
+  await expect(forgetful).rejects.toThrow('what was in memory is gone')
+})
+
+test.each([
+  ['an address', new URL('https://a.exemplo.br/'), new URL('https://b.exemplo.br/')],
+  ['a time', new Date(0), new Date(1)],
+  ['a map', new Map([[1, 2]]), new Map([[1, 3]])],
+  ['a set', new Set([1]), new Set([2])],
+  ['bytes', new Uint8Array([1, 2]), new Uint8Array([1])],
+])('%s that is expected is that one, and no other', (_, actual, other) => {
+  meets('it', actual, actual)
+  expect(() => meets('it', actual, other)).toThrow(ExpectationError)
+})
+
+test('a value that holds itself is told of like any other', () => {
+  const circle: Record<string, unknown> = { name: 'circle' }
+  circle.self = circle
+  expect(() => meets('it', circle, 1)).toThrow(ExpectationError)
+})

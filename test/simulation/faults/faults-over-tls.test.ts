@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { givenToken } from '../../../src/api/validations/tokens.ts'
+import {
+  type Fault,
+  type FaultKind,
+  type RunningServices,
+  startServices,
+} from '../../../src/simulation/index.ts'
+import { type Kind, kinds, openThreeCalls } from '../../adapters/three-calls.ts'
+
+type Expected = Readonly<Record<Kind, string>>
+const all = (status: string): Expected => ({ read: status, change: status, paid: status })
+const inDoubt: Expected = { read: 'deferred', change: 'unknown', paid: 'unknown' }
+const hourMs = 3_600_000
+
+interface Row extends Expected {
+  readonly fault?: Partial<Fault>
+  readonly because?: string
+  /** The client's whole budget: real time, since the sockets are real. */
+  readonly budgetMs?: number
+}
+
+/** What the clients make of every fault over real TLS: in process it is the same, but for `refuse`. */
+const table: Record<FaultKind, Row> = {
+  // The connection stands already when the request comes: it is closed.
+  refuse: inDoubt,
+  expiredCertificate: { ...all('deferred'), because: "the service's certificate has expired" },
+  unknownCertificate: { ...all('deferred'), because: "the service's certificate is not trusted" },
+  reset: inDoubt,
+  lose: inDoubt,
+  delay: { ...all('settled'), fault: { ms: 1 } },
+  trickle: { ...inDoubt, because: 'no answer in time', budgetMs: 500 },
+  status: inDoubt,
+  html: inDoubt,
+  contentType: all('settled'),
+  truncate: inDoubt,
+  oversize: { ...inDoubt, because: 'larger than allowed' },
+  rejectToken: { ...all('settled'), fault: { times: 1 } },
+  duplicate: all('settled'),
+  reorder: all('settled'),
+  wrongSecret: all('settled'),
+  clockSkew: { ...all('settled'), fault: { ms: 2 * hourMs } },
+}
+
+let services: RunningServices
+
+beforeAll(async () => {
+  services = await startServices({ policies: { tokenService: { reissue: 'revoke' } } })
+})
+
+afterAll(() => services.close())
+
+/** A new token at each asking: the older ones end. */
+async function newToken(): Promise<string> {
+  const { consumerKey, consumerSecret } = services.credentials
+  const basic = Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64')
+  const headers = { authorization: `Basic ${basic}`, 'content-type': 'application/x-www-form-urlencoded' }
+  const init = { method: 'POST', headers, body: 'grant_type=client_credentials' }
+  const response = await services.tokenService.fetch(new Request('https://gateway.exemplo.br/token', init))
+  return (await response.json()).access_token
+}
+
+/** Clients whose connections to both services are open, and their sessions known. */
+async function givenOpenConnections(budgetMs = 10_000) {
+  const { consentService, validationService } = services.options
+  const { ca, client } = services
+  const urls = { consentUrl: consentService.baseUrl, validationUrl: validationService.baseUrl }
+  const opened = openThreeCalls(
+    {
+      ...urls,
+      service: validationService.service,
+      tokens: givenToken(newToken),
+      consent: services.consentService.addConsent({ cpf: services.samples.cpf }),
+    },
+    { ca, certificate: client, budgetMs },
+  )
+  expect(await opened.calls.read()).toMatchObject({ status: 'settled' })
+  expect(await opened.calls.paid()).toMatchObject({ status: 'settled' })
+  return opened
+}
+
+describe.each(Object.entries(table))('%s', (name, { fault, because, budgetMs, ...expected }) => {
+  test.each(kinds)('%s', async kind => {
+    const { calls, close } = await givenOpenConnections(budgetMs)
+    // The entries of the table are the kinds.
+    await services.faults.add({ kind: name as FaultKind, ...fault })
+    const outcome = await calls[kind]()
+    services.faults.clear()
+    expect(outcome.status).toBe(expected[kind])
+    if (because !== undefined) expect(outcome.because).toContain(because)
+    // Once it is over, the same client gets through.
+    expect(await calls.read()).toMatchObject({ status: 'settled' })
+    await close()
+  })
+})
+
+test('a bad certificate is shown to as many connections as the fault says, by the service that it names', async () => {
+  const { calls, close } = await givenOpenConnections()
+  await services.faults.add({ kind: 'expiredCertificate', service: 'validationService', times: 3 })
+  expect((await calls.read()).status).toBe('settled')
+  // A call that was not sent is tried three times.
+  expect((await calls.paid()).status).toBe('deferred')
+  expect((await calls.paid()).status).toBe('settled')
+  await close()
+})
+
+test('a bad certificate is met after the answer that was under way', async () => {
+  const { calls, close } = await givenOpenConnections()
+  await services.faults.add({ kind: 'delay', ms: 100, times: 1 })
+  const reading = calls.read()
+  await expect.poll(() => services.requests.at(-1)?.method).toBe('GET')
+  await services.faults.add({ kind: 'unknownCertificate' })
+  expect((await reading).status).toBe('settled')
+  expect((await calls.read()).status).toBe('deferred')
+  services.faults.clear()
+  await close()
+})
+
+test('services are started with faults, until a reset', async () => {
+  const faulty = await startServices({ faults: [{ kind: 'status', status: 503 }] })
+  const url = `${faulty.options.portal.baseUrl}/portal/api/ext/webhook`
+  const list = async () =>
+    (await faulty.reach.portal(new Request(url, { headers: faulty.portalHeaders }))).status
+  expect(await list()).toBe(503)
+  faulty.reset()
+  expect(await list()).toBe(200)
+  await faulty.close()
+})

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { simulate, startServices } from '../../../src/simulation/index.ts'
+import { type Policies, parsePolicies } from '../../../src/simulation/services/policies.ts'
+
+test.each([
+  ['policies', []],
+  ['policies', 'all'],
+  ['policies: Unrecognized key: "consent"', { consent: {} }],
+  ['consentService: Unrecognized key: "missing"', { consentService: { missing: 'notFound' } }],
+  ['consentService.missingRecord', { consentService: { missingRecord: 'gone' } }],
+  ['consentService.authorizedClients', { consentService: { authorizedClients: 'gestora' } }],
+  ['consentService.authorizedClients', { consentService: { authorizedClients: { 6: ['gestora'] } } }],
+  ['tokenService.characters', { tokenService: { characters: 41 } }],
+  ['validationService.required', { validationService: { required: 'all' } }],
+  ['portal.tries', { portal: { tries: 1.5 } }],
+  ['portal.represents', { portal: { represents: [{ tipo: 'CPF', id: '257.744.350-16' }] } }],
+  ['portal.users.0.headers', { portal: { users: [{ headers: {} }] } }],
+  ['portal.users.0.headers.a b', { portal: { users: [{ headers: { 'a b': 'c' } }] } }],
+  ['portal.users.0: Unrecognized key: "header"', { portal: { users: [{ headers: { a: 'b' }, header: 1 }] } }],
+])('policies that are none are refused, and %s is named', (member, policies) => {
+  let thrown: unknown
+  try {
+    parsePolicies(policies)
+  } catch (error) {
+    thrown = error
+  }
+  expect(thrown).toMatchObject({
+    code: 'INVALID_INPUT',
+    message: expect.stringContaining(`Cannot set the policies: ${member}`),
+  })
+})
+
+test('policies that are right are kept as they are, and none are needed', () => {
+  const policies: Policies = {
+    consentService: { missingRecord: 'badRequest', authorizedClients: ['gestora'] },
+    tokenService: { characters: 36 },
+    validationService: { errors: 'xml' },
+    portal: {
+      represents: [{ tipo: 'ORGAO', id: '26000' }],
+      users: [{ headers: { authorization: 'dois' }, represents: 'everyone' }],
+    },
+  }
+  expect(parsePolicies(policies)).toEqual(policies)
+  expect(parsePolicies()).toEqual({})
+})
+
+test('the simulated services are not started with policies that are none', async () => {
+  const policies = { portal: { silence: 'always' } } as unknown as Policies // As JavaScript would give it.
+  const refusal = { code: 'INVALID_INPUT', message: expect.stringContaining('portal.silence: ') }
+  await expect(simulate({ policies })).rejects.toMatchObject(refusal)
+  await expect(startServices({ policies })).rejects.toMatchObject(refusal)
+})

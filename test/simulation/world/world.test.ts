@@ -1,0 +1,366 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { valueOf } from '../../../src/index.ts'
+import { giveWay } from '../../../src/runtime/clock.ts'
+import {
+  type CrashPoint,
+  type Fault,
+  samples,
+  simulate,
+  startServices,
+  type World,
+} from '../../../src/simulation/index.ts'
+
+const inFile = () => join(mkdtempSync(join(tmpdir(), 'averba-world-')), 'log.sqlite')
+const leaseMs = 60_000
+const validation = { id: 'pedido', cpf: samples.cpf, claims: { sexo: 'F' } } as const
+
+async function typesOf({ averba }: World): Promise<string[]> {
+  const types: string[] = []
+  for await (const event of averba.log.read()) types.push(event.type)
+  return types
+}
+
+describe.each([
+  ['in memory', () => ':memory:'],
+  ['in a file', inFile],
+])('a store %s', (_, store) => {
+  test('is what the next engine goes on with, personal data included', async () => {
+    const world = await simulate({ store: store() })
+    const subject = await world.averba.consents.enrol({ cpf: samples.cpf })
+    valueOf(await world.averba.consents.sync({ subject }))
+    const [before, types] = [await world.digest(), await typesOf(world)]
+    const first = world.averba
+    const second = await world.restart()
+    expect(second).toBe(world.averba)
+    expect(second).not.toBe(first)
+    await expect(first.settle()).rejects.toMatchObject({ code: 'CLOSED' })
+    expect(await world.digest()).toBe(before)
+    expect(await typesOf(world)).toEqual(types)
+    // The same person, found by the keyed digest, and read with the CPF that is sealed in the log.
+    expect(await second.consents.enrol({ cpf: samples.cpf })).toBe(subject)
+    expect(await second.consents.sync({ subject })).toMatchObject({ status: 'settled' })
+    await world.close()
+  })
+
+  test('holds what was committed before a crash, and nothing of what came after it', async () => {
+    const world = await simulate({ store: store() })
+    await world.averba.consents.enrol({ cpf: samples.cpf })
+    const dead = world.averba
+    const heard: unknown[] = []
+    const stop = new AbortController()
+    void dead.run({ signal: stop.signal }).then(() => heard.push('run ended'))
+    void dead.validations.validate(validation).then(outcome => heard.push(outcome))
+    world.crash()
+    expect(world.isDown).toBe(true)
+    void dead.consents.enrol({ cpf: '00000000191' }).then(ref => heard.push(ref))
+    await world.clock.advance(3_600_000)
+    expect(world.clock.sleeping).toBe(0)
+    expect(heard).toEqual([])
+    await world.restart()
+    expect(world.isDown).toBe(false)
+    expect(await typesOf(world)).toEqual(['log.began', 'subject.enrolled'])
+    await world.close()
+  })
+})
+
+test('what is on its way to the store when the process dies does not arrive', async () => {
+  const lengths = new Set<number>()
+  for (let steps = 0; steps < 30; steps++) {
+    const world = await simulate()
+    void world.averba.consents.enrol({ cpf: samples.cpf })
+    for (let step = 0; step < steps; step++) await (step < 15 ? undefined : giveWay())
+    world.crash()
+    const before = await world.digest()
+    await world.clock.quiet()
+    expect(await world.digest(), `after ${steps} steps`).toBe(before)
+    await world.restart()
+    lengths.add((await typesOf(world)).length)
+    await world.close()
+  }
+  expect(lengths).toEqual(new Set([1, 2]))
+})
+
+describe('a process that dies', () => {
+  /** Lets a validation be asked for in a world whose engine dies at one point, and what is found there afterwards. */
+  async function dieAt(isFatal: (point: CrashPoint, seen: CrashPoint[]) => boolean) {
+    const seen: CrashPoint[] = []
+    const world = await simulate({
+      crashAt: point => {
+        seen.push(point)
+        return isFatal(point, seen)
+      },
+    })
+    let isHeard = false
+    const hear = () => {
+      isHeard = true
+    }
+    void world.averba.validations.validate(validation).then(hear, hear)
+    await world.clock.quiet()
+    return { world, seen, isHeard }
+  }
+
+  test('has many points to die at, numbered, around every write and every request', async () => {
+    const { world, seen, isHeard } = await dieAt(() => false)
+    expect(isHeard).toBe(true)
+    expect(seen.map(point => point.number)).toEqual(seen.map((_, i) => i + 1))
+    const kinds = seen.map(point => point.at)
+    // The token and the validation.
+    expect(kinds.filter(at => at === 'beforeRequest')).toHaveLength(2)
+    expect(kinds.filter(at => at === 'afterRequest')).toHaveLength(2)
+    expect(kinds.filter(at => at === 'beforeWrite').length).toBeGreaterThan(6)
+    expect(kinds.filter(at => at === 'afterWrite')).toHaveLength(
+      kinds.filter(at => at === 'beforeWrite').length,
+    )
+    await world.close()
+  })
+
+  test('at any point answers nobody, and pays for nothing twice once it lives again', async () => {
+    const { seen, world: whole } = await dieAt(() => false)
+    const last = seen.length
+    const opening = seen.findIndex(({ at }) => at === 'beforeRequest') - 6
+    await whole.close()
+    const states = new Set<string>()
+    for (let fatal = opening; fatal <= last; fatal++) {
+      const { world, isHeard } = await dieAt(({ number }) => number === fatal)
+      expect([fatal, isHeard, world.isDown]).toEqual([fatal, false, true])
+      await world.restart()
+      await world.clock.advance(leaseMs + 1)
+      await world.averba.settle()
+      const outcome = await world.averba.validations.validate(validation)
+      states.add(outcome.status)
+      expect(world.validationService.answered, `point ${fatal}`).toBe(
+        1 - Number(outcome.status === 'unknown' && !isPaid(world)),
+      )
+      expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+      expect(await world.averba.effects.list({ state: 'owed' })).toEqual([])
+      await world.close()
+    }
+    expect(states).toEqual(new Set(['settled', 'unknown']))
+  })
+
+  /** The request reached the service before the process died. */
+  function isPaid(world: World): boolean {
+    return world.requests.some(each => each.service === 'validationService')
+  }
+
+  test('while a notification is on its way breaks the connection, and refuses the ones after it', async () => {
+    let isFatal = false
+    const world = await simulate({
+      averba: { subscriptions: [{ evento: 'e', endpoint: 'https://receptor.exemplo.br/averba' }] },
+      crashAt: ({ at }) => isFatal && at === 'afterWrite',
+    })
+    const { subscriptions } = world.averba
+    await subscriptions.apply(await subscriptions.plan())
+    const notice = { evento: 'e', destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body: {} } as const
+    isFatal = true
+    expect(await world.portal.notify(notice)).toMatchObject([{ isDelivered: false }])
+    expect(world.isDown).toBe(true)
+    expect(await world.portal.notify(notice)).toMatchObject([{ isDelivered: false }])
+    isFatal = false
+    await world.restart()
+    // The first one was durable before the process died.
+    const stored = []
+    for await (const each of world.averba.notifications.list()) stored.push(each.evento)
+    expect(stored).toEqual(['e'])
+    expect(await world.portal.notify(notice)).toMatchObject([{ isDelivered: true }])
+    await world.close()
+  })
+})
+
+test.each([':memory:', 'file'])(
+  'a process that dies while its world opens says what to do (%s)',
+  async kind => {
+    const store = kind === 'file' ? inFile() : kind
+    for (const fatal of [1, 4]) {
+      await expect(simulate({ store, crashAt: ({ number }) => number === fatal })).rejects.toMatchObject({
+        code: 'CLOSED',
+        message: 'Cannot open the engine: its process died meanwhile',
+        hint: expect.stringContaining('let crashAt answer false until simulate'),
+      })
+    }
+    let isArmed = false
+    const world = await simulate({ crashAt: () => isArmed })
+    world.crash()
+    isArmed = true
+    await expect(world.restart()).rejects.toMatchObject({ code: 'CLOSED' })
+    expect(world.isDown).toBe(true)
+    isArmed = false
+    await world.restart()
+    expect(await typesOf(world)).toEqual(['log.began'])
+    await world.close()
+  },
+)
+
+test('the same seed gives the same log in memory, and in files at any path, but not in memory and in a file', async () => {
+  const digestOf = async (store: string) => {
+    const world = await simulate({ seed: 5, store })
+    await world.averba.consents.enrol({ cpf: samples.cpf })
+    const digest = await world.digest()
+    await world.close()
+    return digest
+  }
+  const inMemory = await digestOf(':memory:')
+  const first = await digestOf(inFile())
+  expect(await digestOf(':memory:')).toBe(inMemory)
+  expect(await digestOf(inFile())).toBe(first)
+  expect(first).not.toBe(inMemory)
+})
+
+test('run of an engine ends by its signal, and with the engine when that is closed or started anew', async () => {
+  for (const how of ['signal', 'restart', 'close'] as const) {
+    const world = await simulate()
+    const stop = new AbortController()
+    let hasEnded = false
+    void world.averba.run({ signal: stop.signal }).finally(() => {
+      hasEnded = true
+    })
+    await world.clock.advance(60_000)
+    expect([how, hasEnded]).toEqual([how, false])
+    if (how === 'signal') stop.abort()
+    else await world[how]()
+    await world.clock.runToIdle()
+    expect([how, hasEnded]).toEqual([how, true])
+    await world.close()
+  }
+})
+
+test.each([
+  [{ sed: 3 }, 'Cannot use the option "sed": there is none of this name'],
+  [{ schedules: true }, 'Cannot use the option "schedules": there is none of this name'],
+  [{ seed: 'x' }, 'Cannot use the seed: it must be a whole number, 0 or more'],
+  [{ seed: 1.5 }, 'Cannot use the seed: it must be a whole number, 0 or more'],
+  [{ seed: -1 }, 'Cannot use the seed: it must be a whole number, 0 or more'],
+  [{ seed: null }, 'Cannot use the seed: it must be a whole number, 0 or more'],
+])('no world opens with %j', async (options, message) => {
+  // As from JavaScript.
+  await expect(simulate(options as object)).rejects.toMatchObject({ code: 'MISCONFIGURED', message })
+})
+
+test('a full disk refuses what is new with a code, keeps what was there, and takes more once there is space', async () => {
+  const world = await simulate()
+  const subject = await world.averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await world.averba.consents.sync({ subject }))
+  await world.fillDisk(true)
+  const fill = async () => {
+    for (let i = 0; i < 1_000; i++)
+      await world.averba.validations.validate({ ...validation, id: `${i}` }, { waitMs: 0 })
+  }
+  await expect(fill()).rejects.toMatchObject({
+    code: 'STORE_UNSAFE',
+    message: expect.stringContaining('the disk is full'),
+  })
+  // Something smaller may fit where something larger did not: in the end nothing does.
+  let before: string
+  do {
+    before = await world.digest()
+    await expect(fill()).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
+  } while ((await world.digest()) !== before)
+  expect(await world.averba.consents.list({ subject })).toHaveLength(4)
+  await world.restart()
+  await expect(fill()).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
+  await world.fillDisk(false)
+  // The token request that could not be written down belongs to its engine for a minute.
+  await world.clock.advance(leaseMs + 1)
+  expect(await world.averba.validations.validate(validation)).toMatchObject({ status: 'settled' })
+  await world.close()
+})
+
+test('what is quiet stays quiet: however often the event loop turns, nothing more happens', async () => {
+  const world = await simulate({
+    averba: { schedules: true },
+    faults: [{ kind: 'delay', ms: 700, percent: 50 }],
+  })
+  const stop = new AbortController()
+  const running = world.averba.run({ signal: stop.signal })
+  for (let i = 0; i < 20; i++) {
+    const cpf = samples.cpf
+    void world.averba.validations.validate({ id: `${i}`, cpf, claims: { nome: 'X' } }, { waitMs: 0 })
+    await world.clock.advance(250)
+    const seen = async () => [await world.digest(), world.clock.sleeping, world.requests.length]
+    const before = await seen()
+    for (let turns = 0; turns < 100; turns++) await new Promise(resolve => setImmediate(resolve))
+    expect(await seen()).toEqual(before)
+  }
+  expect(world.requests.length).toBeGreaterThan(20)
+  stop.abort()
+  await world.clock.runToIdle()
+  await running
+  await world.close()
+})
+
+test('a process that dies while it closes is closed', async () => {
+  let isFatal = false
+  const world = await simulate({ crashAt: () => isFatal })
+  isFatal = true
+  await world.close()
+  expect(world.isDown).toBe(true)
+})
+
+test('a world goes on where a test runner fakes the timers', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const world = await simulate()
+  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
+  expect(await world.averba.consents.sync({ subject })).toMatchObject({ status: 'settled' })
+  await world.close()
+})
+
+test('a world that was closed opens no other log', async () => {
+  const world = await simulate()
+  await world.close()
+  const closed = { code: 'CLOSED', hint: expect.stringContaining('The world was closed') }
+  await expect(world.restart()).rejects.toMatchObject(closed)
+  await expect(world.fillDisk(true)).rejects.toMatchObject(closed)
+  await expect(world.digest()).rejects.toMatchObject(closed)
+})
+
+test('a test that names nobody, or something that is no recipient, is told so', async () => {
+  const { consentService, validationService, portal, close } = await simulate()
+  for (const cpf of ['12345678900', '']) {
+    expect(() => consentService.addConsent({ cpf })).toThrow(expect.objectContaining({ code: 'INVALID_CPF' }))
+    expect(() => consentService.addAwareness({ cpf })).toThrow(
+      expect.objectContaining({ code: 'INVALID_CPF' }),
+    )
+    expect(() => validationService.addPerson(cpf, {})).toThrow(
+      expect.objectContaining({ code: 'INVALID_CPF' }),
+    )
+  }
+  const notice = { evento: 'x', destinatarioTipo: 'CNPJ', destinatarioId: 'zzz', body: {} } as const
+  await expect(portal.notify(notice)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  // As people write it.
+  const id = consentService.addConsent({ cpf: '257.744.350-16' })
+  expect(consentService.statusOf(samples.cpf, id)).toBe('PENDENTE')
+  await close()
+})
+
+test('a consent that has expired is shown so, with the time of its end, whenever it is looked at', async () => {
+  const world = await simulate()
+  const { consentService, averba, clock } = world
+  const { cpf } = samples
+  const expiresInMs = 3_600_000
+  const end = clock.now() + expiresInMs
+  const id = consentService.addConsent({ cpf, status: 'ATIVO', expiresInMs })
+  await clock.advance(2 * 86_400_000)
+  expect(consentService.statusOf(cpf, id)).toBe('EXPIRADO')
+  const subject = await averba.consents.enrol({ cpf })
+  await clock.finish(averba.consents.sync({ subject }))
+  const consent = await clock.finish(averba.consents.get({ subject, id }))
+  expect(Date.parse(consent?.historico.at(-1)?.dataHora ?? '')).toBe(end)
+  await world.close()
+})
+
+test.each([{ method: 'get' }, { method: 'FETCH' }, { path: '?cnpj=' }, { path: 'https://a.exemplo.br' }])(
+  'a fault that could befall nothing is refused: %o',
+  async where => {
+    const fault = { kind: 'refuse', ...where } as Fault
+    await expect(simulate({ faults: [fault] })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  },
+)
+
+test('services refuse an option that they do not have', async () => {
+  const misspelt = { fault: [{ kind: 'refuse' }] } as object
+  await expect(startServices(misspelt)).rejects.toMatchObject({ code: 'MISCONFIGURED' })
+})

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { parseCheckpoint } from '../../../src/proof/checkpoint.ts'
+import { createVerifierKey } from '../../../src/proof/note.ts'
+import { createIds, systemClock, systemEntropy } from '../../../src/runtime/clock.ts'
+import { discloseEvent } from '../../../src/store/checkpoints/disclose.ts'
+import { Store } from '../../../src/store/store.ts'
+import { verifyDisclosure } from '../../../src/verify.ts'
+
+test('a record of several owners is disclosed with a key for each, and a key opens the parts of its owner only', async () => {
+  const store = await Store.open({
+    path: ':memory:',
+    views: [],
+    clock: systemClock,
+    entropy: systemEntropy,
+    createId: createIds(systemClock, systemEntropy),
+    recordKeys: ['notification'],
+  })
+  const event = { type: 'notification.received', data: {} }
+  const parts = {
+    child: { owner: 'subject-a', value: 'ANA' },
+    mother: { owner: 'subject-b', value: 'EVA' },
+    school: { owner: 'subject-a', value: 'IDA' },
+  }
+  const machine = { name: 'notification', version: 1 }
+  const item = { stream: 'notification-a', event, because: 'notification.receive', machine, parts }
+  const streams = [{ stream: 'notification-a', expect: 'none' } as const]
+  await store.append({ at: '2026-11-20T12:00:00.000Z', streams, events: [item] })
+  const { note } = await store.checkpoint()
+  const text = await store.reader.read(() => discloseEvent(store.vault, 'notification-a/1'))
+  const key = createVerifierKey(parseCheckpoint(note)?.origin ?? '', store.vault.keyring.signer.publicKey)
+  const { isProven, opened } = await verifyDisclosure(text, [key])
+  expect(isProven).toBe(true)
+  expect(opened).toEqual([
+    { name: 'child', owner: 'subject-a', value: 'ANA' },
+    { name: 'mother', owner: 'subject-b', value: 'EVA' },
+    { name: 'school', owner: 'subject-a', value: 'IDA' },
+  ])
+
+  const disclosed = JSON.parse(text)
+  const [a, b] = disclosed.keys
+  expect(disclosed.keys).toHaveLength(2)
+  const swapped = {
+    ...disclosed,
+    keys: [
+      { ...a, key: b.key },
+      { ...b, key: a.key },
+    ],
+  }
+  expect(await verifyDisclosure(JSON.stringify(swapped), [key])).toMatchObject({
+    isProven: false,
+    opened: [],
+  })
+  // Whoever shall read of one owner only is given that key and those parts.
+  const [, mother] = disclosed.parts
+  const less = await verifyDisclosure(JSON.stringify({ ...disclosed, keys: [b], parts: [mother] }), [key])
+  expect(less).toMatchObject({ isProven: true, opened: [{ name: 'mother' }], closed: ['child', 'school'] })
+  await store.close()
+})

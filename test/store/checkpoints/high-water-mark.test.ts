@@ -1,0 +1,199 @@
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import Sqlite from 'better-sqlite3'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type Averba, openAverba, verifyLog } from '../../../src/index.ts'
+import { parseCheckpoint } from '../../../src/proof/checkpoint.ts'
+import { VirtualClock } from '../../../src/simulation/index.ts'
+import { copyStore, makeSampleStore, newPath } from '../sample-store.ts'
+
+let sample = ''
+beforeAll(async () => {
+  sample = await makeSampleStore(40)
+})
+
+/** A copy with its mark. */
+function copyMarked(): string {
+  const store = copyStore(sample)
+  copyFileSync(`${sample}.mark`, `${store}.mark`)
+  return store
+}
+
+const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
+
+function notify(averba: Averba, i: number): Promise<Response> {
+  const headers = { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
+  const request = new Request(receiver.publicUrl, { method: 'POST', headers, body: JSON.stringify({ i }) })
+  return averba.receiver.fetch(request, { remoteAddress: '161.148.0.1' })
+}
+
+function edit(store: string, sql: string): void {
+  const database = new Sqlite(store)
+  database.pragma('foreign_keys = off')
+  database.exec(`drop trigger event_no_update; drop trigger event_no_delete; ${sql}`)
+  database.close()
+}
+
+/** Takes the last events out as if they had never been there, with all that belongs to them. */
+const cutOff = (from: number) =>
+  ['part', 'effect', 'event'].map(table => `delete from ${table} where position >= ${from};`).join('') +
+  `delete from checkpoint where size >= ${from};`
+
+test('closing leaves a signed checkpoint of all events, in the log and beside it', async () => {
+  const mark = readFileSync(`${sample}.mark`, 'utf8')
+  const { events } = await verifyLog({ store: sample })
+  expect(parseCheckpoint(mark)?.size).toBe(events)
+  const database = new Sqlite(sample, { readonly: true })
+  expect(database.prepare('select note from checkpoint order by number desc').pluck().get()).toBe(mark)
+  database.close()
+})
+
+test('a log that only was opened and closed keeps its mark and its checkpoints', async () => {
+  const store = copyMarked()
+  const before = readFileSync(`${store}.mark`, 'utf8')
+  await (await openAverba({ store })).close()
+  expect(readFileSync(`${store}.mark`, 'utf8')).toBe(before)
+  expect((await verifyLog({ store })).checkpoints).toBe((await verifyLog({ store: sample })).checkpoints)
+})
+
+describe('a log is not opened', () => {
+  test('that was cut off behind its mark, whole as it may be', async () => {
+    const { events } = await verifyLog({ store: sample })
+    for (let from = 2; from <= events; from++) {
+      const store = copyMarked()
+      edit(store, cutOff(from))
+      await expect(openAverba({ store }), `from ${from}`).rejects.toMatchObject({
+        code: 'ROLLED_BACK',
+        message: expect.stringContaining(`it has ${from - 1} events, and had ${events}`),
+        hint: expect.stringContaining('--accept-rollback'),
+      })
+    }
+  })
+
+  test('when an older copy was put in its place', async () => {
+    const store = newPath()
+    const first = await openAverba({ store, receiver })
+    await notify(first, 1)
+    await first.close()
+    copyFileSync(store, `${store}.old`)
+    const second = await openAverba({ store, receiver })
+    await notify(second, 2)
+    await second.close()
+    copyFileSync(`${store}.old`, store)
+    await expect(openAverba({ store })).rejects.toMatchObject({ code: 'ROLLED_BACK' })
+    expect((await verifyLog({ store })).level).toBe('broken')
+  })
+
+  test('that holds other events than when the mark was written, also as many of them', async () => {
+    const store = newPath()
+    await (await openAverba({ store, receiver })).close()
+    copyFileSync(store, `${store}.old`)
+    const one = await openAverba({ store, receiver })
+    await notify(one, 1)
+    await one.close()
+    const mark = readFileSync(`${store}.mark`, 'utf8')
+    copyFileSync(`${store}.old`, store)
+    rmSync(`${store}.mark`)
+    const other = await openAverba({ store, receiver })
+    await notify(other, 2)
+    await other.close()
+    writeFileSync(`${store}.mark`, mark)
+    await expect(openAverba({ store })).rejects.toMatchObject({
+      code: 'ROLLED_BACK',
+      message: expect.stringContaining('are others than when its high-water mark was written'),
+    })
+    await expect(verifyLog({ store })).resolves.toMatchObject({ level: 'broken' })
+  })
+
+  test.each([
+    ['of another log', () => readFileSync(`${sample}.mark`, 'utf8')],
+    ['that is damaged', () => 'x'],
+  ])('with a mark %s', async (_, markOf) => {
+    const store = newPath()
+    await (await openAverba({ store })).close()
+    writeFileSync(`${store}.mark`, markOf())
+    await expect(openAverba({ store })).rejects.toMatchObject({ code: 'ROLLED_BACK' })
+  })
+})
+
+test('without its mark a log is only self-consistent, and says so; opening writes the mark anew', async () => {
+  const store = copyStore(sample)
+  const verdict = await verifyLog({ store })
+  expect(verdict).toMatchObject({
+    level: 'self-consistent',
+    held: 0,
+    next: expect.stringContaining('no high-water mark'),
+  })
+  expect(verdict.unproven.join(' ')).toContain('nothing was cut off its end')
+  await (await openAverba({ store })).close()
+  expect(readFileSync(`${store}.mark`, 'utf8')).toBe(readFileSync(`${sample}.mark`, 'utf8'))
+})
+
+test('the mark is written as the log grows: after ten thousand events, or a minute, and never ahead of it', async () => {
+  const store = newPath()
+  const clock = new VirtualClock()
+  const marks: { size: number; committed: number }[] = []
+  let known: string | undefined
+  const committed = () => {
+    const database = new Sqlite(store, { readonly: true })
+    const position = database.prepare('select max(position) from event').pluck().get()
+    database.close()
+    return Number(position)
+  }
+  const highWaterMark = {
+    read: async () => known,
+    async write(checkpoint: string) {
+      known = checkpoint
+      marks.push({ size: parseCheckpoint(checkpoint)?.size ?? 0, committed: committed() })
+    },
+  }
+  const averba = await openAverba({ store, receiver, clock, highWaterMark, schedules: false })
+  expect(marks).toEqual([])
+  await Promise.all(Array.from({ length: 10_100 }, (_, i) => notify(averba, i)))
+  await expect.poll(() => marks.length).toBe(1)
+  expect(marks[0]?.size).toBeGreaterThanOrEqual(10_000)
+  await clock.advance(60_000)
+  await notify(averba, -1)
+  await expect.poll(() => marks.length).toBe(2)
+  await averba.close()
+  for (const mark of marks) expect(mark.size).toBeLessThanOrEqual(mark.committed)
+  expect(existsSync(`${store}.mark`)).toBe(false)
+  expect(await verifyLog({ store, mark: known ?? '' })).toMatchObject({ level: 'held', faults: [] })
+})
+
+test('a mark that cannot be written harms nothing, and is told of', async () => {
+  const lines: Record<string, unknown>[] = []
+  const highWaterMark = {
+    read: async () => undefined,
+    write: async () => Promise.reject(new Error('The disk is away')),
+  }
+  const averba = await openAverba({
+    store: newPath(),
+    receiver,
+    highWaterMark,
+    logger: line => lines.push(line),
+  })
+  expect((await notify(averba, 1)).status).toBe(200)
+  await averba.close()
+  expect(lines).toContainEqual({ message: 'the high-water mark could not be written', error: 'Error' })
+})
+
+test('a checkpoint that could not be made is made with the next event', async () => {
+  const store = newPath()
+  const clock = new VirtualClock()
+  const said: unknown[] = []
+  const logger = ({ message }: { message: string }) => void said.push(message)
+  const averba = await openAverba({ store, receiver, clock, schedules: false, logger })
+  const sizeOfMark = () =>
+    existsSync(`${store}.mark`) ? (parseCheckpoint(readFileSync(`${store}.mark`, 'utf8'))?.size ?? 0) : 0
+  const before = sizeOfMark()
+  const database = new Sqlite(store)
+  database.exec("create trigger refuse before insert on checkpoint begin select raise(abort, 'no'); end")
+  await clock.advance(60_000)
+  await notify(averba, 1)
+  await expect.poll(() => said).toContain('a checkpoint could not be made')
+  database.exec('drop trigger refuse')
+  database.close()
+  await notify(averba, 2)
+  await expect.poll(sizeOfMark).toBeGreaterThan(before)
+  await averba.close()
+})

@@ -1,0 +1,86 @@
+import { once } from 'node:events'
+import { copyFileSync } from 'node:fs'
+import { Worker } from 'node:worker_threads'
+import Sqlite from 'better-sqlite3'
+import { beforeAll, expect, test } from 'vitest'
+import type { Store } from '../../../src/store/store.ts'
+import { open } from '../counting.ts'
+import { newPath } from '../sample-store.ts'
+
+const at = '2030-01-01T00:00:00.000Z'
+const machine = { name: 'bench', version: 1 }
+const [events, each] = [400, 500]
+
+/** An event on a stream, with what it does to calls. */
+function append(
+  store: Store,
+  stream: string,
+  event: object,
+  settles?: { effect: string; as: 'settled' | 'unknown' },
+) {
+  return store.append({
+    ...{ at, streams: [{ stream, expect: 'any' }] },
+    events: [{ stream, event: { type: 'bench.done', data: {}, ...event }, because: 'bench.do', machine }],
+    ...(settles && { settles: { ...settles, because: '' } }),
+  })
+}
+
+/** A closed log of 200,000 calls, some of which have ended in one way or the other. */
+let sample = ''
+beforeAll(async () => {
+  sample = newPath()
+  const store = await open(sample, [])
+  const effects = Array.from({ length: each }, (_, n) => ({ type: `e.do${n % 7}`, data: {} }))
+  for (let i = 0; i < events; i++) await append(store, `bench-${i}`, { effects })
+  for (let i = 0; i < events; i += 3)
+    await append(store, 'other', {}, { effect: `bench-${i}/1/${i}`, as: 'settled' })
+  for (const n of [0, 7, 14]) await append(store, 'other', {}, { effect: `bench-1/1/${n}`, as: 'unknown' })
+  // The newest of its type that is in doubt is meant.
+  await append(store, 'bench-1', { resolves: { effect: 'e.do0', as: 'settled' } })
+  await append(store, 'other', { cancels: ['bench-2/1/3', 'bench-2/1/4'] })
+  await store.close()
+}, 120_000)
+
+/** What a check finds with less memory than the calls would take. */
+async function check(...edits: readonly string[]): Promise<unknown> {
+  const path = newPath()
+  copyFileSync(sample, path)
+  const database = new Sqlite(path)
+  for (const sql of edits) expect(database.prepare(sql).run().changes).toBe(1)
+  database.close()
+  const worker = new Worker(new URL('check-ledger-apart.ts', import.meta.url), {
+    workerData: path,
+    resourceLimits: { maxOldGenerationSizeMb: 24 },
+  })
+  const [found] = await once(worker, 'message')
+  return found
+}
+
+test('a ledger of many more calls than fit into memory is checked, and agrees with its log', async () => {
+  expect(await check()).toEqual([])
+}, 60_000)
+
+test('what is wrong with a call is found wherever in the ledger it stands', async () => {
+  const found = await check(
+    "update effect set state = 'settled', is_open = 0 where position = 2 and n = 1",
+    'delete from effect where position = 200 and n = 499',
+    "update effect set type = 'e.do9' where position = 201 and n = 0",
+    `insert into effect (position, n, stream, type, state, is_open, due_at, attempts, because)
+      select position, 500, stream, type, state, is_open, due_at, attempts, because from effect
+      where position = 401 and n = 1`,
+    "update effect set state = 'unknown', is_open = 1, settled_at = null where position = 3 and n = 14",
+  )
+  expect(found).toEqual([
+    {
+      check: 'effects',
+      count: 5,
+      examples: [
+        'the call 2/1 stands elsewhere than the log says',
+        'the call 3/14 stands elsewhere than the log says',
+        'the call 201/0 stands elsewhere than the log says',
+        'the call 401/500 stands elsewhere than the log says',
+        'the ledger lacks the call 200/499',
+      ],
+    },
+  ])
+}, 60_000)

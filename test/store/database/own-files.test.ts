@@ -1,0 +1,128 @@
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { idAt, OwnFiles } from '../../../src/store/database/own-files.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'averba-own-files-'))
+})
+afterEach(() => {
+  vi.useRealTimers()
+  rmSync(folder, { recursive: true })
+})
+
+/** A store's three files, looked at once. */
+function openFiles(path: string): OwnFiles {
+  for (const end of ['', '-wal', '-shm']) writeFileSync(`${path}${end}`, 'as it was')
+  const files = new OwnFiles(path)
+  files.check()
+  return files
+}
+
+const refused = expect.objectContaining({ code: 'STORE_UNSAFE' })
+
+describe.each(['', '-wal', '-shm'])('the file with the ending "%s"', end => {
+  test('is missed at once when it was deleted, or moved away', () => {
+    const path = join(folder, 'log.sqlite')
+    const files = openFiles(path)
+    renameSync(`${path}${end}`, `${path}.old`)
+    expect(() => files.check()).toThrow(refused)
+    renameSync(`${path}.old`, `${path}${end}`)
+    expect(() => files.check()).not.toThrow()
+    rmSync(`${path}${end}`)
+    expect(() => files.check()).toThrow(refused)
+    expect(() => files.check()).toThrow(refused)
+  })
+
+  test('is missed when another took its place, and the folder says that it was not changed since', () => {
+    const path = join(folder, 'log.sqlite')
+    const files = openFiles(path)
+    utimesSync(folder, 1, 1)
+    files.check()
+    writeFileSync(join(folder, 'other'), 'as it was')
+    renameSync(join(folder, 'other'), `${path}${end}`)
+    utimesSync(folder, 1, 1)
+    expect(() => files.check()).toThrow(refused)
+  })
+})
+
+test('a journal that comes with the first transaction is one of the files from then on', () => {
+  const path = join(folder, 'log.sqlite')
+  writeFileSync(path, '')
+  const files = new OwnFiles(path)
+  files.check()
+  writeFileSync(`${path}-wal`, 'new')
+  expect(() => files.check()).not.toThrow()
+  rmSync(`${path}-wal`)
+  expect(() => files.check()).toThrow(refused)
+})
+
+test('a journal is missed at once where the store was named by a link from another folder', () => {
+  for (const name of ['named', 'real']) mkdirSync(join(folder, name))
+  const [path, real] = [join(folder, 'named', 'log.sqlite'), join(folder, 'real', 'log.sqlite')]
+  symlinkSync(real, path)
+  for (const end of ['', '-wal', '-shm']) writeFileSync(`${real}${end}`, 'as it was')
+  const files = new OwnFiles(path)
+  files.check()
+  rmSync(`${real}-wal`)
+  expect(() => files.check()).toThrow(refused)
+})
+
+test('a link that names another store by now is missed at once', () => {
+  for (const name of ['named', 'real']) mkdirSync(join(folder, name))
+  const [path, real] = [join(folder, 'named', 'log.sqlite'), join(folder, 'real', 'log.sqlite')]
+  writeFileSync(real, '')
+  writeFileSync(`${real}.copy`, '')
+  symlinkSync(real, path)
+  const files = new OwnFiles(path)
+  files.check()
+  rmSync(path)
+  symlinkSync(`${real}.copy`, path)
+  expect(() => files.check()).toThrow(refused)
+})
+
+test('what no change of a folder tells is seen within a second', () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  for (const name of ['named', 'between', 'first', 'second']) mkdirSync(join(folder, name))
+  const [real, other] = [join(folder, 'first', 'log.sqlite'), join(folder, 'second', 'log.sqlite')]
+  writeFileSync(real, '')
+  writeFileSync(other, '')
+  const [path, between] = [join(folder, 'named', 'log.sqlite'), join(folder, 'between', 'log.sqlite')]
+  symlinkSync(real, between)
+  symlinkSync(between, path)
+  const files = new OwnFiles(path)
+  files.check()
+  // The folder of a link on the way: neither that of the name nor that of the file.
+  rmSync(between)
+  symlinkSync(other, between)
+  vi.advanceTimersByTime(1_000)
+  expect(() => files.check()).toThrow(refused)
+})
+
+test.each([1_000, -3_600_000])(
+  'files are looked at once the time of their folder is %i ms away, and then no more',
+  ms => {
+    // A journal whose times were read is written more slowly.
+    const path = join(folder, 'log.sqlite')
+    writeFileSync(path, '')
+    let looks = 0
+    const files = new OwnFiles(path, each => {
+      looks += 1
+      return idAt(each)
+    })
+    vi.useFakeTimers({ toFake: ['Date'] })
+    // What changes within a tick of a coarse clock bears the same time.
+    for (let before = looks, i = 0; i < 3; i++, before = looks) {
+      files.check()
+      expect(looks).toBeGreaterThan(before)
+    }
+    // Before it, where the clock was ahead when the folder changed.
+    vi.setSystemTime(Date.now() + ms)
+    files.check()
+    const last = looks
+    for (let i = 0; i < 100; i++) files.check()
+    expect(looks).toBe(last)
+  },
+)

@@ -1,0 +1,345 @@
+import {
+  chmodSync,
+  copyFileSync,
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { describe, expect, test } from 'vitest'
+import { createIds, systemClock, systemEntropy } from '../../../src/runtime/clock.ts'
+import { attempt, each, rows } from '../../../src/store/database/connection.ts'
+import { openSqlite } from '../../../src/store/database/sqlite.ts'
+import { Store } from '../../../src/store/store.ts'
+import { views } from '../../../src/views/views.ts'
+import { AverbaError } from '../../../src/vocabulary/errors.ts'
+import { storeConformance } from '../conformance/index.ts'
+
+const newPath = () => join(mkdtempSync(join(tmpdir(), 'averba-store-')), 'log.sqlite')
+const createId = createIds(systemClock, systemEntropy)
+const open = (path: string) =>
+  Store.open({ path, views, clock: systemClock, entropy: systemEntropy, createId })
+
+const suite = { describe, test, expect }
+describe('a SQLite file', () =>
+  storeConformance(suite, () => {
+    const path = newPath()
+    return () => openSqlite(path)
+  }))
+describe('memory', () =>
+  storeConformance(suite, () => () => openSqlite(':memory:'), { isShared: false, isKept: false }))
+
+test('a file is opened with full durability, and says so when asked', async () => {
+  const path = newPath()
+  const store = await open(path)
+  // better-sqlite3 answers 1 (NORMAL) here unless it was told otherwise on this very connection.
+  const rows = await store.reader.readOnly({
+    sql: 'select synchronous from pragma_synchronous',
+    parameters: [],
+    query: undefined as never,
+    queryId: undefined as never,
+  })
+  expect(rows).toEqual([{ synchronous: 2 }])
+  await store.close()
+})
+
+test('whatever a store is made of is for its owner only, and one that is there keeps its mode', async () => {
+  const path = newPath()
+  const ends = ['', '-wal', '-shm', '.keys', '.mark']
+  const modes = () => ends.map(end => (statSync(`${path}${end}`).mode & 0o777).toString(8))
+  const before = process.umask(0o022)
+  try {
+    const store = await open(path)
+    await store.checkpoint()
+    expect(modes()).toEqual(ends.map(() => '600'))
+    await store.close()
+    chmodSync(path, 0o640)
+    const again = await open(path)
+    expect(modes().slice(0, 3)).toEqual(['640', '640', '640'])
+    await again.close()
+  } finally {
+    process.umask(before)
+  }
+})
+
+test('a store behind a link to no file yet is made where it leads, for its owner only', async () => {
+  const path = newPath()
+  symlinkSync('kept.sqlite', path)
+  await (await open(path)).close()
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  expect(lstatSync(path).isSymbolicLink()).toBe(true)
+})
+
+test('steps that find somebody else at work are not run again as if the file were locked', async () => {
+  const connection = await openSqlite(newPath())
+  let runs = 0
+  const busy = connection.transact(() => {
+    runs += 1
+    throw new AverbaError('STORE_BUSY', 'another process is about it')
+  })
+  await expect(busy).rejects.toMatchObject({ code: 'STORE_BUSY' })
+  expect(runs).toBe(1)
+  await connection.close()
+})
+
+test('a disk that fails under steps that may fail by themselves fails the whole transaction', async () => {
+  const connection = await openSqlite(newPath())
+  await connection.transact(() => rows({ sql: 'create table wide (bytes blob)', parameters: [] }))
+  const failing = connection.transact(function* () {
+    yield* rows({ sql: 'insert into wide values (zeroblob(10))', parameters: [] })
+    yield* rows({ sql: 'pragma max_page_count = 20', parameters: [] })
+    yield* attempt(() => each('insert into wide values (zeroblob(?))', [[500_000]]))
+  })
+  await expect(failing).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
+  const [left] = await connection.read(() =>
+    rows<{ n: number }>({ sql: 'select count(*) as n from wide', parameters: [] }),
+  )
+  expect(left?.n).toBe(0)
+  await connection.close()
+})
+
+test('a log that is opened again continues', async () => {
+  const path = newPath()
+  await (await open(path)).close()
+  const store = await open(path)
+  expect((await store.read({})).map(event => event.type)).toEqual(['log.began'])
+  await store.close()
+})
+
+test('events cannot be edited or removed by a slip', async () => {
+  const path = newPath()
+  await (await open(path)).close()
+  const database = new Sqlite(path)
+  expect(() => database.exec("update event set type = 'x'")).toThrow('append-only')
+  expect(() => database.exec('delete from event')).toThrow('append-only')
+  database.close()
+})
+
+test('the handle of hosts reads, and refuses everything else', async () => {
+  const store = await open(':memory:')
+  const run = (sql: string) =>
+    store.viewReader.readOnly({ sql, parameters: [], query: undefined as never, queryId: undefined as never })
+  expect(await run('select count(*) as n from consents')).toEqual([{ n: 0 }])
+  expect(await run(`select 'what?' as "why?"`)).toEqual([{ 'why?': 'what?' }])
+  await expect(run("insert into rebuild values ('a', 1, 0)")).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await expect(run("insert into rebuild values ('a', 1, 0) returning view")).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+  })
+  for (const pragma of ['synchronous = off', 'query_only = 1', 'foreign_keys = 0', 'secure_delete = off']) {
+    await expect(run(`pragma ${pragma}`)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  }
+  await store.close()
+})
+
+test('the handle of hosts reads views alone, whatever a statement hides the rest behind', async () => {
+  const path = newPath()
+  const store = await open(path)
+  const run = (sql: string) =>
+    store.viewReader.readOnly({ sql, parameters: [], query: undefined as never, queryId: undefined as never })
+  const refused = [
+    'select * from secret',
+    'select count(*) from owner_key',
+    'with x as (select header from event) select * from x',
+    'select consent from consents where exists (select 1 from keyed_index)',
+    'select consent from consents union select name from stream',
+    'select max(position) from event',
+    'select * from pragma_optimize',
+    'select * from "pragma_OPTIMIZE", json_each(\'[1]\')',
+    'select * from pragma_table_list',
+    'select * from dbstat',
+  ]
+  for (const sql of refused)
+    await expect(run(sql), sql).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      hint: expect.stringContaining('consents'),
+    })
+  expect(await run('select json_each.value from json_each(\'["a"]\')')).toEqual([{ value: 'a' }])
+  expect(await run('select count(*) as n from notifications, json_each(handlers)')).toEqual([{ n: 0 }])
+  expect(await run("select count(*) as n from sqlite_schema where name = 'consents'")).toEqual([{ n: 1 }])
+  // A rebuild puts other tables in their place.
+  await store.rebuild()
+  expect(await run('select count(*) as n from consents, subjects')).toEqual([{ n: 0 }])
+  const found = await run("select name from sqlite_schema where name like 'sqlite_stat%'")
+  expect(found).toEqual([])
+  await store.close()
+})
+
+describe('a name that is not there', () => {
+  const missing = async (path: string, change: string) => {
+    const store = await open(path)
+    const database = new Sqlite(path)
+    database.exec(change)
+    database.close()
+    return store
+  }
+
+  test("in a host's statement is the host's mistake", async () => {
+    const store = await open(':memory:')
+    for (const sql of ['select * from nobodies', 'select nobody from consents']) {
+      const run = store.reader.readOnly({
+        sql,
+        parameters: [],
+        query: undefined as never,
+        queryId: undefined as never,
+      })
+      await expect(run).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    }
+    await store.close()
+  })
+
+  test.each([
+    'alter table rebuild rename column until to upto; update head set schema = 2',
+    'alter table rebuild rename column until to upto',
+  ])('since another version changed the tables meanwhile says so (%s)', async change => {
+    const store = await missing(newPath(), change)
+    await expect(store.rebuild()).rejects.toMatchObject({
+      code: 'NOT_OURS',
+      message: expect.stringContaining('another version'),
+      hint: expect.stringContaining('Restart'),
+    })
+    await store.close()
+  })
+
+  test('since a table of the log is gone is damage', async () => {
+    const store = await missing(newPath(), 'drop table rebuild')
+    await expect(store.rebuild()).rejects.toMatchObject({ code: 'CORRUPT' })
+    const sql = 'select * from consent'
+    const run = store.reader.readOnly({
+      sql,
+      parameters: [],
+      query: undefined as never,
+      queryId: undefined as never,
+    })
+    await expect(run).rejects.toMatchObject({ code: 'CORRUPT' })
+    await store.close()
+  })
+})
+
+describe('a file that cannot be used says why', () => {
+  test('a text file is not ours', async () => {
+    const path = newPath()
+    writeFileSync(path, 'not a database, and long enough that nobody takes it for an empty one\n'.repeat(50))
+    await expect(open(path)).rejects.toMatchObject({ code: 'NOT_OURS' })
+  })
+
+  test("another program's database is not ours, and is left as it is", async () => {
+    const path = newPath()
+    const database = new Sqlite(path)
+    database.exec('create table customers (name text)')
+    database.close()
+    const bytes = readFileSync(path)
+    await expect(open(path)).rejects.toMatchObject({ code: 'NOT_OURS' })
+    expect(readFileSync(path)).toEqual(bytes)
+  })
+
+  test('a log whose keyring is another one, and what is left where a log was, are left as they are', async () => {
+    const [path, empty, other] = [newPath(), newPath(), newPath()]
+    for (const each of [path, other]) await (await open(each)).close()
+    writeFileSync(empty, '')
+    for (const each of [path, empty]) {
+      copyFileSync(`${other}.keys`, `${each}.keys`)
+      const bytes = readFileSync(each)
+      await expect(open(each)).rejects.toMatchObject({ code: 'KEYS_MISMATCH' })
+      expect(readFileSync(each).equals(bytes)).toBe(true)
+    }
+  })
+
+  test('a log of a newer version is refused', async () => {
+    const path = newPath()
+    await (await open(path)).close()
+    const database = new Sqlite(path)
+    database.exec('update head set schema = 99')
+    database.close()
+    await expect(open(path)).rejects.toMatchObject({ code: 'NOT_OURS', hint: 'Update averba' })
+  })
+
+  test('a folder that is not there is named', async () => {
+    await expect(open(join(newPath(), 'no', 'log.sqlite'))).rejects.toMatchObject({
+      name: 'AverbaError',
+      code: 'STORE_UNSAFE',
+    })
+  })
+
+  test('a log without its keyring does not open, and makes no new one', async () => {
+    const path = newPath()
+    await (await open(path)).close()
+    rmSync(`${path}.keys`)
+    await expect(open(path)).rejects.toMatchObject({ code: 'KEYS_MISSING' })
+    expect(() => readFileSync(`${path}.keys`)).toThrow()
+  })
+
+  test("a log with another log's keyring does not open", async () => {
+    const [path, other] = [newPath(), newPath()]
+    await (await open(path)).close()
+    await (await open(other)).close()
+    chmodSync(`${path}.keys`, 0o600)
+    writeFileSync(`${path}.keys`, readFileSync(`${other}.keys`))
+    await expect(open(path)).rejects.toMatchObject({ code: 'KEYS_MISMATCH' })
+  })
+})
+
+test('a view that fails stops alone, says where, and is brought back by a rebuild', async () => {
+  let isBroken = true
+  const tokens = views.find(view => view.name === 'tokens')
+  if (!tokens) throw new Error('There is no view of tokens')
+  const fragile = {
+    ...tokens,
+    fold(...[row, event]: Parameters<typeof tokens.fold>) {
+      if (isBroken) throw new RangeError('25774435016')
+      return tokens.fold(row, event)
+    },
+  }
+  const store = await Store.open({
+    path: ':memory:',
+    views: [fragile, ...views.filter(view => view !== tokens)],
+    clock: systemClock,
+    entropy: systemEntropy,
+    createId,
+  })
+  const event = { type: 'token.requested', data: { need: 'absent', credential: 'k' } }
+  const machine = { name: 'token', version: 1 }
+  const appended = await store.append({
+    at: '2026-11-20T12:00:00.000Z',
+    streams: [{ stream: 'token-a', expect: 'none' }],
+    events: [{ stream: 'token-a', event, because: 'token.request', machine }],
+  })
+  expect(appended.status).toBe('appended')
+  const of = async (name: string) => (await store.checkpoints()).find(each => each.view === name)
+  expect(await of('tokens')).toMatchObject({
+    isRunning: false,
+    position: 1,
+    because: 'RangeError at position 2',
+  })
+  expect((await store.checkpoints()).filter(each => each.isRunning && each.position === 2)).toHaveLength(8)
+  isBroken = false
+  expect((await store.rebuild()).find(view => view.view === 'tokens')).toMatchObject({
+    rows: 1,
+    differences: 1,
+  })
+  expect((await store.checkpoints()).filter(each => each.isRunning && each.position === 2)).toHaveLength(9)
+  await store.close()
+})
+
+test('a view of a new version is built anew when the log is opened', async () => {
+  const path = newPath()
+  const store = await open(path)
+  const event = { type: 'token.requested', data: { need: 'absent', credential: 'k' } }
+  await store.append({
+    at: '2026-11-20T12:00:00.000Z',
+    streams: [{ stream: 'token-a', expect: 'none' }],
+    events: [{ stream: 'token-a', event, because: 'token.request', machine: { name: 'token', version: 1 } }],
+  })
+  await store.close()
+  const newer = views.map(view => (view.name === 'tokens' ? { ...view, version: 2 } : view))
+  const again = await Store.open({ path, views: newer, clock: systemClock, entropy: systemEntropy, createId })
+  const run = (sql: string) =>
+    again.reader.readOnly({ sql, parameters: [], query: undefined as never, queryId: undefined as never })
+  expect(await run('select requests from tokens')).toEqual([{ requests: 1 }])
+  await again.close()
+})

@@ -1,0 +1,149 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createIds, systemClock, systemEntropy } from '../../../src/runtime/clock.ts'
+import { migrate, migrations, statementsFrom } from '../../../src/store/database/migrations.ts'
+import { openSqlite } from '../../../src/store/database/sqlite.ts'
+import type { Schemas } from '../../../src/store/log/upcasters.ts'
+import { Store } from '../../../src/store/store.ts'
+import type { Recorded } from '../../../src/vocabulary/message.ts'
+import { defineView } from '../../../src/vocabulary/view.ts'
+
+const at = '2030-01-01T00:00:00.000Z'
+const newPath = () => join(mkdtempSync(join(tmpdir(), 'averba-evolution-')), 'log.sqlite')
+
+/** A view that shows what it is given, and so which form of the event it was given. */
+const colours = defineView<{ stream: string; colour: string }, Recorded>({
+  name: 'colours',
+  version: 1,
+  columns: { stream: 'text', colour: 'text' },
+  key: ({ type, stream }) => (type.startsWith('paint.') ? stream : undefined),
+  fold: (_, { stream, type, data }) => ({ stream, colour: `${type} ${JSON.stringify(data)}` }),
+})
+
+const open = (path: string, schemas: Schemas = {}) =>
+  Store.open({
+    path,
+    schemas,
+    views: [colours],
+    clock: systemClock,
+    entropy: systemEntropy,
+    createId: createIds(systemClock, systemEntropy),
+  })
+
+const append = (store: Store, stream: string, type: string, data: object) =>
+  store.append({
+    at,
+    streams: [{ stream, expect: 'any' }],
+    events: [{ stream, event: { type, data }, because: 'paint.do', machine: { name: 'paint', version: 1 } }],
+  })
+
+const plain = async (store: Store) =>
+  (await store.read({ kind: 'paint' })).map(({ type, data, stream }) => ({ type, data, stream }))
+const shown = (store: Store) =>
+  store.reader.readOnly({ ...query('select * from colours order by stream'), query: undefined as never })
+const query = (sql: string) => ({ sql, parameters: [], queryId: undefined as never })
+
+/** `mixed` has had three forms, `dipped` two. */
+const schemas: Schemas = {
+  'paint.mixed': [
+    data => ({ colour: (data as { color: string }).color }),
+    data => ({ colours: [(data as { colour: string }).colour] }),
+  ],
+  'paint.dipped': [(data, { at: dippedAt }) => ({ ...(data as { ml: number }), dippedAt })],
+}
+
+test('an event of any older schema is read in the newest form, wherever it is read', async () => {
+  const path = newPath()
+  const first = await open(path)
+  await append(first, 'paint-a', 'paint.mixed', { color: 'red' })
+  await append(first, 'paint-b', 'paint.dipped', { ml: 5 })
+  await first.close()
+  const half: Schemas = { 'paint.mixed': schemas['paint.mixed']?.slice(0, 1) ?? [] }
+  const second = await open(path, half)
+  await append(second, 'paint-c', 'paint.mixed', { colour: 'green' })
+  await second.close()
+  const store = await open(path, schemas)
+  await append(store, 'paint-d', 'paint.mixed', { colours: ['blue'] })
+  expect(await plain(store)).toEqual([
+    { type: 'paint.mixed', data: { colours: ['red'] }, stream: 'paint-a' },
+    { type: 'paint.dipped', data: { ml: 5, dippedAt: at }, stream: 'paint-b' },
+    { type: 'paint.mixed', data: { colours: ['green'] }, stream: 'paint-c' },
+    { type: 'paint.mixed', data: { colours: ['blue'] }, stream: 'paint-d' },
+  ])
+  expect((await store.readAt(2))?.data).toEqual({ colours: ['red'] })
+  await store.rebuild()
+  expect(await shown(store)).toEqual([
+    { stream: 'paint-a', colour: 'paint.mixed {"colours":["red"]}' },
+    { stream: 'paint-b', colour: `paint.dipped {"ml":5,"dippedAt":"${at}"}` },
+    { stream: 'paint-c', colour: 'paint.mixed {"colours":["green"]}' },
+    { stream: 'paint-d', colour: 'paint.mixed {"colours":["blue"]}' },
+  ])
+  await store.close()
+})
+
+test('an event of a newer schema is refused by name, and one of an unknown type is kept as it is', async () => {
+  const path = newPath()
+  const store = await open(path, schemas)
+  await append(store, 'paint-a', 'paint.mixed', { colours: ['red'] })
+  await append(store, 'paint-b', 'paint.varnished', { coats: 2 })
+  await store.close()
+  const older = await open(path)
+  await expect(older.readAt(2)).rejects.toMatchObject({ code: 'NOT_OURS', hint: 'Update averba' })
+  expect(await older.readAt(3)).toMatchObject({ type: 'paint.varnished', data: { coats: 2 } })
+  await older.close()
+})
+
+test('a view is built as it was at a position or an instant', async () => {
+  const store = await open(':memory:')
+  const times = ['2030-01-01T00:00:00.000Z', '2030-01-02T00:00:00.000Z', '2030-01-03T00:00:00.000Z']
+  for (const [i, time] of times.entries()) {
+    const event = { type: 'paint.mixed', data: { i } }
+    await store.append({
+      at: time,
+      streams: [{ stream: 'paint-a', expect: 'any' }],
+      events: [{ stream: 'paint-a', event, because: 'paint.do', machine: { name: 'paint', version: 1 } }],
+    })
+  }
+  const colourAt = async (asOf: { position?: number; at?: string }) =>
+    (await store.viewAsOf('colours', asOf)).map(row => (row as { colour: string }).colour)
+  expect(await colourAt({ position: 1 })).toEqual([])
+  expect(await colourAt({ position: 3 })).toEqual(['paint.mixed {"i":1}'])
+  expect(await colourAt({ at: '2030-01-02T23:59:59.999Z' })).toEqual(['paint.mixed {"i":1}'])
+  expect(await colourAt({ at: '2030-01-03T00:00:00.000Z' })).toEqual(['paint.mixed {"i":2}'])
+  expect(await colourAt({})).toEqual(['paint.mixed {"i":2}'])
+  await expect(store.viewAsOf('nothing', {})).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await store.close()
+})
+
+test('tables of an older version are brought forward, once, with what stands in them, and never backward', async () => {
+  const path = newPath()
+  const store = await open(path)
+  await append(store, 'paint-a', 'paint.mixed', { color: 'red' })
+  await store.close()
+  const next = [...migrations, () => ['create table brush (width integer) strict']]
+  const version = next.length
+  const connection = await openSqlite(path)
+  await connection.transact(() => migrate(connection, path, next))
+  await connection.transact(() => migrate(connection, path, next))
+  const tables = await connection.readOnly({
+    ...query(
+      "select (select count(*) from event) as events, schema from head, sqlite_schema where name = 'brush'",
+    ),
+    query: undefined as never,
+  })
+  expect(tables).toEqual([{ events: 2, schema: version }])
+  await connection.close()
+  await expect(open(path)).rejects.toMatchObject({ code: 'NOT_OURS', hint: 'Update averba' })
+})
+
+test('the statements of a migration are given on request, as they are run', () => {
+  expect(statementsFrom(migrations.length, 'sqlite')).toEqual([])
+  expect(statementsFrom(0, 'sqlite').filter(sql => sql.startsWith('create table')).length).toBeGreaterThan(8)
+  const next = [...migrations, () => ['create table brush (width integer)']]
+  expect(statementsFrom(migrations.length, 'postgres', next)).toEqual([
+    'create table brush (width integer)',
+    `update head set schema = ${next.length}`,
+  ])
+})

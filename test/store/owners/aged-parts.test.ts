@@ -1,0 +1,58 @@
+import Sqlite from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { openAverba } from '../../../src/index.ts'
+import { openSqlite } from '../../../src/store/database/sqlite.ts'
+import { type AgedPage, agedParts } from '../../../src/store/owners/aged-parts.ts'
+import { newPath } from '../sample-store.ts'
+
+const at = '2026-01-01T00:00:00.000Z'
+const events = 12_000
+
+/** A log whose events have two parts each at some positions, and one of another kind at all others. */
+async function given(positions: ReadonlySet<number>): Promise<string> {
+  const store = newPath()
+  await (await openAverba({ store, schedules: false })).close()
+  const database = new Sqlite(store)
+  database.pragma('foreign_keys = off')
+  database.exec(`insert into stream (key, name) values (1000, 'validation-x');
+    insert into owner_key (key, owner, epoch, wrapped, commitment) values (1000, 'subject-1', 1, x'00', x'00')`)
+  const event = database.prepare(
+    "insert into event (position, stream, version, type, header, leaf) values (?, 1000, ?, 'validation.requested', ?, x'00')",
+  )
+  const part = database.prepare('insert into part (position, name, owner, sealed) values (?, ?, 1000, ?)')
+  database.transaction(() => {
+    for (let position = 2; position <= events; position++) {
+      event.run(position, position, JSON.stringify({ at }))
+      const names = positions.has(position) ? ['because', 'claims'] : ['note']
+      for (const name of names) part.run(position, name, Buffer.alloc(1))
+    }
+  })()
+  database.close()
+  return store
+}
+
+const many = Array.from({ length: 600 }, (_, i) => 5_200 + i)
+
+test.each([
+  ['few, about where a page ends', [2, 4_999, 5_000, 5_001, 5_002, 9_999, 10_001, 10_002, 12_000]],
+  ['more than fit on a page', many],
+  ['none', []],
+])('parts of a kind are found once each, however the others lie between them: %s', async (_, places) => {
+  const positions = new Set(places)
+  const connection = await openSqlite(await given(positions))
+  const kinds = ['validation.requested/claims', 'validation.requested/because']
+  const found: string[] = []
+  for (let last: AgedPage['next'] = { position: 0, name: '' }; last; ) {
+    const { position, name } = last
+    const page: AgedPage = await connection.read(() =>
+      agedParts(kinds, '2026-06-01T00:00:00.000Z', { position, name }),
+    )
+    found.push(...page.parts.map(each => `${each.position}/${each.name}`))
+    // No look goes through more of the log than this, whatever it finds.
+    for (const each of [...page.parts, page.next ?? last])
+      expect(each.position).toBeLessThanOrEqual(position + 5_001)
+    last = page.next
+  }
+  expect(found).toEqual([...positions].flatMap(each => [`${each}/because`, `${each}/claims`]))
+  await connection.close()
+})

@@ -1,0 +1,541 @@
+import { copyFileSync, readFileSync, rmSync } from 'node:fs'
+import Sqlite from 'better-sqlite3'
+import { describe, expect, test } from 'vitest'
+import { backupStore, diagnoseStore, openAverba, restoreStore, valueOf } from '../../../src/index.ts'
+import { checkErasureReceipt } from '../../../src/proof/erasure.ts'
+import { type Clock, createIds, systemClock, systemEntropy } from '../../../src/runtime/clock.ts'
+import { simulate } from '../../../src/simulation/index.ts'
+import { Store } from '../../../src/store/store.ts'
+import type { Append } from '../../../src/store/writing/append.ts'
+import { views } from '../../../src/views/views.ts'
+import { cpfOf } from '../../crash/cpf-of.ts'
+import { copyStore, newPath } from '../sample-store.ts'
+
+const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
+const other = '52998224725'
+const day = 86_400_000
+
+/** A world on a file with two persons, of whom everything that can be known is. */
+async function twoPersons(options: Parameters<typeof simulate>[0] = {}) {
+  const store = newPath()
+  const world = await simulate({
+    ...options,
+    averba: { store, subscriptions: [{ evento: 'e', chaveSecreta: 'x'.repeat(20) }], ...options.averba },
+  })
+  const { averba, consentService, samples } = world
+  consentService.addConsent({ cpf: other })
+  consentService.addAwareness({ cpf: other })
+  await averba.subscriptions.apply(await averba.subscriptions.plan())
+  const subjects = []
+  for (const cpf of [samples.cpf, other]) {
+    const subject = await averba.consents.enrol({ cpf })
+    valueOf(await averba.consents.sync({ subject }))
+    const [consent] = await averba.consents.list({ subject })
+    await averba.consents.get({ subject, id: consent?.id ?? '' })
+    await averba.awareness.list({ subject })
+    valueOf(await averba.validations.validate({ id: `p-${subject}`, cpf, claims: { nome: 'X' } }))
+    await world.portal.notify({
+      evento: 'e',
+      destinatarioTipo: 'CPF',
+      destinatarioId: cpf,
+      body: { of: cpf },
+    })
+    subjects.push(subject)
+  }
+  const [gone, stays] = subjects
+  if (!gone || !stays) throw new Error('There are two')
+  return { ...world, store, gone, stays }
+}
+
+function rowsOf(store: string): unknown[] {
+  const database = new Sqlite(store, { readonly: true })
+  const rows = views.map(({ name }) => database.prepare(`select * from ${name} order by 1`).all())
+  database.close()
+  return rows
+}
+
+interface Sealed {
+  readonly name: string
+  readonly bytes: Buffer
+}
+
+/** The sealed bytes of an owner, and the key: what may not be found afterwards. */
+function sealedOf(store: string, subject: string): Sealed[] {
+  const database = new Sqlite(store, { readonly: true })
+  const parts = database.prepare(
+    `select part.name, sealed as bytes from part join owner_key on key = part.owner where owner_key.owner = ?`,
+  )
+  const key = database.prepare(`select 'key' as name, wrapped as bytes from owner_key where owner = ?`)
+  const found = [parts, key].flatMap(each => each.all(`subject-${subject}`) as Sealed[])
+  database.close()
+  return found
+}
+
+test('not a byte of what was destroyed is left in the file or its journal, while the log is still open', async () => {
+  const { averba, store, gone, stays, close } = await twoPersons()
+  const [before, others] = [sealedOf(store, gone), sealedOf(store, stays)]
+  expect(before.map(part => part.name)).toEqual(
+    expect.arrayContaining(['cpf', 'record', 'detail', 'claims', 'result', 'body', 'key']),
+  )
+  const { completed } = await averba.subjects.erase({ subject: gone }, asked)
+  expect(completed).toMatchObject({ found: 0, searchedFor: before.length })
+  expect(completed?.searchedBytes).toBeGreaterThan(4_096)
+  const bytes = Buffer.concat([readFileSync(store), readFileSync(`${store}-wal`)])
+  // Whatever the length, any 16 bytes of it would be a trace: the first, the middle ones, the last.
+  const piecesOf = ({ bytes: all }: Sealed) => [
+    all.subarray(0, 16),
+    all.subarray(all.length >> 1).subarray(0, 16),
+    all.subarray(-16),
+  ]
+  expect(before.filter(part => piecesOf(part).some(piece => bytes.includes(piece)))).toEqual([])
+  // The search would notice: what stays is found, but for the key, which was wrapped anew.
+  const found = others.filter(part => bytes.includes(part.bytes.subarray(0, 16)))
+  expect(found.map(part => part.name)).toEqual(others.map(part => part.name).filter(name => name !== 'key'))
+  await close()
+})
+
+// Found by trying: with these lengths it had left a copy behind.
+test('nor is it where SQLite has moved rows about, which leaves copies of them', async () => {
+  const store = newPath()
+  const { averba, close } = await simulate({ seed: 9, averba: { store } })
+  const below = lengthsFrom(9 * 7_919)
+  for (let i = 1; i <= 110; i++) {
+    const cpf = cpfOf(700_000_000 + below(12))
+    await averba.validations.validate({ id: `p-${i}`, cpf, claims: { nome: 'X'.repeat(1 + below(400)) } })
+    if (i % 10 > 0) continue
+    const subject = await averba.consents.enrol({ cpf })
+    const pieces = sealedOf(store, subject).map(part => part.bytes.subarray(-16))
+    expect((await averba.subjects.erase({ subject }, asked)).completed).toMatchObject({ found: 0 })
+    const bytes = Buffer.concat([readFileSync(store), readFileSync(`${store}-wal`)])
+    expect(pieces.filter(piece => bytes.includes(piece))).toEqual([])
+  }
+  await close()
+})
+
+/** Numbers below one, always the same. */
+function lengthsFrom(start: number): (end: number) => number {
+  let state = start
+  return end => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    return Math.floor(state / 65_536) % end
+  }
+}
+
+test('every view is the same by rebuild before and after, and an erasure changes no row but those it is told to', async () => {
+  const { averba, store, gone, close } = await twoPersons()
+  for (const { differences } of await averba.rebuild()) expect(differences).toBe(0)
+  const before = rowsOf(store)
+  await averba.subjects.erase({ subject: gone }, asked)
+  const after = rowsOf(store)
+  const rebuilt = await averba.rebuild()
+  expect(rebuilt.map(view => view.differences)).toEqual(views.map(() => 0))
+  expect(rowsOf(store)).toEqual(after)
+  const changed = views.filter((_, i) => JSON.stringify(before[i]) !== JSON.stringify(after[i]))
+  expect(changed.map(view => view.name).sort()).toEqual(['consents', 'subjects'])
+  await close()
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+})
+
+test('the other person keeps everything, and the log goes on under the new epoch', async () => {
+  const { averba, store, gone, stays, close } = await twoPersons()
+  const consents = await averba.consents.list({ subject: stays })
+  const id = consents[0]?.id ?? ''
+  const detail = await averba.consents.get({ subject: stays, id })
+  await averba.subjects.erase({ subject: gone }, asked)
+  expect(await averba.consents.list({ cpf: other })).toEqual(consents)
+  expect(await averba.consents.get({ subject: stays, id })).toEqual(detail)
+  valueOf(await averba.validations.validate({ id: 'later', cpf: other, claims: { nome: 'Y' } }))
+  const enrolled = await averba.consents.enrol({ cpf: '11144477735' })
+  await close()
+  const reopened = await openAverba({ store })
+  expect(await reopened.consents.list({ cpf: other })).toHaveLength(consents.length)
+  expect(await reopened.consents.enrol({ cpf: '11144477735' })).toBe(enrolled)
+  await reopened.close()
+  expect(await diagnoseStore({ store, isDeep: true })).toMatchObject({ problems: [], epochs: [2] })
+})
+
+test('what the law has kept stays sealed, opens, and is erased later', async () => {
+  const { averba, store, gone, close } = await twoPersons()
+  const keep = ['validation.result', 'validation.claims'] as const
+  const first = await averba.subjects.erase({ subject: gone }, { ...asked, keep: [...keep] })
+  expect(first).toMatchObject({ keeps: keep, destroyed: { keys: 0 } })
+  expect(checkErasureReceipt(first)).toEqual([])
+  const kept = sealedOf(store, gone).map(part => part.name)
+  expect(kept.sort()).toEqual(['claims', 'key', 'result'])
+  expect((await averba.validations.get(`p-${gone}`))?.fields).not.toEqual({})
+  await expect(averba.consents.sync({ subject: gone })).rejects.toMatchObject({ code: 'SUBJECT_ERASED' })
+  expect((await averba.subjects.erase({ subject: gone }, { ...asked, keep: [...keep] })).events).toEqual(
+    first.events,
+  )
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+
+  const second = await averba.subjects.erase(
+    { subject: gone },
+    { requester: 'prazo', legalBasis: 'LGPD art. 16' },
+  )
+  expect(second).toMatchObject({ requester: 'prazo', keeps: [], destroyed: { keys: 1 } })
+  expect(checkErasureReceipt(second)).toEqual([])
+  expect(sealedOf(store, gone)).toMatchObject([{ name: 'key', bytes: Buffer.alloc(0) }])
+  await expect(averba.validations.get(`p-${gone}`)).rejects.toMatchObject({ code: 'PART_DESTROYED' })
+  await close()
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+})
+
+test('a backup opens what was erased until the declared days are over, with the keyring of then, and never with the one of now', async () => {
+  const { averba, clock, store, gone, close } = await twoPersons({ averba: { backupRetentionDays: 7 } })
+  const [backup, keysOfThen] = [newPath(), `${newPath()}.keys`]
+  await backupStore({ store, to: backup })
+  copyFileSync(`${store}.keys`, keysOfThen)
+  const receipt = await averba.subjects.erase({ subject: gone }, asked)
+  const openUntil = receipt.completed?.copiesOpenUntil ?? ''
+  expect(Date.parse(openUntil) - Date.parse(receipt.completed?.at ?? '')).toBe(7 * day)
+  expect(receipt.epochsDestroyedAt).toBeNull()
+
+  await clock.advance(7 * day - 1)
+  await averba.settle()
+  await restoreStore({ backup, store: newPath(), keys: `${store}.keys` })
+  await clock.advance(1)
+  await averba.settle()
+  expect(await averba.subjects.receipt(gone)).toMatchObject({ epochsDestroyedAt: openUntil })
+  await close()
+  await expect(restoreStore({ backup, store: newPath(), keys: `${store}.keys` })).rejects.toMatchObject({
+    code: 'KEYS_MISMATCH',
+  })
+  const restored = newPath()
+  await restoreStore({ backup, store: restored, keys: keysOfThen })
+  expect(sealedOf(restored, gone).length).toBeGreaterThan(4)
+  expect(JSON.parse(readFileSync(`${store}.keys`, 'utf8')).epochs).toEqual({ 2: expect.any(String) })
+})
+
+/** Puts the log back to a backup, as an operator does who has lost it. */
+async function putBack(store: string, backup: string, clock: Clock) {
+  for (const end of ['', '-wal', '-shm']) rmSync(`${store}${end}`, { force: true })
+  await restoreStore({ backup, store, acceptRollback: true, clock })
+}
+
+test('a log that is put back to a backup completes the erasures in it, each at its time', async () => {
+  const { averba, clock, store, gone, restart, close, ...world } = await twoPersons({
+    averba: { backupRetentionDays: 7 },
+  })
+  const { completed } = await averba.subjects.erase({ subject: gone }, asked)
+  const backup = newPath()
+  await backupStore({ store, to: backup })
+  world.crash()
+  await putBack(store, backup, clock)
+  const restored = await restart()
+  await clock.advance(7 * day - 1)
+  await restored.settle()
+  expect(await restored.subjects.receipt(gone)).toMatchObject({ completed, epochsDestroyedAt: null })
+  await clock.advance(1)
+  await restored.settle()
+  expect(await restored.subjects.receipt(gone)).toMatchObject({
+    epochsDestroyedAt: completed?.copiesOpenUntil,
+  })
+  await close()
+})
+
+test('after a rollback, an erasure reaches also the backups of the log that was lost', async () => {
+  const { clock, store, gone, stays, restart, close, ...world } = await twoPersons({
+    averba: { backupRetentionDays: 7 },
+  })
+  const [before, after] = [newPath(), newPath()]
+  await backupStore({ store, to: before })
+  await world.averba.subjects.erase({ subject: gone }, asked)
+  await backupStore({ store, to: after })
+  world.crash()
+  await putBack(store, before, clock)
+  const restored = await restart()
+  await restored.subjects.erase({ subject: stays }, asked)
+  await clock.advance(7 * day)
+  await restored.settle()
+  await expect(
+    restoreStore({ backup: after, store: newPath(), keys: `${store}.keys` }),
+  ).rejects.toMatchObject({
+    code: 'KEYS_MISMATCH',
+  })
+  await close()
+})
+
+describe('a deep look finds', () => {
+  test.each([
+    ['a part of the other that was taken out', "delete from part where name = 'detail'", 'parts'],
+    [
+      'a key in the place of another',
+      "update owner_key set commitment = zeroblob(32) where epoch > 0 and owner like 'subject-%'",
+      'keys',
+    ],
+    ['a key that was emptied', `update owner_key set wrapped = x'', epoch = 0, is_erased = 1`, 'keys'],
+    ['a person who may be written of again', 'update owner_key set is_erased = 0', 'keys'],
+    [
+      'a key that was put back',
+      'update owner_key set epoch = 2, wrapped = (select max(wrapped) from owner_key) where epoch = 0',
+      'keys',
+    ],
+    ['an owner who was taken out', 'delete from owner_key where epoch = 0', 'keys'],
+    [
+      'a part that was put back, and is another',
+      "insert into part select 3, 'record', owner, sealed from part where name = 'cpf' limit 1",
+      'parts',
+    ],
+  ])('%s', async (_, sql, check) => {
+    const { averba, store, gone, close } = await twoPersons()
+    await averba.subjects.erase({ subject: gone }, asked)
+    await close()
+    const copy = copyStore(store)
+    const database = new Sqlite(copy)
+    database.pragma('foreign_keys = off')
+    expect(database.prepare(sql).run().changes).toBeGreaterThan(0)
+    database.close()
+    const { checked } = await diagnoseStore({ store: copy, isDeep: true })
+    expect(checked?.faults.map(fault => fault.check)).toContain(check)
+    expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+  })
+})
+
+test('a receipt that was changed does not pass', async () => {
+  const { averba, clock, gone, close } = await twoPersons()
+  await averba.subjects.erase({ subject: gone }, asked)
+  await clock.advance(31 * day)
+  await averba.settle()
+  const receipt = await averba.subjects.receipt(gone)
+  await close()
+  if (!receipt?.completed) throw new Error('It is complete')
+  expect(receipt.epochsDestroyedAt).not.toBeNull()
+  expect(checkErasureReceipt(receipt)).toEqual([])
+  expect(checkErasureReceipt(JSON.parse(JSON.stringify(receipt)))).toEqual([])
+  const { destroyed, events, completed } = receipt
+  const at = '2020-01-01T00:00:00.000Z'
+  const forged = [
+    { ...receipt, keeps: ['validation.result'] },
+    { ...receipt, erasedAt: at },
+    { ...receipt, completed: null },
+    ...[{ at }, { found: 1 }, { epoch: 9 }, { copiesOpenUntil: at }, { copiesOpenUntil: null }].map(each => ({
+      ...receipt,
+      completed: { ...completed, ...each },
+    })),
+    { ...receipt, epochsDestroyedAt: at },
+    { ...receipt, epochsDestroyedAt: null },
+    ...[{ keys: 0 }, { indexRows: 99 }, { calls: ['subject-x/1/0'] }].map(each => ({
+      ...receipt,
+      destroyed: { ...destroyed, ...each },
+    })),
+    { ...receipt, events: [...events, { position: 1, leaf: '', header: 'none' }] },
+    { ...receipt, requester: 'outro' },
+    { ...receipt, subject: 'outro' },
+    { ...receipt, destroyed: { ...destroyed, parts: destroyed.parts.slice(1) } },
+    { ...receipt, destroyed: { ...destroyed, list: '0'.repeat(64) } },
+    { ...receipt, events: events.slice(0, 1) },
+    { ...receipt, events: events.map(event => ({ ...event, position: event.position + 1 })) },
+    { ...receipt, events: events.map(event => ({ ...event, header: event.header.replace('4711', '4712') })) },
+  ]
+  for (const each of forged) expect(checkErasureReceipt(each)).not.toEqual([])
+})
+
+test('while the key is kept, no receipt, report or page says that copies open no more', async () => {
+  const { averba, clock, store, gone, close } = await twoPersons()
+  await averba.subjects.erase({ subject: gone }, { ...asked, keep: ['validation.result'] })
+  await clock.advance(31 * day)
+  await averba.settle()
+  const receipt = await averba.subjects.receipt(gone)
+  if (!receipt) throw new Error('There is a receipt')
+  expect(receipt).toMatchObject({ completed: { copiesOpenUntil: null }, epochsDestroyedAt: null })
+  expect(receipt.events.map(({ header }) => JSON.parse(header).type)).toContain('subject.epochsDestroyed')
+  expect(checkErasureReceipt(receipt)).toEqual([])
+  expect(checkErasureReceipt({ ...receipt, epochsDestroyedAt: receipt.erasedAt })).toHaveLength(1)
+  const page = (language: 'en' | 'pt-BR') =>
+    averba.subjects.report({ subject: gone }, { format: 'html', language })
+  expect(await page('en')).toContain('The key is kept: while it is, copies open')
+  expect(await page('pt-BR')).toContain('A chave foi conservada: enquanto existir, as cópias abrem')
+  expect(JSON.parse(await averba.subjects.report({ subject: gone })).erasure).toMatchObject({
+    ...{ isKeyKept: true, copiesOpenUntil: null, epochsDestroyedAt: null },
+  })
+  // The rest goes, and what was said of copies is true from then on.
+  await averba.subjects.erase({ subject: gone }, asked)
+  await clock.advance(31 * day)
+  await averba.settle()
+  const whole = await averba.subjects.receipt(gone)
+  expect(whole?.epochsDestroyedAt).not.toBeNull()
+  expect(whole && checkErasureReceipt(whole)).toEqual([])
+  await close()
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+})
+
+test('a later erasure keeps some of what the first has kept, and names no part that is gone', async () => {
+  const { averba, store, gone, close } = await twoPersons()
+  const keep = ['validation.result'] as const
+  const first = await averba.subjects.erase({ subject: gone }, { ...asked, keep: [...keep] })
+  expect(first).toMatchObject({ keeps: ['validation.result'], destroyed: { keys: 0 } })
+  const wrong = averba.subjects.erase({ subject: gone }, { ...asked, keep: ['validation.claims'] })
+  await expect(wrong).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    hint: expect.stringContaining('validation.result'),
+  })
+  expect((await averba.validations.get(`p-${gone}`))?.fields).not.toEqual({})
+  expect((await averba.subjects.erase({ subject: gone }, { ...asked, keep: [...keep] })).events).toEqual(
+    first.events,
+  )
+  await close()
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+})
+
+test('where nothing is there of what the law has kept, the key goes', async () => {
+  const store = newPath()
+  const { averba, samples, close } = await simulate({ averba: { store } })
+  const gone = await averba.consents.enrol({ cpf: samples.cpf })
+  const receipt = await averba.subjects.erase({ subject: gone }, { ...asked, keep: ['consent.detail'] })
+  expect(receipt).toMatchObject({ keeps: [], destroyed: { keys: 1 } })
+  expect(checkErasureReceipt(receipt)).toEqual([])
+  expect(await averba.subjects.erase({ subject: gone }, { ...asked, keep: ['consent.detail'] })).toEqual(
+    receipt,
+  )
+  expect(sealedOf(store, gone)).toMatchObject([{ name: 'key', bytes: Buffer.alloc(0) }])
+  await close()
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+})
+
+test('two engines on one file: the other hears of the new epoch, and refuses the person too', async () => {
+  const { averba, clock, store, gone, stays, close } = await twoPersons()
+  const second = await openAverba({ store, clock })
+  await second.consents.enrol({ cpf: '11144477735' })
+  await averba.subjects.erase({ subject: gone }, asked)
+  await expect(second.consents.list({ subject: gone })).rejects.toMatchObject({ code: 'SUBJECT_ERASED' })
+  expect((await second.consents.list({ subject: stays })).length).toBeGreaterThan(0)
+  // A key that it makes now is of the new epoch.
+  await second.consents.enrol({ cpf: '00000000191' })
+  await Promise.all([second.close(), close()])
+  expect(await diagnoseStore({ store, isDeep: true })).toMatchObject({ problems: [], epochs: [2] })
+})
+
+test('two erasures at once share what they can, and both complete', async () => {
+  const { averba, store, gone, stays, close } = await twoPersons()
+  const receipts = await Promise.all([gone, stays].map(subject => averba.subjects.erase({ subject }, asked)))
+  for (const { completed } of receipts) expect(completed).toMatchObject({ found: 0 })
+  for (const receipt of receipts) expect(checkErasureReceipt(receipt)).toEqual([])
+  await averba.settle()
+  await close()
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+})
+
+test('the index is destroyed and made anew, row by row, and finds nobody who was erased', async () => {
+  const world = await twoPersons()
+  const { averba, portal, samples, store, gone, stays, close } = world
+  world.validationService.addPerson(other, { nome: 'X' })
+  valueOf(await averba.validations.validate({ id: 'kept', cpf: other, claims: { nome: 'X' } }))
+  const company = { destinatarioTipo: 'CNPJ', destinatarioId: '12ABC34501DE35' } as const
+  await portal.notify({ evento: 'e', ...company, body: 'x'.repeat(1_100_000) })
+  await averba.subscriptions.failures({ recover: true })
+  const keep = ['validation.claims', 'validation.result'] as const
+  await averba.subjects.erase({ subject: stays }, { ...asked, keep })
+  const indexOf = () => {
+    const database = new Sqlite(store)
+    const found = database
+      .prepare('select kind, hex(digest) as digest, value from keyed_index order by 1, 2')
+      .all()
+    database.close()
+    return found as { kind: string }[]
+  }
+  const before = indexOf()
+  expect([...new Set(before.map(row => row.kind))]).toEqual(
+    expect.arrayContaining([
+      'awareness',
+      'consent',
+      'cpf',
+      'failure',
+      'recovery',
+      'subscription',
+      'validated',
+    ]),
+  )
+  const database = new Sqlite(store)
+  database.exec('delete from keyed_index')
+  database.close()
+  await expect(averba.consents.list({ cpf: samples.cpf })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  expect(await averba.rebuildIndex()).toEqual({ before: 0, after: before.length, hidden: [] })
+  expect(indexOf()).toEqual(before)
+  expect(await averba.consents.enrol({ cpf: samples.cpf })).toBe(gone)
+  await close()
+})
+
+test('an index that is made anew names whoever was enrolled once more while it was gone', async () => {
+  const { averba, samples, store, gone, close } = await twoPersons()
+  const database = new Sqlite(store)
+  database.exec('delete from keyed_index')
+  database.close()
+  const again = await averba.consents.enrol({ cpf: samples.cpf })
+  expect(again).not.toBe(gone)
+  expect((await averba.rebuildIndex()).hidden).toEqual([gone])
+  await averba.subjects.erase({ subject: gone }, asked)
+  expect((await averba.rebuildIndex()).hidden).toEqual([])
+  expect(await averba.consents.enrol({ cpf: samples.cpf })).toBe(again)
+  await close()
+})
+
+test('an index that is made anew while somebody is erased does not lead to them, and one that does is a fault', async () => {
+  const { averba, samples, store, gone, stays, close } = await twoPersons()
+  // More than one page of the log, so that the person is read before the erasure, and the index written after it.
+  const many = Array.from({ length: 1_200 }, (_, i) => ({ cpf: cpfOf(i + 1) }))
+  for await (const _ of averba.consents.enrolAll(many)) void _
+  const rebuilding = averba.rebuildIndex()
+  const erasing = averba.subjects.erase({ subject: gone }, asked)
+  await Promise.all([rebuilding, erasing])
+  await expect(averba.consents.list({ cpf: samples.cpf })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  expect(await averba.consents.enrol({ cpf: samples.cpf })).not.toBe(gone)
+  const problems = async () => (await diagnoseStore({ store, isDeep: true })).problems
+  expect(await problems()).toEqual([])
+  const database = new Sqlite(store)
+  database.prepare("update keyed_index set value = ? where kind = 'cpf' and value = ?").run(gone, stays)
+  database.close()
+  expect((await problems()).join()).toContain(`stands for "subject-${gone}", which was erased`)
+  await close()
+})
+
+test('an append that meets an erased owner is turned away, bare or refused, as it asks; and so is an erasure that is late', async () => {
+  const { averba, store: path, gone, stays, close } = await twoPersons()
+  await averba.subjects.erase({ subject: gone }, asked)
+  await close()
+  const createId = createIds(systemClock, systemEntropy)
+  const store = await Store.open({ path, views, clock: systemClock, entropy: systemEntropy, createId })
+  const machine = { name: 'subject', version: 1 }
+  const about = (subject: string, more: Partial<Append> = {}): Append => {
+    const stream = `subject-${subject}`
+    const parts = { record: { owner: stream, value: 'canario' } }
+    const event = { type: 'subject.noted', data: { subject } }
+    const at = '2030-01-01T00:00:00.000Z'
+    return {
+      at,
+      streams: [{ stream, expect: 'any' }],
+      events: [{ stream, event, because: 'x', machine, parts }],
+      ...more,
+    }
+  }
+  expect(await store.append(about(gone, { whenErased: 'conflict' }))).toMatchObject({ status: 'conflict' })
+  const claims = [{ kind: 'k', digest: store.digest('k', 'x'), value: gone }]
+  const bare = await store.append(about(gone, { claims }))
+  expect(bare).toMatchObject({
+    status: 'appended',
+    events: [expect.not.objectContaining({ parts: expect.anything() })],
+  })
+  expect(await store.lookUp('k', 'x')).toBeUndefined()
+  const receipt = {
+    commandId: 'c1',
+    digest: store.digest('command', 'x'),
+    code: 'accepted',
+    detail: '',
+  } as const
+  await expect(store.append(about(gone, { receipt }))).rejects.toMatchObject({ code: 'SUBJECT_ERASED' })
+
+  // Of one transaction: what comes before an erasure makes it late, what comes after it has no parts.
+  const { until } = await store.owners.survey(stays)
+  const none = { claims: [], commands: [], streams: [], kept: [] }
+  const person = { owner: `subject-${stays}`, subject: stays, until, keepsKey: false, ...none }
+  const erasing = { ...about(gone), destroys: { parts: [], person } }
+  const results = await Promise.all([store.append(about(stays)), store.append(erasing)])
+  expect(results.map(result => result.status)).toEqual(['appended', 'conflict'])
+  const again = await store.owners.survey(stays)
+  const newer = { ...erasing, destroys: { parts: again.parts, person: { ...person, until: again.until } } }
+  const [erased, after] = await Promise.all([store.append(newer), store.append(about(stays))])
+  expect([erased.status, after.status]).toEqual(['appended', 'appended'])
+  expect(after).toMatchObject({ events: [expect.not.objectContaining({ parts: expect.anything() })] })
+  expect(await store.owners.stateOf(`subject-${stays}`)).toBe('erased')
+  await store.close()
+})

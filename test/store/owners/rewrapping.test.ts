@@ -1,0 +1,100 @@
+import Database from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { createIds, systemClock, systemEntropy } from '../../../src/runtime/clock.ts'
+import { openSqlite } from '../../../src/store/database/sqlite.ts'
+import { Store } from '../../../src/store/store.ts'
+import type { OwnerKey } from '../../../src/vault/vault.ts'
+import { AverbaError } from '../../../src/vocabulary/errors.ts'
+import { newPath } from '../sample-store.ts'
+import { around } from '../watched.ts'
+
+test('a rotation that goes no further after some keys leaves no key known by its old wrapping', async () => {
+  let left = Number.POSITIVE_INFINITY
+  const path = newPath()
+  const store = await Store.open({
+    path,
+    views: [],
+    clock: systemClock,
+    entropy: systemEntropy,
+    createId: createIds(systemClock, systemEntropy),
+    medium: {
+      open: async () =>
+        around(await openSqlite(path), {
+          transact: async (steps, run) => {
+            left -= 1
+            if (left < 0) throw new AverbaError('STORE_BUSY', 'Cannot use the log: it is locked')
+            return run(steps)
+          },
+        }),
+      keyring: open => open(),
+    },
+  })
+  let streams = 0
+  const append = (owner: string) => {
+    streams += 1
+    const stream = `bench-${streams}`
+    return store.append({
+      at: '2026-11-20T12:00:00.000Z',
+      streams: [{ stream, expect: 'none' }],
+      events: [
+        {
+          stream,
+          because: 'bench.do',
+          machine: { name: 'bench', version: 1 },
+          event: { type: 'bench.done', data: {} },
+          parts: { note: { owner, value: 'x' } },
+        },
+      ],
+    })
+  }
+  await append('subject-1')
+  // The epoch, the secrets, the one page of keys; and not the look for another.
+  left = 3
+  await expect(store.owners.rotate(2)).rejects.toMatchObject({ code: 'STORE_BUSY' })
+  left = Number.POSITIVE_INFINITY
+  expect(await store.owners.rotate(2)).toMatchObject({ epoch: 2, rewrapped: 0 })
+  await store.owners.destroyEpochs([1])
+  // As after very many others.
+  store.vault.forget()
+  expect(await append('subject-1')).toMatchObject({ status: 'appended' })
+  await store.close()
+})
+
+test('the key of who was erased leaves memory, also where there is no other to be wrapped anew', async () => {
+  const path = newPath()
+  const store = await Store.open({
+    path,
+    views: [],
+    clock: systemClock,
+    entropy: systemEntropy,
+    createId: createIds(systemClock, systemEntropy),
+  })
+  const owner = 'subject-1'
+  const item = { stream: owner, because: 'bench.do', machine: { name: 'bench', version: 1 } }
+  const at = '2026-11-20T12:00:00.000Z'
+  await store.append({
+    at,
+    streams: [{ stream: owner, expect: 'none' }],
+    events: [{ ...item, event: { type: 'bench.done', data: {} }, parts: { note: { owner, value: 'x' } } }],
+  })
+  const file = new Database(path, { readonly: true })
+  const key = file.prepare('select owner, epoch, wrapped, commitment from owner_key').get() as OwnerKey // Its columns.
+  const { sealed } = file.prepare('select sealed from part').get() as { sealed: Buffer } // Its column.
+  file.close()
+  const open = () => store.vault.open(key, `${owner}/1/note`, sealed)
+  expect(open()).toBe('x')
+  const none = { claims: [], commands: [], streams: [], kept: [], keepsKey: false }
+  await store.append({
+    at,
+    streams: [{ stream: owner, expect: 1 }],
+    events: [{ ...item, event: { type: 'subject.erased', data: {} } }],
+    destroys: {
+      parts: [{ position: 2, name: 'note' }],
+      person: { owner, subject: '1', until: 2, ...none },
+    },
+  })
+  expect(await store.owners.rotate(3)).toMatchObject({ epoch: 2, rewrapped: 0 })
+  await store.owners.destroyEpochs([1])
+  expect(open).toThrow()
+  await store.close()
+})

@@ -1,0 +1,370 @@
+import { closeSync, openSync, writeSync } from 'node:fs'
+import Sqlite from 'better-sqlite3'
+import { beforeAll, expect, test } from 'vitest'
+import { createIds, systemClock, systemEntropy } from '../../../src/runtime/clock.ts'
+import type { Connection } from '../../../src/store/database/connection.ts'
+import { openSqlite } from '../../../src/store/database/sqlite.ts'
+import { Store } from '../../../src/store/store.ts'
+import { catchUp } from '../../../src/store/views/catch-up.ts'
+import { Projector } from '../../../src/store/views/projector.ts'
+import { Rebuilder } from '../../../src/store/views/rebuilder.ts'
+import { append, checkpointOf, counting, open, rowsOf, sumOf } from '../counting.ts'
+import { copyStore, newPath } from '../sample-store.ts'
+import { around, type Done, watched } from '../watched.ts'
+
+const view = counting('counted')
+const streams = 2_500
+const events = 5_250
+
+/** A closed log whose view has rows for some transactions: most streams have two events, some have three. */
+let sample = ''
+beforeAll(async () => {
+  sample = newPath()
+  const store = await open(sample, [view])
+  await append(store, events, streams)
+  await store.close()
+})
+
+const rebuilder = (connection: Connection, rowsMax = 100_000) =>
+  new Rebuilder({ connection, schemas: {}, clock: systemClock, rowsMax, onRejoined: () => undefined })
+const rebuild = (connection: Connection, rowsMax?: number) => rebuilder(connection, rowsMax).rebuild(view)
+
+/** Edits a closed log past the store, and gives what the last statement finds. */
+function edit(path: string, sql: string): unknown[] {
+  const database = new Sqlite(path)
+  try {
+    const statement = database.prepare(sql)
+    return statement.reader ? statement.pluck().all() : [statement.run().changes]
+  } finally {
+    database.close()
+  }
+}
+const leftOf = (path: string) =>
+  edit(path, "select name from sqlite_schema where name like 'discarded%' or name like '%_next'")
+
+/** Every stream is counted as the log has it, and what is appended next is counted too. */
+async function checkRight(store: Store, count: number): Promise<void> {
+  const rows = await rowsOf(store, 'counted')
+  const expected = rowsExpected(count)
+  const wrong = rows.filter(({ stream, n }) => n !== expected.get(stream))
+  expect([rows.length, wrong]).toEqual([streams, []])
+  expect(await checkpointOf(store, 'counted')).toMatchObject({ isRunning: true, position: count + 1 })
+}
+
+function rowsExpected(count: number): Map<string, number> {
+  const expected = new Map<string, number>()
+  // The events of the sample, and then those that were appended by tens.
+  for (let i = 0; i < events; i++) add(`bench-${i % streams}`)
+  for (let i = 0; i < count - events; i++) add(`bench-${i % 10}`)
+  return expected
+  function add(stream: string): void {
+    expected.set(stream, (expected.get(stream) ?? 0) + 1)
+  }
+}
+
+test('no transaction of a rebuild is as long as its view, and the one that changes places moves no row', async () => {
+  const path = newPath()
+  const store = await open(path, [view])
+  await append(store, 50_000, 50_000)
+  await store.close()
+  // Every row differs: what is compared is as much as can be.
+  edit(path, 'update counted set n = 7')
+  const done: Done[] = []
+  const connection = await openSqlite(path)
+  const counted = around(connection, {
+    transact: (steps, run) => run(() => watched(steps, each => done.push(each))),
+    read: (steps, run) => run(() => watched(steps, each => done.push(each))),
+  })
+  expect(await rebuild(counted)).toMatchObject({ rows: 50_000, differences: 50_000 })
+  await connection.close()
+  expect(done.reduce((sum, { rows }) => sum + rows, 0)).toBeGreaterThan(4 * 50_000)
+  expect(Math.max(...done.map(({ rows }) => rows))).toBeLessThan(1_100)
+  const swap = done.filter(({ statements }) =>
+    statements.includes('alter table counted_next rename to counted'),
+  )
+  expect(swap).toHaveLength(1)
+  // The names of the tables, and two marks.
+  expect(swap[0]?.rows).toBeLessThan(40)
+  expect(leftOf(path)).toEqual([])
+  expect(edit(path, 'select distinct n from counted')).toEqual([1])
+})
+
+test('whatever reads a long log holds a page of it, and a rebuild as many rows as it may', async () => {
+  const path = copyStore(sample)
+  const connection = await openSqlite(path)
+  const most = { read: 0, unwritten: 0 }
+  let [events, total] = [0, 0]
+  const counted = around(connection, {
+    transact: (steps, run) => run(() => watched(steps, () => (events = 0))),
+    read: (steps, run) =>
+      run(() =>
+        watched(steps, ({ rows, statements }) => {
+          most.read = Math.max(most.read, rows)
+          total += rows
+          if (statements.some(sql => sql.includes('header'))) events += rows
+          most.unwritten = Math.max(most.unwritten, events)
+        }),
+      ),
+  })
+  expect(await rebuilder(counted, 500).rebuild(view)).toMatchObject({ rows: streams, differences: 0 })
+  // A page, its rows as they were before, and the mark: each event of the first half has a row of its own.
+  expect(most.read).toBeLessThan(600)
+  expect(most.unwritten).toBeLessThan(2 * (500 + 250) + 50)
+  expect(total).toBeGreaterThan(2 * streams)
+  most.read = 0
+  expect(await rebuilder(counted).buildAsOf(view, {})).toHaveLength(streams)
+  expect(most.read).toBe(1_000)
+  edit(path, "update head set views = ''")
+  edit(path, 'update projection set position = 1')
+  edit(path, 'delete from counted')
+  most.read = 0
+  await catchUp({ connection: counted, schemas: {}, onRejoined: () => undefined }, view)
+  expect(most.read).toBeLessThan(600)
+  await connection.close()
+  const store = await open(path, [view])
+  await checkRight(store, 5_250)
+  expect(await store.read({})).toHaveLength(1_000)
+  await store.close()
+})
+
+/** Ends the process at its nth transaction, before it or after its commit. */
+function dyingAt(connection: Connection, nth: number, when: 'before' | 'after'): Connection {
+  let count = 0
+  return around(connection, {
+    async transact(steps, run) {
+      count += 1
+      if (count === nth && when === 'before') throw new RangeError('died')
+      const result = await run(steps)
+      if (count === nth) throw new RangeError('died')
+      return result
+    },
+  })
+}
+
+test.each([
+  ['before', 100_000],
+  ['after', 1_200],
+] as const)(
+  'a process that dies %s any transaction of a rebuild that holds %i rows leaves one table whole, and nothing behind',
+  async (when, rowsMax) => {
+    const resumed: number[] = []
+    let isOver = false
+    for (let nth = 1; !isOver; nth++) {
+      const path = copyStore(sample)
+      const connection = await openSqlite(path)
+      const died = await rebuild(dyingAt(connection, nth, when), rowsMax).then(
+        () => false,
+        (error: unknown) => {
+          expect(error).toEqual(new RangeError('died'))
+          return true
+        },
+      )
+      await connection.close()
+      isOver = !died
+      const again = await open(path, [view])
+      const discarded = () => edit(path, "select name from sqlite_schema where name like 'discarded%'")
+      await expect.poll(discarded, { interval: 2 }).toEqual([])
+      await checkRight(again, events)
+      // Goes on where it was, past what was appended since.
+      await append(again, 700)
+      await checkRight(again, events + 700)
+      const seen: number[] = []
+      const found = await again.rebuild({ onProgress: (_, position) => seen.push(position) })
+      expect(found).toEqual([{ view: 'counted', rows: streams, differences: 0, examples: [] }])
+      resumed.push(seen.length)
+      await checkRight(again, events + 700)
+      await append(again, 10)
+      await checkRight(again, events + 710)
+      await again.close()
+      expect(leftOf(path)).toEqual([])
+    }
+    // A beginning, three writings, the change of places, and what was in the way, some rows at a time.
+    expect(resumed.length).toBeGreaterThan(9)
+    // What was written down was not built again.
+    expect(Math.min(...resumed)).toBeLessThan(Math.max(...resumed))
+  },
+)
+
+test('a rebuild that dies while it goes on with one that died has the rows right in the end', async () => {
+  const path = copyStore(sample)
+  for (const nth of [2, 2, 1, 2, 3]) {
+    const connection = await openSqlite(path)
+    await expect(rebuild(dyingAt(connection, nth, 'after'))).rejects.toThrow('died')
+    await connection.close()
+    const store = await open(path, [view])
+    await checkRight(store, events)
+    await store.close()
+  }
+  const store = await open(path, [view])
+  expect(await store.rebuild()).toMatchObject([{ rows: streams, differences: 0 }])
+  await checkRight(store, events)
+  await store.close()
+})
+
+test('what differs is told exactly while others append to the very rows that are compared', async () => {
+  const path = copyStore(sample)
+  edit(path, "update counted set n = 90 where stream in ('bench-0', 'bench-1', 'bench-1500', 'bench-2400')")
+  edit(path, "delete from counted where stream in ('bench-2', 'bench-2300')")
+  edit(path, "insert into counted values ('bench-x', 1)")
+  const store = await open(path, [view])
+  const connection = await openSqlite(path)
+  let appended = 0
+  const meanwhile = async () => {
+    await append(store, 10)
+    appended += 10
+  }
+  const busy = around(connection, {
+    transact: (steps, run) => meanwhile().then(() => run(steps)),
+    read: (steps, run) => meanwhile().then(() => run(steps)),
+  })
+  const found = await rebuild(busy)
+  // The row that is missing was made anew by what was appended, and counts from there.
+  expect(found).toMatchObject({ rows: streams, differences: 7 })
+  expect(appended).toBeGreaterThan(200)
+  await connection.close()
+  await append(store, 10)
+  await checkRight(store, events + appended + 10)
+  await store.close()
+})
+
+test('whoever begins a rebuild takes it over: the other one is told at its next step, and spoils nothing', async () => {
+  let isOver = false
+  let told = 0
+  for (let nth = 1; !isOver; nth++) {
+    const path = copyStore(sample)
+    const connection = await openSqlite(path)
+    const other = await open(path, [view])
+    let count = 0
+    const meet = async () => {
+      count += 1
+      if (count === nth) expect(await other.rebuild()).toMatchObject([{ rows: streams, differences: 0 }])
+    }
+    const late = around(connection, {
+      transact: (steps, run) => meet().then(() => run(steps)),
+      read: (steps, run) => meet().then(() => run(steps)),
+    })
+    const error = await rebuild(late).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    if (error !== undefined) {
+      expect(error).toMatchObject({ code: 'STORE_BUSY', message: expect.stringMatching(/another process/) })
+      told += 1
+    }
+    isOver = count < nth
+    await connection.close()
+    await append(other, 10)
+    await checkRight(other, events + 10)
+    await other.close()
+    expect(leftOf(path)).toEqual([])
+  }
+  expect(told).toBeGreaterThan(10)
+})
+
+test('a rebuild never puts the rows of one version in the place of those of another', async () => {
+  const path = copyStore(sample)
+  const newer = { ...view, version: 2 }
+  const connection = await openSqlite(path)
+  let count = 0
+  const late = around(connection, {
+    async transact(steps, run) {
+      count += 1
+      if (count === 3) {
+        // That is how far the other one has come when it opens the log.
+        const other = await openSqlite(path)
+        await other.transact(() => new Projector(other, [newer]).createTables())
+        await other.close()
+      }
+      return run(steps)
+    },
+  })
+  await expect(rebuild(late)).rejects.toMatchObject({ code: 'STORE_BUSY' })
+  // Nor does one that begins by then.
+  await expect(rebuild(connection)).rejects.toMatchObject({ code: 'STORE_BUSY' })
+  await connection.close()
+  expect(edit(path, "select version || ' ' || views from projection, head")).toEqual(['2 '])
+  const store = await open(path, [newer])
+  await checkRight(store, events)
+  await expect.poll(() => leftOf(path), { timeout: 20_000 }).toEqual([])
+  await store.close()
+})
+
+test('another process reads and appends on with the statements that it has prepared, across a change of places', async () => {
+  const path = copyStore(sample)
+  const [one, other] = [await open(path, [view]), await open(path, [view])]
+  for (let round = 0; round < 3; round++) {
+    await append(other, 10)
+    await checkRight(other, events + 20 * round + 10)
+    expect(await one.rebuild()).toMatchObject([{ differences: 0 }])
+    await checkRight(other, events + 20 * round + 10)
+    await append(one, 10)
+    await checkRight(other, events + 20 * round + 20)
+  }
+  expect(await sumOf(other, 'counted')).toBe(events + 60)
+  await one.close()
+  await other.close()
+})
+
+test('a view that is rebuilt keeps its indexes, which no transaction makes of all its rows', async () => {
+  const path = copyStore(sample)
+  const indexed = { ...view, version: 2, indexes: ['n'] }
+  const indexesOf = () => edit(path, "select name from pragma_index_list('counted') where origin = 'c'")
+  const store = await open(path, [indexed])
+  const names = [indexesOf()]
+  for (let round = 0; round < 2; round++) {
+    expect(await store.rebuild()).toMatchObject([{ differences: 0 }])
+    names.push(indexesOf())
+  }
+  await store.close()
+  for (const each of names) expect(each).toEqual([expect.stringMatching(/^counted_n_\d+$/)])
+  expect(new Set(names.flat()).size).toBe(3)
+  expect(edit(path, "select count(*) from sqlite_schema where sql like 'create index counted_n%'")).toEqual([
+    1,
+  ])
+})
+
+test('a discarded table that is damaged keeps no view from being rebuilt, and is told', async () => {
+  const path = newPath()
+  await (await open(path, [view])).close()
+  edit(path, 'create table discarded_1 (stream text, n integer)')
+  edit(path, "insert into discarded_1 values ('x', 1)")
+  edit(path, 'create table discarded_2 (stream text, n integer)')
+  const page = Number(edit(path, "select rootpage from sqlite_schema where name = 'discarded_1'")[0])
+  const file = openSync(path, 'r+')
+  writeSync(file, Buffer.alloc(4_096, 0xee), 0, 4_096, (page - 1) * 4_096)
+  closeSync(file)
+  const troubles: string[] = []
+  const store = await Store.open({
+    path,
+    views: [view],
+    clock: systemClock,
+    entropy: systemEntropy,
+    createId: createIds(systemClock, systemEntropy),
+    onTrouble: what => troubles.push(what),
+  })
+  await append(store, 10)
+  expect(await store.rebuild()).toMatchObject([{ view: view.name, differences: 0 }])
+  expect(new Set(troubles)).toEqual(new Set(['discarded tables could not be removed']))
+  await store.close()
+  // It keeps none of the others.
+  expect(leftOf(path)).toEqual(['discarded_1'])
+})
+
+test('opening does not wait for what was discarded to be removed, and closing ends it', async () => {
+  const path = newPath()
+  await (await open(path, [view])).close()
+  edit(path, 'create table discarded_1 (stream text, n integer)')
+  const numbers = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < 50000)'
+  edit(path, `insert into discarded_1 ${numbers} select 'x', i from n`)
+  const left = () => Number(edit(path, 'select count(*) from discarded_1')[0])
+  const before = left()
+  expect(before).toBeGreaterThan(40_000)
+  const first = await open(path, [view])
+  expect(left()).toBeGreaterThan(before - 5_000)
+  await append(first, 10)
+  await first.close()
+  expect(leftOf(path)).toEqual(['discarded_1'])
+  const second = await open(path, [view])
+  await expect.poll(() => leftOf(path), { timeout: 20_000 }).toEqual([])
+  await second.close()
+})

@@ -1,0 +1,273 @@
+import { expect, test } from 'vitest'
+import { createIds, systemEntropy } from '../../../src/runtime/clock.ts'
+import { VirtualClock } from '../../../src/simulation/index.ts'
+import { openSqlite } from '../../../src/store/database/sqlite.ts'
+import { Store } from '../../../src/store/store.ts'
+import { hasDiscarded } from '../../../src/store/views/discarded-tables.ts'
+import type { View } from '../../../src/vocabulary/view.ts'
+import { append, checkpointOf, counting, rowsOf, sumOf } from '../counting.ts'
+import { newPath } from '../sample-store.ts'
+
+type Breaks = { at?: number; with: 'throw' | 'badCell' }
+
+const { signal } = new AbortController()
+
+/** Opens a store on a clock that only moves when told to, and tells what becomes of its views. */
+async function given(views: readonly View[], path = newPath()) {
+  const clock = new VirtualClock()
+  const told: string[] = []
+  const store = await Store.open({
+    path,
+    views,
+    clock,
+    entropy: systemEntropy,
+    createId: createIds(clock, systemEntropy),
+    onViewStopped: view => told.push(`${view} stopped`),
+    onViewBack: view => told.push(`${view} is back`),
+  })
+  return { clock, told, store, path }
+}
+
+test.each(['throw', 'badCell'] as const)(
+  'a view that failed (%s) and is mended comes back while the process runs and others append',
+  async how => {
+    const breaks: Breaks = { at: 30, with: how }
+    const { store, told } = await given([counting('fragile', breaks), counting('steady')])
+    await append(store, 20)
+    await append(store, 2_500)
+    expect(await checkpointOf(store, 'fragile')).toMatchObject({ isRunning: false, position: 21 })
+    delete breaks.at
+    let isDone = false
+    const bringing = store.bringViewsBack(signal).finally(() => {
+      isDone = true
+    })
+    let appended = 0
+    while (!isDone) {
+      await append(store, 5)
+      appended += 5
+    }
+    await bringing
+    // It did not hold appends up: some came between its pages.
+    expect(appended).toBeGreaterThan(10)
+    await append(store, 10)
+    expect(told).toEqual(['fragile stopped', 'fragile is back'])
+    expect(await checkpointOf(store, 'fragile')).toMatchObject({ isRunning: true, because: '' })
+    expect(await rowsOf(store, 'fragile')).toEqual(await rowsOf(store, 'steady'))
+    expect(await store.rebuild()).toMatchObject([{ differences: 0 }, { differences: 0 }])
+    await store.close()
+  },
+)
+
+test('a view that still fails stands still, is told of each time, and is tried again after growing waits', async () => {
+  const { store, clock, told } = await given([counting('fragile', { at: 15, with: 'throw' })])
+  await append(store, 10)
+  await append(store, 10)
+  const seconds: number[] = []
+  const began = clock.now()
+  for (let second = 0; second <= 1_200; second++) {
+    const before = told.length
+    await store.bringViewsBack(signal)
+    if (told.length > before) seconds.push((clock.now() - began) / 1_000)
+    await clock.advance(1_000)
+  }
+  expect(seconds).toEqual([0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 811, 1_111])
+  expect(new Set(told)).toEqual(new Set(['fragile stopped']))
+  expect(await checkpointOf(store, 'fragile')).toMatchObject({
+    ...{ isRunning: false, position: 11, because: 'RangeError at position 15' },
+  })
+  expect(await sumOf(store, 'fragile')).toBe(10)
+  await store.close()
+})
+
+test.each(['throw', 'badCell'] as const)(
+  'a view that is mended and fails at a later event (%s) says which, and stands right before its page',
+  async how => {
+    const breaks: Breaks = { at: 15, with: 'throw' }
+    const { store } = await given([counting('fragile', breaks)])
+    await append(store, 10)
+    await append(store, 1_000)
+    Object.assign(breaks, { at: 700, with: how })
+    await store.bringViewsBack(signal)
+    const error = how === 'throw' ? 'RangeError' : 'SqliteError'
+    expect(await checkpointOf(store, 'fragile')).toMatchObject({
+      ...{ isRunning: false, position: 511, because: `${error} at position 700` },
+    })
+    expect(await sumOf(store, 'fragile')).toBe(510)
+    await store.close()
+  },
+)
+
+test('a rebuild that fails says at which event its view stands still', async () => {
+  const breaks: Breaks = { at: 15, with: 'throw' }
+  const { store } = await given([counting('fragile', breaks)])
+  await append(store, 20)
+  breaks.at = 18
+  await expect(store.rebuild()).rejects.toThrow(RangeError)
+  expect((await checkpointOf(store, 'fragile'))?.because).toBe('RangeError at position 18')
+  await store.close()
+})
+
+test('an operator’s rebuild brings a view back at once, whenever its next try would be', async () => {
+  const breaks: Breaks = { at: 15, with: 'throw' }
+  const { store, path } = await given([counting('fragile', breaks)])
+  await append(store, 20)
+  await store.bringViewsBack(signal)
+  const operator = await given([counting('fragile')], path)
+  expect(await checkpointOf(operator.store, 'fragile')).toMatchObject({ isRunning: true })
+  await operator.store.close()
+  delete breaks.at
+  await append(store, 10)
+  expect(await sumOf(store, 'fragile')).toBe(30)
+  await store.close()
+})
+
+test('two processes that bring the same view back at once fold no event twice, and only one says so', async () => {
+  const breaks: Breaks = { at: 15, with: 'throw' }
+  const one = await given([counting('fragile', breaks)])
+  const other = await given([counting('fragile', breaks)], one.path)
+  await append(one.store, 3_000)
+  delete breaks.at
+  let isDone = false
+  const bringing = Promise.all([
+    one.store.bringViewsBack(signal),
+    other.store.bringViewsBack(signal),
+  ]).finally(() => {
+    isDone = true
+  })
+  let appended = 3_000
+  while (!isDone) {
+    await append(one.store, 3)
+    await append(other.store, 2)
+    appended += 5
+  }
+  await bringing
+  await append(other.store, 5)
+  await append(one.store, 5)
+  expect(await sumOf(one.store, 'fragile')).toBe(appended + 10)
+  expect([...one.told, ...other.told].filter(line => line === 'fragile is back')).toHaveLength(1)
+  expect(await one.store.rebuild()).toMatchObject([{ differences: 0 }])
+  await one.store.close()
+  await other.store.close()
+})
+
+test('a view that stops again and again is brought back after growing waits only', async () => {
+  const breaks: Breaks = { with: 'throw' }
+  const { store, clock, told } = await given([counting('fragile', breaks)])
+  /** Stops it every second, and gives the seconds in which it came back. */
+  const stopping = async (until: number) => {
+    const seconds: number[] = []
+    for (let second = 0; second < until; second++) {
+      const end = (await store.checkpoints())[0]?.position ?? 0
+      breaks.at = end + 1
+      await append(store, 1)
+      delete breaks.at
+      const before = told.length
+      await store.bringViewsBack(signal)
+      if (told.slice(before).includes('fragile is back')) seconds.push(second)
+      await store.bringViewsBack(signal)
+      await clock.advance(1_000)
+    }
+    return seconds
+  }
+  expect(await stopping(40)).toEqual([0, 1, 3, 7, 15, 31])
+  await clock.advance(60_000)
+  await store.bringViewsBack(signal)
+  await clock.advance(64_000)
+  // It has run for longer than it would have waited.
+  await store.bringViewsBack(signal)
+  expect(await stopping(10)).toEqual([0, 1, 3, 7])
+  await store.close()
+})
+
+test('bringing a view back ends between two pages when it is told to, and goes on from there', async () => {
+  const breaks: Breaks = { at: 2, with: 'throw' }
+  const { store, clock } = await given([counting('fragile', breaks)])
+  await append(store, 2_000)
+  delete breaks.at
+  const stop = new AbortController()
+  setImmediate(() => stop.abort())
+  await store.bringViewsBack(stop.signal)
+  const { position = 0, isRunning } = (await checkpointOf(store, 'fragile')) ?? {}
+  expect([isRunning, position > 1, position < 2_001]).toEqual([false, true, true])
+  await clock.advance(1_000)
+  await store.bringViewsBack(signal)
+  expect(await checkpointOf(store, 'fragile')).toMatchObject({ isRunning: true, position: 2_001 })
+  expect(await sumOf(store, 'fragile')).toBe(2_000)
+  await store.close()
+})
+
+test('opening builds a view of another version, and does not wait until what served before is removed', async () => {
+  const { store, path } = await given([counting('counted')])
+  await append(store, 6_000)
+  await store.close()
+  const { default: Sqlite } = await import('better-sqlite3')
+  const database = new Sqlite(path)
+  database.exec(`with recursive n (i) as (select 1 union all select i + 1 from n where i < 50000)
+    insert into counted select 'x-' || i, i from n`)
+  database.close()
+  const newer = await given([{ ...counting('counted'), version: 2 }], path)
+  expect(await checkpointOf(newer.store, 'counted')).toMatchObject({ isRunning: true, version: 2 })
+  const watching = await openSqlite(path)
+  expect(await hasDiscarded(watching)).toBe(true)
+  await append(newer.store, 10)
+  expect(await sumOf(newer.store, 'counted')).toBe(6_010)
+  await expect.poll(() => hasDiscarded(watching), { timeout: 20_000 }).toBe(false)
+  await watching.close()
+  await newer.store.close()
+})
+
+test.each([
+  ['of half a header', 'substr(header, 1, length(header) / 2)'],
+  ['of nothing', "''"],
+  ['of a list', "'[]'"],
+  ['of an object of something else', "'{}'"],
+])(
+  'an event %s stops the views that fold it anew, says where, and keeps no log from being opened',
+  async (_, header) => {
+    const { store, path } = await given([counting('upgraded'), counting('steady')])
+    await append(store, 50)
+    await store.close()
+    const { default: Sqlite } = await import('better-sqlite3')
+    const database = new Sqlite(path)
+    database.exec('drop trigger event_no_update')
+    database.exec(`update event set header = ${header} where position = 20`)
+    database.close()
+    // The new version, and whoever goes back from it.
+    for (const version of [2, 3]) {
+      const { store: newer, told } = await given(
+        [{ ...counting('upgraded'), version }, counting('steady')],
+        path,
+      )
+      expect(told).toEqual(['upgraded stopped'])
+      const because = 'DamagedEvent at position 20'
+      expect(await checkpointOf(newer, 'upgraded')).toMatchObject({ isRunning: false, because })
+      await append(newer, 5)
+      expect(await checkpointOf(newer, 'steady')).toMatchObject({ isRunning: true })
+      const error = {
+        code: 'CORRUPT',
+        message: expect.stringMatching(/^Cannot read the event at position 20: /),
+      }
+      await expect(newer.rebuild({ views: ['upgraded'] })).rejects.toMatchObject(error)
+      await newer.bringViewsBack(signal)
+      await newer.close()
+    }
+  },
+)
+
+test('a view that stands still before an event that cannot be read says so, and the log is opened', async () => {
+  const breaks: Breaks = { at: 40, with: 'throw' }
+  const { store, path } = await given([counting('fragile', breaks)])
+  await append(store, 30)
+  await append(store, 50)
+  await store.close()
+  delete breaks.at
+  const { default: Sqlite } = await import('better-sqlite3')
+  const database = new Sqlite(path)
+  database.exec('drop trigger event_no_update')
+  database.exec("update event set header = '' where position = 45")
+  database.close()
+  const { store: again } = await given([counting('fragile', breaks)], path)
+  const because = 'DamagedEvent at position 45'
+  expect(await checkpointOf(again, 'fragile')).toMatchObject({ isRunning: false, position: 31, because })
+  await again.close()
+})

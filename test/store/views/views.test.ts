@@ -1,0 +1,329 @@
+import { expect, test } from 'vitest'
+import { createIds, systemClock, systemEntropy } from '../../../src/runtime/clock.ts'
+import type { Connection } from '../../../src/store/database/connection.ts'
+import { openSqlite } from '../../../src/store/database/sqlite.ts'
+import { Store } from '../../../src/store/store.ts'
+import { catchUp } from '../../../src/store/views/catch-up.ts'
+import { createKeyring } from '../../../src/vault/keyring.ts'
+import type { Recorded } from '../../../src/vocabulary/message.ts'
+import { defineView } from '../../../src/vocabulary/view.ts'
+import { append, checkpointOf, counting, open, rowsOf, sumOf } from '../counting.ts'
+import { newPath } from '../sample-store.ts'
+import { around, type Done, watched } from '../watched.ts'
+
+test.each(['throw', 'badCell'] as const)(
+  'a view that fails (%s) is left as it was before those events, the others go on, and it catches up when it is mended',
+  async how => {
+    const path = newPath()
+    const stopped: string[] = []
+    const store = await open(path, [counting('fragile', { at: 26, with: how }), counting('steady')], view =>
+      stopped.push(view),
+    )
+    await append(store, 20)
+    await append(store, 20)
+    await append(store, 20)
+    expect(stopped).toEqual(['fragile'])
+    expect([await sumOf(store, 'fragile'), await sumOf(store, 'steady')]).toEqual([20, 60])
+    expect(await checkpointOf(store, 'fragile')).toMatchObject({ isRunning: false, position: 21 })
+    expect((await checkpointOf(store, 'fragile'))?.because).toMatch(
+      how === 'throw' ? /^RangeError at position 26$/ : /^SqliteError at position 26$/,
+    )
+    expect(await checkpointOf(store, 'steady')).toMatchObject({ isRunning: true, position: 61 })
+    await store.close()
+    const mended = await open(path, [counting('fragile'), counting('steady')])
+    expect(await rowsOf(mended, 'fragile')).toEqual(await rowsOf(mended, 'steady'))
+    expect(await checkpointOf(mended, 'fragile')).toMatchObject({ isRunning: true, position: 61 })
+    await append(mended, 10)
+    expect([await sumOf(mended, 'fragile'), await sumOf(mended, 'steady')]).toEqual([70, 70])
+    await mended.close()
+  },
+)
+
+test('a batch writes each view in one request, however many rows it changes, and none that it leaves alone', async () => {
+  const done: Done[] = []
+  const connection = around(await openSqlite(':memory:'), {
+    transact: (steps, run) => run(() => watched(steps, each => done.push(each))),
+  })
+  const keyring = createKeyring(systemEntropy)
+  const store = await Store.open({
+    path: ':memory:',
+    medium: { open: async () => connection, keyring: async () => keyring },
+    views: [counting('one'), counting('other'), { ...counting('idle'), key: () => undefined }],
+    clock: systemClock,
+    entropy: systemEntropy,
+    createId: createIds(systemClock, systemEntropy),
+  })
+  done.length = 0
+  await append(store, 60, 30)
+  const writes = done.map(({ statements }) =>
+    statements.filter(sql => /^insert into (one|other|idle)/.test(sql)),
+  )
+  expect(writes.map(each => each.map(sql => sql.split(' ')[2]))).toEqual([['one', 'other']])
+  expect([await sumOf(store, 'one'), (await rowsOf(store, 'other')).length]).toEqual([60, 30])
+  await store.close()
+})
+
+test('a view that drops a row stands still and says why, and is built in no other way', async () => {
+  const store = await open(newPath(), [counting('fragile', { at: 15, with: 'drop' }), counting('steady')])
+  for (let i = 0; i < 2; i++) await append(store, 10)
+  expect(await checkpointOf(store, 'fragile')).toMatchObject({
+    ...{ isRunning: false, position: 11, because: 'RowDroppedError at position 15' },
+  })
+  expect(await checkpointOf(store, 'steady')).toMatchObject({ isRunning: true })
+  await expect(store.viewAsOf('fragile', { position: 21 })).rejects.toThrow('drops a row')
+  await expect(store.rebuild({ views: ['fragile'] })).rejects.toThrow('drops a row')
+  await store.close()
+})
+
+test('a view that a rebuild brought back follows what this process appends next', async () => {
+  const breaks: { at?: number; with?: 'throw' } = { at: 5, with: 'throw' }
+  const store = await open(newPath(), [counting('fragile', breaks), counting('steady')])
+  await append(store, 10)
+  expect(await checkpointOf(store, 'fragile')).toMatchObject({ isRunning: false, position: 1 })
+  delete breaks.at
+  await store.rebuild()
+  await append(store, 10)
+  expect([await sumOf(store, 'fragile'), await sumOf(store, 'steady')]).toEqual([20, 20])
+  expect(await checkpointOf(store, 'fragile')).toMatchObject({ isRunning: true, position: 21 })
+  await store.close()
+})
+
+test('a view that a version of the library without it left behind catches up when it is opened with it again', async () => {
+  const path = newPath()
+  const first = await open(path, [counting('old'), counting('new')])
+  await append(first, 20)
+  await first.close()
+  const older = await open(path, [counting('old')])
+  await append(older, 20)
+  expect(await checkpointOf(older, 'new')).toMatchObject({
+    isRunning: false,
+    position: 21,
+    because: 'a version of averba that does not know it wrote the log',
+  })
+  await older.close()
+  const newer = await open(path, [counting('old'), counting('new')])
+  expect(await rowsOf(newer, 'new')).toEqual(await rowsOf(newer, 'old'))
+  expect(await checkpointOf(newer, 'new')).toMatchObject({ isRunning: true })
+  await newer.close()
+})
+
+test('a rebuild says how far it is, can be ended, and goes on from there while appends go on', async () => {
+  const path = newPath()
+  const store = await open(path, [counting('counted')])
+  await append(store, 3_500)
+  const stop = new AbortController()
+  const seen: number[] = []
+  const onProgress = (_: string, position: number, end: number) => {
+    seen.push(position)
+    expect(end).toBe(3_501)
+    if (position >= 2_000) stop.abort()
+  }
+  expect(await store.rebuild({ signal: stop.signal, onProgress })).toEqual([])
+  expect(seen).toEqual([250, 500, 750, 1_000, 1_250, 1_500, 1_750, 2_000])
+  await append(store, 10)
+  expect(await sumOf(store, 'counted')).toBe(3_510)
+  await store.close()
+  const again = await open(path, [counting('counted')])
+  const went: number[] = []
+  const rebuilt = await again.rebuild({ onProgress: (_, position) => went.push(position) })
+  expect([went[0], went.at(-1)]).toEqual([2_250, 3_511])
+  expect(rebuilt).toEqual([{ view: 'counted', rows: 10, differences: 0, examples: [] }])
+  await append(again, 5)
+  expect(await sumOf(again, 'counted')).toBe(3_515)
+  await again.close()
+})
+
+test('a rebuild finds rows that differ, are missing or are too many, names some, and puts them right', async () => {
+  const path = newPath()
+  const store = await open(path, [counting('counted')])
+  await append(store, 20)
+  await store.close()
+  const { default: Sqlite } = await import('better-sqlite3')
+  const database = new Sqlite(path)
+  database.exec(`update counted set n = 9 where stream = 'bench-1'; delete from counted where stream = 'bench-2';
+    insert into counted values ('bench-x', 1)`)
+  database.close()
+  const again = await open(path, [counting('counted')])
+  const [rebuilt] = await again.rebuild()
+  expect(rebuilt).toMatchObject({ rows: 10, differences: 3 })
+  expect([...(rebuilt?.examples ?? [])].sort()).toEqual(['bench-1', 'bench-2', 'bench-x'])
+  expect(await sumOf(again, 'counted')).toBe(20)
+  expect(await again.rebuild()).toMatchObject([{ differences: 0 }])
+  await again.close()
+})
+
+test('a rebuild says how rows differ where that is asked for, and puts them right in any case', async () => {
+  const path = newPath()
+  const store = await open(path, [counting('counted')])
+  await append(store, 20)
+  const { default: Sqlite } = await import('better-sqlite3')
+  const database = new Sqlite(path)
+  database.exec('update counted set n = 9')
+  database.close()
+  const [rebuilt] = await store.rebuild({ compare: false })
+  expect(rebuilt).toEqual({ view: 'counted', rows: 10, differences: 0, examples: [] })
+  expect(await sumOf(store, 'counted')).toBe(20)
+  await store.close()
+})
+
+test('two processes that rebuild the same view do not spoil it: one of them is told', async () => {
+  const path = newPath()
+  const stores = [await open(path, [counting('counted')]), await open(path, [counting('counted')])] as const
+  await append(stores[0], 2_500)
+  const done = await Promise.allSettled(stores.map(store => store.rebuild()))
+  const told = done.filter(each => each.status === 'rejected')
+  for (const { reason } of told) expect(reason).toMatchObject({ code: 'STORE_BUSY' })
+  expect(told.length).toBeLessThan(2)
+  expect(await sumOf(stores[1], 'counted')).toBe(2_500)
+  await append(stores[1], 5)
+  expect(await sumOf(stores[0], 'counted')).toBe(2_505)
+  expect(await stores[0].rebuild()).toMatchObject([{ differences: 0 }])
+  for (const store of stores) await store.close()
+})
+
+test('a view that is rebuilt while one caller appends after the other misses none of their events', async () => {
+  // The rebuild begins at another step of the appends each time.
+  for (let steps = 0; steps < 20; steps++) {
+    const breaks: { at?: number; with: 'throw' } = { at: 2, with: 'throw' }
+    const store = await open(':memory:', [counting('fragile', breaks)])
+    await append(store, 1)
+    delete breaks.at
+    let isDone = false
+    const rebuild = async () => {
+      for (let i = 0; i < steps; i++) await undefined
+      await store.rebuild()
+      isDone = true
+    }
+    const rebuilding = rebuild()
+    while (!isDone) await append(store, 1)
+    await rebuilding
+    await append(store, 1)
+    const checkpoint = await checkpointOf(store, 'fragile')
+    expect(checkpoint?.isRunning).toBe(true)
+    expect(await sumOf(store, 'fragile')).toBe((checkpoint?.position ?? 0) - 1)
+    await store.close()
+  }
+})
+
+test('two processes that bring back the same view at once apply no event twice, and call it no failure', async () => {
+  const path = newPath()
+  const broken = await open(path, [counting('fragile', { at: 2, with: 'throw' })])
+  await append(broken, 20)
+  await broken.close()
+  const view = counting('fragile')
+  const connection = await openSqlite(path)
+  const late = Promise.withResolvers<void>()
+  const reached = Promise.withResolvers<void>()
+  // The other process brings the view back right before this one does.
+  const delayed: Connection = {
+    dialect: connection.dialect,
+    compiler: connection.compiler,
+    listTables: connection.listTables,
+    foreignWrites: connection.foreignWrites,
+    read: steps => connection.read(steps),
+    readOnly: query => connection.readOnly(query),
+    emptyJournal: () => connection.emptyJournal(),
+    rewrite: () => connection.rewrite(),
+    searchFile: pieces => connection.searchFile(pieces),
+    close: () => connection.close(),
+    async transact(steps) {
+      reached.resolve()
+      await late.promise
+      return connection.transact(steps)
+    },
+  }
+  const parts = { connection: delayed, schemas: {}, onRejoined: () => undefined }
+  const catching = catchUp(parts, view)
+  await reached.promise
+  const stopped: string[] = []
+  const other = await open(path, [view], name => stopped.push(name))
+  await append(other, 20, 20)
+  late.resolve()
+  await catching
+  await append(other, 10)
+  expect(await sumOf(other, 'fragile')).toBe(50)
+  expect(await other.rebuild()).toMatchObject([{ differences: 0 }])
+  expect(stopped).toEqual([])
+  await connection.close()
+  await other.close()
+})
+
+test('a new version of a view that cannot be built yet is built from the beginning once it can', async () => {
+  const path = newPath()
+  const first = await open(path, [counting('fragile')])
+  await append(first, 20)
+  await first.close()
+  const broken = { ...counting('fragile', { at: 2, with: 'throw' }), version: 2 }
+  const second = await open(path, [broken])
+  await append(second, 10)
+  expect(await checkpointOf(second, 'fragile')).toMatchObject({ isRunning: false, position: 0 })
+  await second.close()
+  const third = await open(path, [{ ...counting('fragile'), version: 2 }])
+  expect(await sumOf(third, 'fragile')).toBe(30)
+  await third.close()
+})
+
+test('a rebuild, a catch-up and a view as of now give way: others append, and a signal is heard', async () => {
+  const path = newPath()
+  const views = [counting('fragile', { at: 3, with: 'throw' }), counting('steady')]
+  const broken = await open(path, views)
+  await append(broken, 5_000)
+  await broken.close()
+  /** Counts how often the event loop turned meanwhile. */
+  const turnsDuring = async (work: () => Promise<unknown>) => {
+    let [turns, isOver] = [0, false]
+    const turn = () => {
+      turns += 1
+      if (!isOver) setImmediate(turn)
+    }
+    setImmediate(turn)
+    await work()
+    isOver = true
+    return turns
+  }
+  let store = broken
+  expect(
+    await turnsDuring(async () => {
+      store = await open(path, [counting('fragile'), counting('steady')])
+    }),
+  ).toBeGreaterThan(10)
+  expect(await turnsDuring(() => store.viewAsOf('steady', {}))).toBeGreaterThan(3)
+  expect(await turnsDuring(() => store.rebuild())).toBeGreaterThan(20)
+  const stop = new AbortController()
+  setImmediate(() => stop.abort())
+  expect(await store.rebuild({ signal: stop.signal })).toEqual([])
+  // Somebody who appends all the time does not keep a rebuild from its end.
+  let isDone = false
+  const rebuilding = store.rebuild().finally(() => {
+    isDone = true
+  })
+  let appended = 0
+  while (!isDone) {
+    await append(store, 2)
+    appended += 2
+  }
+  expect(await rebuilding).toMatchObject([{ differences: 0 }, { differences: 0 }])
+  expect(appended).toBeGreaterThan(10)
+  expect(await sumOf(store, 'fragile')).toBe(5_000 + appended)
+  await store.close()
+})
+
+test('a column that a fold leaves out is empty for the next event too, whether the view is kept or rebuilt', async () => {
+  const view = defineView<{ stream: string; first?: number | null; told?: string | null }, Recorded>({
+    name: 'firsts',
+    version: 1,
+    columns: { stream: 'text', first: 'integer', told: 'text' },
+    key: ({ type, stream }) => (type === 'bench.done' ? stream : undefined),
+    // Nobody else may write into the row of a fold.
+    fold: (row, { stream, position }) =>
+      Object.freeze(
+        row ? { stream, told: `${row.first}` } : position % 2 === 0 ? { stream } : { stream, first: 1 },
+      ),
+  })
+  const store = await open(':memory:', [view])
+  await append(store, 30)
+  expect(await store.rebuild()).toMatchObject([{ rows: 10, differences: 0 }])
+  const rows = await store.viewAsOf('firsts', {})
+  expect(rows).toEqual(rows.map(() => expect.objectContaining({ told: 'null' })))
+  await store.close()
+})

@@ -1,0 +1,138 @@
+import { expect, test } from 'vitest'
+import { createIds, systemClock, systemEntropy, toInstant } from '../../../src/runtime/clock.ts'
+import { type Connection, first } from '../../../src/store/database/connection.ts'
+import { createTables } from '../../../src/store/database/schema.ts'
+import { openSqlite } from '../../../src/store/database/sqlite.ts'
+import { timed } from '../../../src/store/database/timed-connection.ts'
+import { Store } from '../../../src/store/store.ts'
+import { keyOf, RecentDigests } from '../../../src/store/writing/recent-digests.ts'
+import { createKeyring } from '../../../src/vault/keyring.ts'
+import { newPath } from '../sample-store.ts'
+
+const keyring = createKeyring(systemEntropy)
+const dayMs = Date.UTC(2031, 0, 1)
+
+/** A store whose next commit may fail at its very end. */
+async function given(path = ':memory:') {
+  const state = { fails: false }
+  const connection = await openSqlite(path)
+  // A plain object: the methods of the connection itself stand on its prototype.
+  const plain = timed(
+    connection,
+    () => 0,
+    () => undefined,
+  )
+  const transact: Connection['transact'] = steps =>
+    connection.transact(function* () {
+      const result = yield* steps()
+      if (state.fails) throw new RangeError('the commit failed')
+      return result
+    })
+  const store = await Store.open({
+    path: ':memory:',
+    medium: { open: async () => ({ ...plain, transact }), keyring: async () => keyring },
+    views: [],
+    clock: systemClock,
+    entropy: systemEntropy,
+    createId: createIds(systemClock, systemEntropy),
+  })
+  const record = async (content: number, minute: number) => {
+    const stream = store.vault.keyring.id + content + minute
+    const event = { type: 'token.rejected', data: { generation: 1 } }
+    const item = { stream, event, because: 'x', machine: { name: 'token', version: 1 } }
+    const at = toInstant(dayMs + minute * 60_000)
+    const streams = [{ stream, expect: 'any' as const }]
+    return (await store.append({ at, streams, events: [item], recent: recentOf(content, minute) })).status
+  }
+  const countRows = async () => {
+    const count = { sql: 'select count(*) as n from recent_digest', parameters: [] }
+    return (await connection.read(() => first<{ n: number }>(count)))?.n
+  }
+  return { store, state, record, countRows }
+}
+
+function recentOf(content: number, minute: number) {
+  return {
+    digest: new Uint8Array([content >> 8, content & 255]),
+    since: dayMs + (minute - 10) * 60_000,
+    until: dayMs + (minute + 10) * 60_000,
+  }
+}
+
+test('what a failed commit had recorded is in nobody’s way, and hides nothing of what others record in its place', async () => {
+  const path = newPath()
+  const [first, second] = [await given(path), await given(path)]
+  expect(await first.record(1, 0)).toBe('appended')
+  first.state.fails = true
+  await expect(first.record(2, 0)).rejects.toThrow('the commit failed')
+  first.state.fails = false
+  expect(await first.store.findRecent(recentOf(2, 0))).toBeUndefined()
+  expect(await second.record(3, 0)).toBe('appended')
+  expect(await first.record(3, 0)).toBe('conflict')
+  expect(await first.record(2, 0)).toBe('appended')
+  expect(await first.record(1, 0)).toBe('conflict')
+  await second.store.close()
+  await first.store.close()
+})
+
+test('a process finds what others recorded, before it was there and while it is', async () => {
+  const path = newPath()
+  const first = await given(path)
+  expect(await first.record(1, 0)).toBe('appended')
+  const second = await given(path)
+  expect(await second.record(1, 1)).toBe('conflict')
+  expect(await second.record(2, 1)).toBe('appended')
+  expect(await first.record(2, 2)).toBe('conflict')
+  expect(await first.record(3, 2)).toBe('appended')
+  expect(await second.record(3, 3)).toBe('conflict')
+  await second.store.close()
+  await first.store.close()
+})
+
+test('rows go when they are too old, a thousand later, and what is young stays', async () => {
+  const { store, record, countRows } = await given()
+  for (let content = 0; content < 700; content++) await record(content, 0)
+  for (let content = 700; content < 1_000; content++) await record(content, 5)
+  expect(await countRows()).toBe(1_000)
+  for (let content = 1_000; content < 2_000; content++) await record(content, 12)
+  expect(await countRows()).toBe(1_300)
+  expect(await record(0, 12)).toBe('appended')
+  expect(await record(700, 12)).toBe('conflict')
+  await store.close()
+})
+
+test('what processes leave that add a few and are gone is swept too', async () => {
+  const path = newPath()
+  for (let day = 0; day < 12; day++) {
+    const { store, record } = await given(path)
+    const added = Array.from({ length: 100 }, (_, i) => record(day * 100 + i, day * 1_440))
+    await Promise.all(added)
+    await store.close()
+  }
+  const { store, record, countRows } = await given(path)
+  expect(await record(2_000, 12 * 1_440)).toBe('appended')
+  expect(await countRows()).toBe(301)
+  await store.close()
+})
+
+test('of more than a hundred thousand in ten minutes the oldest give way, in memory and in the table alike', async () => {
+  const connection = await openSqlite(':memory:')
+  const [recents, later] = [new RecentDigests(), new RecentDigests()]
+  const digestOf = (position: number) => Uint8Array.of(position >> 16, (position >> 8) & 255, position & 255)
+  const asked = (position: number) => ({ digest: digestOf(position), since: dayMs, until: dayMs })
+  const added = Array.from({ length: 100_002 }, (_, i) => {
+    const seen = { ...asked(i + 1), position: i + 1, at: toInstant(dayMs) }
+    return [keyOf(seen.digest), seen] as const
+  })
+  await connection.transact(function* () {
+    for (const sql of createTables('sqlite')) yield { sql, parameters: [] }
+    yield* recents.catchUp()
+    yield* recents.add(new Map(added))
+  })
+  await connection.read(() => later.catchUp())
+  for (const each of [recents, later])
+    expect([2, 3, 100_002].map(position => each.remembered(asked(position)))).toEqual([undefined, 3, 100_002])
+  const positions = { sql: 'select min(position) as low, count(*) as n from recent_digest', parameters: [] }
+  expect(await connection.read(() => first(positions))).toEqual({ low: 3, n: 100_000 })
+  await connection.close()
+})

@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest'
+import { createIds, toInstant } from '../../src/runtime/clock.ts'
+import { seededEntropy } from '../../src/simulation/world/seeded-entropy.ts'
+import { VirtualClock } from '../../src/simulation/world/virtual-clock.ts'
+import { isCnpj, parseCnpj } from '../../src/vocabulary/cnpj.ts'
+import { holdsCpf, isCpf, parseCpf, refusePersonalId } from '../../src/vocabulary/cpf.ts'
+
+describe('CPF', () => {
+  test.each(['25774435016', '00000000191', '11144477735'])('%s is one', text => {
+    expect(isCpf(text)).toBe(true)
+    expect(parseCpf(text)).toBe(text)
+  })
+
+  test('the usual punctuation is understood', () => {
+    expect(parseCpf('257.744.350-16')).toBe('25774435016')
+  })
+
+  test.each([
+    ['25774435017', 'a wrong check digit'],
+    ['11111111111', 'all digits equal'],
+    ['191', 'leading zeros left out'],
+    ['2577443501', 'ten digits'],
+    ['257744350160', 'twelve digits'],
+    ['257.74435016', 'half of the punctuation'],
+    ['２5774435016', 'a digit of another script'],
+    ['', 'nothing'],
+  ])('%s is refused: %s', text => {
+    expect(() => parseCpf(text)).toThrow(expect.objectContaining({ code: 'INVALID_CPF' }))
+  })
+
+  test('the value never stands in the error', () => {
+    try {
+      parseCpf('25774435017')
+    } catch (error) {
+      expect(String(error)).not.toContain('25774435017')
+    }
+    expect.hasAssertions()
+  })
+})
+
+describe('an id given by the host', () => {
+  test.each([
+    '25774435016',
+    'pedido-257.744.350-16',
+    'x25774435016y',
+    '257744350-16',
+    '257.744.35016',
+    '257 744 350 16',
+    '257-744-350-16',
+    '257.744.350/16',
+    '257. 744. 350 -16',
+    '257_744_350_16',
+    'pedido%2F257%2E744%2E350%2D16',
+    '100%25774435016',
+    '%E2%80%93257%E2%80%93744%E2%80%93350%E2%80%9316%E2',
+    '257.744.350–16',
+    '257\u00a0744\u00a0350\u00a016',
+    '257.744.350\u00ad-16',
+    '２５７．７４４．３５０－１６',
+    '11144477730 257744350-16',
+  ])('%s looks like a CPF', id => {
+    expect(() => refusePersonalId(id, 'command id')).toThrow(expect.objectContaining({ code: 'PERSONAL_ID' }))
+  })
+
+  test.each([
+    'pedido-1',
+    '20261120257744350167',
+    '0190b0f0-7a3e-7cc0-8f21-3c1f2f9d4b10',
+    '257744350-17',
+    '25-774-435-016',
+    '257744-35016',
+    '257-744350-16',
+    'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495a25774435016b',
+    '0190b0f0-7a3e-7cc0-8f21-25774435016f',
+    '2577.4435.016',
+    '257744350---16',
+    '257,744,350,16',
+    '257%30744350%3016',
+    '2026-257744350-167',
+    '25.774.435/0160-16',
+  ])('%s does not', id => {
+    expect(() => refusePersonalId(id, 'command id')).not.toThrow()
+  })
+
+  test('no time is taken for one, nor any of 20,000 ids of ours', () => {
+    // By a clock that stands: otherwise other ids come with each run, one of which may look like a CPF by chance.
+    const newId = createIds(new VirtualClock(), seededEntropy(1))
+    const dayMs = 86_400_000
+    const taken = Array.from({ length: 20_000 }, (_, i) => [toInstant(i * dayMs + i * 61_003), newId()])
+      .flat()
+      .filter(holdsCpf)
+    expect(taken).toEqual([])
+  })
+})
+
+describe('CNPJ', () => {
+  test.each(['12ABC34501DE35', '00000000000191', '00000000000191'])('%s is one', text => {
+    expect(isCnpj(text)).toBe(true)
+  })
+
+  test('the usual punctuation is understood, letters included', () => {
+    expect(parseCnpj('12.ABC.345/01DE-35')).toBe('12ABC34501DE35')
+  })
+
+  test.each([
+    ['12ABC34501DE36', 'a wrong check digit'],
+    ['12abc34501de35', 'small letters'],
+    ['12ABC34501DEA5', 'a letter for a check digit'],
+    ['00000000000000', 'all digits equal'],
+    ['12ABC34501DE3', 'thirteen characters'],
+  ])('%s is refused: %s', text => {
+    expect(() => parseCnpj(text)).toThrow(expect.objectContaining({ code: 'INVALID_CNPJ' }))
+  })
+})

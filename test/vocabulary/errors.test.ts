@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { AverbaError, recordable } from '../../src/vocabulary/errors.ts'
+
+test.each([
+  '/var/lib/acme/log.sqlite',
+  'C:\\acme\\log.sqlite',
+  'data/log.sqlite',
+  '/srv/a "new" disk/log.sqlite',
+])('where %s stands is told, and not recorded', path => {
+  const message = `Cannot use "${path}": the disk is full`
+  const error = new AverbaError('STORE_UNSAFE', message, { path })
+  expect([error.message, recordable(error)]).toEqual([message, 'Cannot use "…": the disk is full'])
+})
+
+test('what names no file is recorded as it is', () => {
+  const message = 'Cannot open "validation-1/1/claims": it names another key of its record'
+  expect(recordable(new AverbaError('KEYS_MISMATCH', message))).toBe(message)
+})

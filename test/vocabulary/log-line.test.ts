@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import { type LogLine, onlyAllowed, openAverba } from '../../src/index.ts'
+
+test('a field that is not of the list does not get out, nor one of another kind', () => {
+  const line = {
+    message: 'm',
+    status: 503,
+    port: '7',
+    cpf: '25774435016',
+    body: { cpf: '25774435016' },
+    evento: { toString: () => '25774435016' },
+    ['__proto__']: { cpf: '25774435016' },
+  }
+  // As code that went around the type would give it.
+  expect(onlyAllowed(line as unknown as LogLine)).toEqual({ message: 'm', status: 503 })
+})
+
+test('a text is bounded', () => {
+  expect(onlyAllowed({ message: 'm', detail: 'x'.repeat(10_000) }).detail).toHaveLength(500)
+})
+
+test('the type of a line knows the same fields', () => {
+  // @ts-expect-error: no such field
+  const line: LogLine = { message: 'm', cpf: '25774435016' }
+  expect(onlyAllowed(line)).toEqual({ message: 'm' })
+})
+
+test('a logger of the host is told lines of the list alone, whoever tells it', async () => {
+  const lines: LogLine[] = []
+  const averba = await openAverba({ store: ':memory:', logger: line => void lines.push(line) })
+  averba.on('subject.enrolled', () => {
+    throw Object.assign(new Error('25774435016'), { cpf: '25774435016' })
+  })
+  await averba.consents.enrol({ cpf: '25774435016' })
+  await averba.close()
+  expect(lines).toEqual([{ message: 'a listener failed', error: 'Error' }])
+})
+
+test('a name of an error that holds more than a name is not logged', async () => {
+  const lines: unknown[] = []
+  const averba = await openAverba({ store: ':memory:', logger: line => void lines.push(line) })
+  averba.on('subject.enrolled', () => {
+    const error = new Error('it failed')
+    error.name = `no customer with CPF 25774435016`
+    throw error
+  })
+  await averba.consents.enrol({ cpf: '25774435016' })
+  expect(lines).toEqual([{ message: 'a listener failed', error: 'Error' }])
+  await averba.close()
+})
+
+test('a logger that fails, at once or later, reaches nobody and ends no process', async () => {
+  let told = 0
+  const failing = async () => {
+    told += 1
+    throw new Error('no disk for lines')
+  }
+  const averba = await openAverba({ store: ':memory:', logger: failing })
+  averba.on('subject.enrolled', () => {
+    throw new Error('x')
+  })
+  // A rejection that nobody handles fails this test.
+  await averba.consents.enrol({ cpf: '25774435016' })
+  expect(told).toBe(1)
+  await averba.close()
+})
