@@ -1,6 +1,8 @@
 import { join } from 'node:path'
-import { systemClock, systemEntropy, toInstant } from '../src/runtime/clock.ts'
+import { systemClock } from '../src/runtime/clock.ts'
+import { systemEntropy } from '../src/runtime/entropy.ts'
 import { Store } from '../src/store/store.ts'
+import { toInstant } from '../src/vocabulary/instant.ts'
 import type { Figures, Say } from './measure.ts'
 import { createId } from './workload.ts'
 

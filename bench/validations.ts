@@ -1,7 +1,8 @@
 import { Engine } from '../src/engine/engine.ts'
 import { subjectMachine } from '../src/machines/subject/subject.ts'
 import { validationMachine } from '../src/machines/validation.ts'
-import { systemClock, systemEntropy } from '../src/runtime/clock.ts'
+import { systemClock } from '../src/runtime/clock.ts'
+import { systemEntropy } from '../src/runtime/entropy.ts'
 import type { Store } from '../src/store/store.ts'
 import { createId } from './workload.ts'
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { createIds, systemClock, systemEntropy } from '../src/runtime/clock.ts'
+import { systemClock } from '../src/runtime/clock.ts'
+import { createIds, systemEntropy } from '../src/runtime/entropy.ts'
 import { Store } from '../src/store/store.ts'
 import type { Append, Expectation } from '../src/store/writing/append.ts'
 import { views } from '../src/views/views.ts'

@@ -1,7 +1,7 @@
 import type { Page } from '../pages/language.ts'
-import { toInstant } from '../runtime/clock.ts'
 import { refusePersonalId } from '../vocabulary/cpf.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
+import { toInstant } from '../vocabulary/instant.ts'
 import type { Actor, Basis, Instant } from '../vocabulary/message.ts'
 
 const idMax = 200
@@ -141,4 +141,14 @@ export function checkText(text: unknown, what: string, max: number): asserts tex
     'INVALID_INPUT',
     `Cannot use the ${what}: it must be a text of 1 to ${max} characters`,
   )
+}
+
+/** No consent changes more often than that, and the service has others to serve. */
+const everyMinMs = 60_000
+/** Checks how often the consents of a data subject are to be read. */
+export function checkSyncEveryMs(everyMs: unknown): void {
+  if (Number.isSafeInteger(everyMs) && Number(everyMs) >= everyMinMs) return
+  throw new AverbaError('INVALID_INPUT', 'Cannot read consents that often: syncEveryMs is under a minute', {
+    hint: 'Give a whole number of milliseconds, 60000 or more',
+  })
 }

@@ -1,17 +1,11 @@
-import { fromInstant, toInstant } from '../runtime/clock.ts'
 import { positionBefore } from '../store/log/position-before.ts'
 import type { Store } from '../store/store.ts'
 import type { AsOf } from '../store/views/rebuilder.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
+import { fromInstant, nearNowMs, toInstant } from '../vocabulary/instant.ts'
 import type { Instant } from '../vocabulary/message.ts'
 import type { Area } from './area.ts'
 import { checkInstant, checkPosition } from './arguments.ts'
-
-/**
- * Our policy `near-now-1`: an instant from a host counts as about now when it is no further than this from our clock.
- * The clocks of two machines differ, and asking takes a while.
- */
-export const nearNowMs = 60_000
 
 /** Up to which position of the log what is recorded counts as known, and the instant that it stands for. */
 export interface KnownUntil {

@@ -5,8 +5,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { partKinds, recordKinds } from '../vocabulary/part-kinds.ts'
 import { serviceNames } from '../vocabulary/service-name.ts'
-import { checkActor, checkBasis, checkId } from './arguments.ts'
-import { checkSyncEveryMs } from './consents/sync-schedule.ts'
+import { checkActor, checkBasis, checkId, checkSyncEveryMs } from './arguments.ts'
 import type { AverbaOptions } from './options.ts'
 
 /** How much of a service is used at most. */

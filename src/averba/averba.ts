@@ -31,32 +31,26 @@ import { createRows } from '../api/view-rows.ts'
 import type { Hints } from '../engine/diagnostics.ts'
 import { Engine } from '../engine/engine.ts'
 import { Followers } from '../engine/following/followers.ts'
-import { nameOf } from '../engine/following/handler-call.ts'
 import { addTables, tablesOf, typesOf } from '../engine/machine-tables.ts'
 import type { Prelude, Router } from '../engine/performing/attempts.ts'
 import type { HarvestReason } from '../machines/portal.ts'
-import { createIds, systemClock, systemEntropy } from '../runtime/clock.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { createIds, systemEntropy } from '../runtime/entropy.ts'
 import { Medium } from '../simulation/world/crashable-medium.ts'
 import { Store } from '../store/store.ts'
 import type { StoreOptions } from '../store/store-options.ts'
 import type { RebuildAll } from '../store/views/rebuild-all.ts'
 import type { AsOf, Rebuilt } from '../store/views/rebuilder.ts'
 import { openViews, type ViewsHandle } from '../store/views/views-handle.ts'
+import { nameOf } from '../vocabulary/error-words.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { type LogLine, onlyAllowed } from '../vocabulary/log-line.ts'
 import type { Instant } from '../vocabulary/message.ts'
 import type { Performer } from '../vocabulary/performer.ts'
 import { type Due, listDue } from './due.ts'
-import {
-  createPerformers,
-  createPreludes,
-  createRouters,
-  limitsOf,
-  type Views,
-  type Wiring,
-  wiring,
-} from './performers.ts'
+import { createPerformers, limitsOf, type Views, type Wiring, wiring } from './performers.ts'
 import { type IndexRebuilt, rebuildKeyedIndex } from './rebuild-index.ts'
+import { createPreludes, createRouters } from './routers.ts'
 import { runAll, settleAll } from './run.ts'
 import { Schedules } from './schedules.ts'
 import { createWaysOut } from './service-connections.ts'

@@ -1,6 +1,6 @@
 import type { Area } from '../api/area.ts'
 import { deletionAfter } from '../machines/subscription/health.ts'
-import { toInstant } from '../runtime/clock.ts'
+import { toInstant } from '../vocabulary/instant.ts'
 import type { Instant, Owed } from '../vocabulary/message.ts'
 import type { Schedules } from './schedules.ts'
 

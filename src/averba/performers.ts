@@ -1,61 +1,27 @@
+import { hash } from 'node:crypto'
 import { createConsentClient } from '../adapters/consent/client.ts'
+import { createPortalClient } from '../adapters/portal/client.ts'
+import type { LoginShare } from '../adapters/portal/shared-session.ts'
+import type { SharedText } from '../adapters/portal/shared-text.ts'
 import { createTokenClient } from '../adapters/token/client.ts'
 import type { TokenSource } from '../adapters/token/with-token.ts'
 import { createValidationClient } from '../adapters/validation/client.ts'
 import type { Area } from '../api/area.ts'
-import { routeAwareness } from '../api/consents/awareness.ts'
-import { routeConsents } from '../api/consents/routes.ts'
-import { againAfterDecline } from '../api/consents/sync-schedule.ts'
 import { underAskedChanges } from '../api/consents/withheld-changes.ts'
 import type { AverbaOptions } from '../api/options.ts'
 import { createKeyPerformers } from '../api/subjects/erasure-performers.ts'
 import type { Desired } from '../api/subscriptions/declared.ts'
-import { takeFailures } from '../api/subscriptions/failures/harvest.ts'
-import { portalStream, routeSubscriptions } from '../api/subscriptions/routes.ts'
-import type { SecretHistory } from '../api/subscriptions/secrets/history.ts'
+import { underOwnPortal } from '../api/subscriptions/portal-address.ts'
 import { underNamedConsents } from '../api/validations/named-consents.ts'
-import { routeAnswer } from '../api/validations/reuse.ts'
 import { givenToken, Tokens } from '../api/validations/tokens.ts'
-import type { Prelude, Router } from '../engine/performing/attempts.ts'
-import { budgetMachine } from '../machines/budget.ts'
-import { certificateMachine } from '../machines/certificate.ts'
-import { consentMachine } from '../machines/consent/consent.ts'
 import type { Machine } from '../machines/definition/machine.ts'
-import { effectMachine } from '../machines/effect.ts'
-import { followerMachine } from '../machines/follower.ts'
-import { notificationMachine } from '../machines/notification.ts'
-import { portalMachine } from '../machines/portal.ts'
-import { retentionMachine } from '../machines/retention.ts'
-import { revealMachine } from '../machines/reveal.ts'
-import { subjectMachine } from '../machines/subject/subject.ts'
-import { subscriptionMachine } from '../machines/subscription/subscription.ts'
-import { tokenMachine } from '../machines/token.ts'
-import { validationMachine } from '../machines/validation.ts'
-import { Turns } from '../runtime/keyed-lock.ts'
+import { machines } from '../machines/machines.ts'
 import { views } from '../views/views.ts'
 import type { Performer, Performers } from '../vocabulary/performer.ts'
 import type { View } from '../vocabulary/view.ts'
-import { createPortalPerformers } from './portal-performers.ts'
 import type { WaysOut } from './service-connections.ts'
 
 export { type Views, views } from '../views/views.ts'
-
-/** Every machine. */
-export const machines: readonly Machine[] = [
-  budgetMachine,
-  certificateMachine,
-  consentMachine,
-  effectMachine,
-  followerMachine,
-  notificationMachine,
-  portalMachine,
-  retentionMachine,
-  revealMachine,
-  subjectMachine,
-  subscriptionMachine,
-  tokenMachine,
-  validationMachine,
-]
 
 /** The machines that decide, and the views that show. */
 export interface Wiring {
@@ -116,35 +82,6 @@ function tokensOf(area: Area): TokenSource | undefined {
   return tokenService && new Tokens(area, tokenService)
 }
 
-/** Makes the routers, which send facts to the streams that they concern. */
-export function createRouters(area: Area, desired: Desired, history: SecretHistory): Record<string, Router> {
-  return {
-    'consentService.consentsListed': (owed, fact, since) => routeConsents(area, owed, fact, since),
-    'consentService.readDeclined': async (owed, fact, since) => ({
-      targets: [{ stream: owed.stream, message: againAfterDecline(area, owed, fact), since }],
-    }),
-    'consentService.awarenessListed': (owed, fact, since) => routeAwareness(area, owed, fact, since),
-    'validationService.answered': (owed, fact, since) => routeAnswer(area, owed, fact, since),
-    'portal.subscriptionsListed': async (_, fact, since) => {
-      const { delivery, asOurs } = await routeSubscriptions(area, desired, fact, since)
-      for (const evento of asOurs) await history.saw(evento)
-      return delivery
-    },
-    'portal.failuresListed': async (_, fact) => ({ targets: [{ stream: portalStream, message: fact }] }),
-    'portal.declined': async ({ stream, type }, fact) => {
-      // That a list is declined says nothing of the call whose outcome it was to tell: the next list tells it.
-      const isList = type === 'portal.listSubscriptions'
-      return { targets: [{ stream: isList ? portalStream : stream, message: fact }] }
-    },
-  }
-}
-
-/** Makes what records large answers in portions. */
-export function createPreludes(area: Area): Record<string, Prelude> {
-  const readings = new Turns()
-  return { 'portal.failuresListed': (owed, fact, record) => takeFailures(area, readings, owed, fact, record) }
-}
-
 function caOf({ ca }: { readonly ca?: string }): { ca?: string } {
   return ca === undefined ? {} : { ca }
 }
@@ -156,4 +93,53 @@ export function limitsOf({ consentService, validationService, portal }: AverbaOp
     validationService: validationService ?? {},
     portal: portal ?? {},
   }
+}
+
+/** Performs the portal's calls: with a login, over connections that present its certificate. */
+function createPortalPerformers(
+  area: Area,
+  desired: Desired,
+  portal: NonNullable<AverbaOptions['portal']>,
+  waysOut: WaysOut,
+): Performers {
+  const { baseUrl, authenticate, ca, failuresBytesMax } = portal
+  const login = typeof authenticate === 'object' ? authenticate : undefined
+  const { certificate } = login ?? {}
+  const sessionOf = (identity: string) => nameOf(area, 'portal-session', baseUrl, identity)
+  const client = createPortalClient({
+    baseUrl,
+    authenticate,
+    clock: area.clock,
+    fetch: waysOut.open('portal', { ...(ca !== undefined && { ca }), ...(certificate && { certificate }) }),
+    secretsOf: desired.secretsOf.bind(desired),
+    closedTimes: shareText(area, `portal-closed-${digestOf(baseUrl)}`),
+    ...(failuresBytesMax !== undefined && { failuresBytesMax }),
+    ...(login && {
+      shareOf: identity => shareText(area, sessionOf(identity)),
+      logins: shareLogins(area, nameOf(area, 'portal-login', baseUrl, login.roleType), sessionOf),
+    }),
+  })
+  return underOwnPortal(area.store, portal, client)
+}
+
+/**
+ * Names what the processes of the file share of a portal and of one who logs in there, or of a profile: sealed,
+ * disposable, and never in the log.
+ */
+function nameOf({ store }: Area, kind: string, baseUrl: string, whose: string): string {
+  return `${kind}-${Buffer.from(store.digest(kind, `${baseUrl}\0${whose}`)).toString('hex')}`
+}
+function shareLogins(area: Area, name: string, digestOf: LoginShare['digestOf']): LoginShare {
+  const { leases } = area.store.secrets
+  const [take, release] = [() => leases.take(name), () => leases.release(name)]
+  return { ...shareText(area, name), take, release, digestOf }
+}
+function shareText({ store: { secrets } }: Area, name: string): SharedText {
+  return {
+    find: async () => (await secrets.find(name))?.value,
+    change: make => secrets.change(name, make),
+  }
+}
+function digestOf(text: string): string {
+  return hash('sha256', text, 'hex').slice(0, 16)
 }

@@ -1,7 +1,7 @@
 import type { Area } from '../api/area.ts'
 import type { SubjectRef } from '../api/subject-directory.ts'
 import { validatedText } from '../api/validations/reuse.ts'
-import { giveWay } from '../runtime/clock.ts'
+import { giveWay } from '../runtime/event-loop.ts'
 import type { Claim } from '../store/writing/append.ts'
 import type { Json, PartAddress, Recorded } from '../vocabulary/message.ts'
 

@@ -6,15 +6,15 @@ import { certificatesIn, type UsedCertificate } from '../api/health/certificate-
 import { Retention } from '../api/subjects/retention.ts'
 import { daysBetween, waitingDays } from '../api/subscriptions/failures/failures.ts'
 import { addressedTo } from '../api/subscriptions/portal-address.ts'
-import { portalStream } from '../api/subscriptions/routes.ts'
-import { nameOf } from '../engine/following/handler-call.ts'
-import { fractionOf } from '../engine/performing/retry-policy.ts'
-import { fromInstant, giveWay, isWithin, toInstant } from '../runtime/clock.ts'
-import { inTurn } from '../runtime/in-turn.ts'
+import { fractionOf } from '../runtime/entropy.ts'
+import { giveWay, inTurn } from '../runtime/event-loop.ts'
 import { unlessStopped } from '../store/views/view-reader.ts'
 import { brasiliaDay, readIso } from '../vocabulary/brasilia.ts'
+import { nameOf } from '../vocabulary/error-words.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
+import { fromInstant, isWithin, toInstant } from '../vocabulary/instant.ts'
 import type { Instant } from '../vocabulary/message.ts'
+import { portalStream } from '../vocabulary/names.ts'
 
 const dayMs = 86_400_000
 /** After the portal's nightly stop, and not in the same minute in every process. */

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import { nameOf } from '../engine/following/handler-call.ts'
 import {
   type Averba,
   AverbaError,
@@ -9,6 +8,7 @@ import {
   type ServeReceiversOptions,
   serveReceivers,
 } from '../index.ts'
+import { nameOf } from '../vocabulary/error-words.ts'
 
 /** A log that `averba run` has open, with its configuration. */
 export interface Tenant {

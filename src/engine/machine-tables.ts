@@ -1,10 +1,11 @@
 import type { Machine } from '../machines/definition/machine.ts'
 import { type MachineTable, tableOf } from '../machines/definition/machine-table.ts'
 import { beganType, logStream, logTypes, machinesAddedType } from '../proof/log-stream.ts'
-import { type Clock, toInstant } from '../runtime/clock.ts'
+import type { Clock } from '../runtime/clock.ts'
 import type { Store } from '../store/store.ts'
 import { logEvent } from '../store/writing/log-event.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
+import { toInstant } from '../vocabulary/instant.ts'
 import type { Json } from '../vocabulary/message.ts'
 
 /** The events that hold tables. */

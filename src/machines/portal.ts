@@ -1,5 +1,5 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import { clocksDifferMaxMs, fromInstant, toInstant } from '../runtime/clock.ts'
+import { clocksDifferMaxMs, fromInstant, toInstant } from '../vocabulary/instant.ts'
 import type { Effect, Event, Instant, Message } from '../vocabulary/message.ts'
 import { defineMachine } from './definition/define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './definition/machine.ts'

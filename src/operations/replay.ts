@@ -1,6 +1,12 @@
 import type { Machine, MachineState } from '../machines/definition/machine.ts'
+import { machines } from '../machines/machines.ts'
 import { canonicalJson } from '../proof/canonical-json.ts'
+import { giveWay } from '../runtime/event-loop.ts'
+import { Snapshot } from '../store/database/snapshot.ts'
+import { readFacts } from '../store/log/facts.ts'
+import { readPage } from '../store/log/read.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
+import { parseInstant } from '../vocabulary/instant.ts'
 import type { Event, Recorded } from '../vocabulary/message.ts'
 
 /** Up to where to replay, and by which version of one machine, as `consent@2`. */
@@ -157,4 +163,38 @@ function machinesFor(machines: readonly Machine[], against: string | undefined):
 function isAfter({ position, at }: Recorded, until: number | string | undefined): boolean {
   if (until === undefined) return false
   return typeof until === 'number' ? position > until : at > until
+}
+
+/**
+ * Makes every recorded decision of a log again, which may be in use, and tells the first one that comes out
+ * differently.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
+ */
+export async function replayLog(options: ReplayLogOptions): Promise<Replayed> {
+  const { store, until, onProgress, ...others } = options
+  const to = typeof until === 'string' ? parseInstant(until) : until
+  const snapshot = await Snapshot.open(store)
+  try {
+    const end = snapshot.run(readFacts).position
+    const pages = async function* () {
+      for (let after = 0; ; ) {
+        const page = snapshot.run(() => readPage({}, { after }))
+        if (page.length === 0) return
+        yield page
+        after = page.at(-1)?.position ?? after
+        onProgress?.(after, end)
+        await giveWay()
+      }
+    }
+    return await replay(pages(), machines, { ...others, ...(to !== undefined && { until: to }) })
+  } finally {
+    snapshot.close()
+  }
+}
+
+/** How to replay a log. */
+export interface ReplayLogOptions extends ReplayOptions {
+  readonly store: string
+  readonly onProgress?: (position: number, end: number) => void
 }

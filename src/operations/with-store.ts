@@ -1,17 +1,13 @@
 import { existsSync } from 'node:fs'
-import {
-  type Clock,
-  createIds,
-  type Entropy,
-  systemClock,
-  systemEntropy,
-  toInstant,
-} from '../runtime/clock.ts'
+import { type Clock, systemClock } from '../runtime/clock.ts'
+import { createIds, type Entropy, systemEntropy } from '../runtime/entropy.ts'
+import type { ClaimedKind } from '../store/checks/check-claims.ts'
 import { Store } from '../store/store.ts'
 import type { StoreOptions } from '../store/store-options.ts'
 import type { Keys } from '../vault/keys.ts'
 import { views } from '../views/views.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
+import { toInstant } from '../vocabulary/instant.ts'
 import type { Instant } from '../vocabulary/message.ts'
 
 /** A store, and what it is opened with. */
@@ -41,3 +37,14 @@ export async function withStore<T>(
     await store.close()
   }
 }
+
+/** Where the value of each kind of keyed digest is found: a deep check looks there. */
+export const claimedKinds: readonly ClaimedKind[] = [
+  { kind: 'cpf', stream: 'subject-', isOfEach: true },
+  { kind: 'consent', stream: 'consent-' },
+  { kind: 'subscription', stream: 'subscription-', isOfEach: true },
+  { kind: 'recovery', stream: 'notification-' },
+  { kind: 'validated', stream: '' },
+  { kind: 'awareness', view: 'awareness' },
+  { kind: 'failure', view: 'failures' },
+]

@@ -1,4 +1,4 @@
-import { giveWay } from './clock.ts'
+import { giveWay } from './event-loop.ts'
 
 /**
  * What a list gives. Awaited, it is an array of everything, read once; `for await` goes through it page by page, with

@@ -1,4 +1,5 @@
-import { type Clock, isWithin } from './clock.ts'
+import { isWithin } from '../vocabulary/instant.ts'
+import type { Clock } from './clock.ts'
 
 const minuteMs = 60_000
 /** How many kinds are remembered: their names come from what was declared, not from strangers. */

@@ -1,9 +1,5 @@
+import { LateError } from '../vocabulary/errors.ts'
 import { type Clock, calledOff } from './clock.ts'
-
-/** Work that took longer than it may. */
-export class LateError extends Error {
-  override readonly name = 'LateError'
-}
 
 /** What limited work is given. */
 export interface Limit {

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { beganType, logStream } from '../proof/log-stream.ts'
-import { type Entropy, toInstant } from '../runtime/clock.ts'
+import type { Entropy } from '../runtime/entropy.ts'
 import {
   createKeyring,
   createKeyringFile,
@@ -11,6 +11,7 @@ import {
 } from '../vault/keyring.ts'
 import type { Keys } from '../vault/keys.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
+import { toInstant } from '../vocabulary/instant.ts'
 import type { Recorded } from '../vocabulary/message.ts'
 import { keyLineOf } from './checkpoints/resuming.ts'
 import { type Connection, rows, type Steps } from './database/connection.ts'

@@ -1,10 +1,9 @@
-import type { Clock, Entropy } from '../runtime/clock.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Entropy } from '../runtime/entropy.ts'
 import type { Medium } from '../simulation/world/crashable-medium.ts'
 import type { Keys } from '../vault/keys.ts'
 import type { Json } from '../vocabulary/message.ts'
 import type { View } from '../vocabulary/view.ts'
-import type { Anchor } from './checkpoints/checkpointer.ts'
-import type { HighWaterMark } from './checkpoints/high-water-mark.ts'
 import type { Schemas } from './log/upcasters.ts'
 
 /** How to open a store. */
@@ -45,4 +44,26 @@ export interface StoreOptions {
   readonly onCommitted?: (position: number) => void
   /** Told how long each committed transaction took, in milliseconds: the event loop stood still for that time. */
   readonly onTransacted?: (ms: number) => void
+}
+
+/**
+ * Lets someone else sign a checkpoint: a witness, or an authority of time stamps. What it gives is kept with it.
+ *
+ * The checkpoint is the whole signed note: its text, an empty line, and the lines of its signatures with the last
+ * newline. An authority has to stamp exactly these bytes (their hash by SHA-256, SHA-384 or SHA-512), and nothing
+ * derived from them, such as the root. A time stamp of anything else is kept, told to the logger, and not counted when
+ * the log is verified: the log is no worse for it. What is longer than 64 kB is not kept. A witness signs the text of
+ * the note alone, as C2SP has it, and answers with the note and its own line behind the others.
+ */
+export type Anchor = (checkpoint: Uint8Array) => Promise<Uint8Array | undefined>
+
+/**
+ * Where the newest checkpoint is kept outside of the database, so that a log that was cut off, put back or replaced is
+ * noticed when it is opened. Best on another disk, or in somebody else's hands.
+ */
+export interface HighWaterMark {
+  /** The signed checkpoint that was written last; `undefined` when none ever was. */
+  read(): Promise<string | undefined>
+  /** Keeps a signed checkpoint, durable when it resolves. Called after the commit, never before. */
+  write(checkpoint: string): Promise<void>
 }

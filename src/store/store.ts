@@ -1,11 +1,12 @@
 import type { Clock } from '../runtime/clock.ts'
-import { clocksDifferMaxMs, fromInstant, stopwatchOf, toInstant } from '../runtime/clock.ts'
+import { stopwatchOf } from '../runtime/clock.ts'
 import { Vault } from '../vault/vault.ts'
+import { clocksDifferMaxMs, fromInstant, toInstant } from '../vocabulary/instant.ts'
 import type { Json, Owed, PartAddress, Recorded } from '../vocabulary/message.ts'
 import type { View } from '../vocabulary/view.ts'
 import { Checkpointer } from './checkpoints/checkpointer.ts'
 import type { StoredCheckpoint } from './checkpoints/checkpoints.ts'
-import { type HighWaterMark, markOf } from './checkpoints/high-water-mark.ts'
+import { markOf } from './checkpoints/high-water-mark.ts'
 import { holdAgainstMark, readResumed } from './checkpoints/resuming.ts'
 import { checkEnd } from './checks/check-end.ts'
 import type { Connection } from './database/connection.ts'
@@ -17,6 +18,7 @@ import {
   type Claimable,
   type Claimed,
   claimEffect,
+  countOwed,
   type DueFilter,
   deferEffect,
   dueEffects,
@@ -26,25 +28,26 @@ import {
   heldUntil,
   isOpen,
   listEffects,
+  type OwedCount,
   readEffect,
 } from './ledger/ledger.ts'
 import { Secrets } from './ledger/secrets.ts'
 import { WriteTrial } from './ledger/write-trial.ts'
-import { countOwed, type OwedCount } from './log/facts.ts'
-import { type LastFilter, openPart, type ReadFilter, readAt, readFrom, readOn } from './log/read.ts'
+import { type LastFilter, type ReadFilter, readAt, readFrom, readOn } from './log/read.ts'
 import { treeRoot } from './log/tree.ts'
 import type { Schemas } from './log/upcasters.ts'
 import { begin, olderKeyring, openFile, openKeyring, prepareTables, refuseOtherKeyring } from './opening.ts'
 import { Owners } from './owners/owners.ts'
 import { isOlderThanLog } from './owners/unopened-keys.ts'
-import type { StoreOptions } from './store-options.ts'
+import { openPart } from './parts/open-part.ts'
+import type { HighWaterMark, StoreOptions } from './store-options.ts'
 import { hasDiscarded, sweep } from './views/discarded-tables.ts'
-import { noSuchView } from './views/no-such-view.ts'
 import { type Checkpoint, Projector, readCheckpointsOf } from './views/projector.ts'
 import { type RebuildAll, rebuildAll } from './views/rebuild-all.ts'
 import { type AsOf, Rebuilder, type Rebuilt } from './views/rebuilder.ts'
 import { StoppedViews } from './views/stopped-views.ts'
 import { ViewReader } from './views/view-reader.ts'
+import { noSuchView } from './views/view-table.ts'
 import type { Append, Appended, Receipt } from './writing/append.ts'
 import { findReceipt, lookUp } from './writing/batch.ts'
 import type { RecentDigest } from './writing/recent-digests.ts'

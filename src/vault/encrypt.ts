@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, type KeyObject } from 'node:crypto'
-import type { Entropy } from '../runtime/clock.ts'
+import type { Entropy } from '../runtime/entropy.ts'
 
 const algorithm = 'aes-256-gcm'
 const nonceBytes = 12

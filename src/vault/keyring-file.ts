@@ -1,6 +1,6 @@
 import { existsSync, linkSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import type { Entropy } from '../runtime/clock.ts'
+import type { Entropy } from '../runtime/entropy.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { asFileError } from '../vocabulary/file-errors.ts'
 import { replaceDurably, syncFolder, writeDurably } from './durable-file.ts'

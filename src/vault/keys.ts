@@ -1,5 +1,5 @@
 import { createSecretKey, hash, type KeyObject } from 'node:crypto'
-import { type Entropy, systemEntropy } from '../runtime/clock.ts'
+import { type Entropy, systemEntropy } from '../runtime/entropy.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { decrypt, encrypt } from './encrypt.ts'
 

@@ -1,5 +1,5 @@
 import type { SubjectEvent } from '../machines/subject/messages.ts'
-import { fromInstant, toInstant } from '../runtime/clock.ts'
+import { fromInstant, toInstant } from '../vocabulary/instant.ts'
 import type { Instant, PartAddress } from '../vocabulary/message.ts'
 import { defineView, type RecordedOf } from '../vocabulary/view.ts'
 

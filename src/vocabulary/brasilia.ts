@@ -1,4 +1,4 @@
-import { toInstant } from '../runtime/clock.ts'
+import { toInstant } from './instant.ts'
 import type { Instant } from './message.ts'
 
 /** The zone of the portal's dates. It had daylight saving time until 2019, so an offset would not do. */

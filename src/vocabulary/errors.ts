@@ -98,3 +98,8 @@ export function closed(): AverbaError {
 export function recordable({ message, path }: AverbaError): string {
   return path === undefined ? message : message.replaceAll(`"${path}"`, '"…"')
 }
+
+/** Work that took longer than it may. */
+export class LateError extends Error {
+  override readonly name = 'LateError'
+}

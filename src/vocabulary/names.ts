@@ -1,3 +1,4 @@
+import type { Registered } from '../api/notifications/call-handler.ts'
 import type { Owed, PartAddress } from './message.ts'
 
 /** What a part's address says: the stream and the version of its event, and its name there. */
@@ -17,3 +18,11 @@ export function effectStream(owed: Pick<Owed, 'id' | 'position'>): string {
   const [, , n] = parseEffectId(owed.id)
   return `effect-${owed.position}-${n}`
 }
+
+/** The follower of the log that keeps the place of a handler. */
+export function followerOf({ evento, name }: Pick<Registered, 'evento' | 'name'>): string {
+  return `notifications/${evento}/${name}`
+}
+
+/** The stream of our account at the portal as a whole. */
+export const portalStream = 'portal-main'

@@ -1,6 +1,6 @@
-import { clearCode } from '../adapters/http/problem.ts'
 import { AverbaError } from './errors.ts'
 import type { Actor, Basis, Instant, Problem } from './message.ts'
+import { clearCode } from './problem.ts'
 
 /**
  * What became of a command at its service. The outside world is returned, not thrown.

@@ -1,10 +1,10 @@
 import type { Fetch } from '../../src/adapters/http/transport.ts'
-import { staticHeaders } from '../../src/adapters/portal/static-headers.ts'
+import { staticHeaders } from '../../src/adapters/portal/authentication.ts'
 import type { AverbaOptions } from '../../src/api/options.ts'
 import type { ValidationInput } from '../../src/api/validations/validations.ts'
 import type { Averba } from '../../src/averba/averba.ts'
 import { type Wiring, wiring } from '../../src/averba/performers.ts'
-import type { Entropy } from '../../src/runtime/clock.ts'
+import type { Entropy } from '../../src/runtime/entropy.ts'
 import {
   createSimulators,
   credentials,

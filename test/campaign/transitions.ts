@@ -1,5 +1,5 @@
-import { machines } from '../../src/averba/performers.ts'
 import type { Machine, MachineState } from '../../src/machines/definition/machine.ts'
+import { machines } from '../../src/machines/machines.ts'
 import type { Message, Recorded } from '../../src/vocabulary/message.ts'
 import { explore, nameOf } from '../machines/explore.ts'
 import { samples } from '../machines/samples.ts'

@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs'
-import { createIds, systemClock } from '../../src/runtime/clock.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { createIds } from '../../src/runtime/entropy.ts'
 import { seededEntropy } from '../../src/simulation/world/seeded-entropy.ts'
 import { Store } from '../../src/store/store.ts'
 import type { Append, Appended } from '../../src/store/writing/append.ts'

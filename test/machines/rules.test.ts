@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { machines } from '../../src/averba/performers.ts'
 import { tableOf } from '../../src/machines/definition/machine-table.ts'
+import { machines } from '../../src/machines/machines.ts'
 import { compileMachine, type Standing } from '../../src/proof/compiled-machine.ts'
 import type { RecordedHeader } from '../../src/proof/recorded-header.ts'
 import type { Event, Message } from '../../src/vocabulary/message.ts'

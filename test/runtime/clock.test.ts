@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
-import { createIds, systemClock, toInstant } from '../../src/runtime/clock.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { createIds } from '../../src/runtime/entropy.ts'
 import { seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
+import { toInstant } from '../../src/vocabulary/instant.ts'
 
 test('ids sort in the order in which they were made, also within a millisecond and when the clock goes back', async () => {
   const clock = new VirtualClock()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openOn } from '../../src/averba/averba.ts'
 import { staticHeaders, valueOf } from '../../src/index.ts'
-import { systemEntropy } from '../../src/runtime/clock.ts'
+import { systemEntropy } from '../../src/runtime/entropy.ts'
 import { seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
 import { createSimulators, credentials, samples } from '../../src/simulation/services/create-simulators.ts'
 import { createKeyring } from '../../src/vault/keyring.ts'

@@ -4,7 +4,7 @@ import { signCheckpoint } from '../../src/proof/checkpoint.ts'
 import { CompactTree } from '../../src/proof/compact-tree.ts'
 import { leafHash } from '../../src/proof/merkle.ts'
 import { createVerifierKey, writeVerifierKey } from '../../src/proof/note.ts'
-import { systemEntropy } from '../../src/runtime/clock.ts'
+import { systemEntropy } from '../../src/runtime/entropy.ts'
 import { createKeyring } from '../../src/vault/keyring.ts'
 import { absences } from './absences.ts'
 

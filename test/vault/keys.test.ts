@@ -9,7 +9,7 @@ import {
   openAverba,
   valueOf,
 } from '../../src/index.ts'
-import { systemEntropy } from '../../src/runtime/clock.ts'
+import { systemEntropy } from '../../src/runtime/entropy.ts'
 import { simulate } from '../../src/simulation/index.ts'
 import { createKeyring } from '../../src/vault/keyring.ts'
 import { Vault } from '../../src/vault/vault.ts'

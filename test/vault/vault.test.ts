@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
-import { systemEntropy } from '../../src/runtime/clock.ts'
+import { systemEntropy } from '../../src/runtime/entropy.ts'
 import { createKeyring, createKeyringFile, openKeyringFile } from '../../src/vault/keyring.ts'
 import { Vault } from '../../src/vault/vault.ts'
 

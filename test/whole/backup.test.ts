@@ -23,7 +23,7 @@ import {
   openAverba,
   restoreStore,
 } from '../../src/index.ts'
-import { systemEntropy } from '../../src/runtime/clock.ts'
+import { systemEntropy } from '../../src/runtime/entropy.ts'
 import { encrypt } from '../../src/vault/encrypt.ts'
 import { copyStore, makeSampleStore, newPath } from '../store/sample-store.ts'
 

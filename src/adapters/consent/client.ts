@@ -1,4 +1,4 @@
-import { toInstant } from '../../runtime/clock.ts'
+import { toInstant } from '../../vocabulary/instant.ts'
 import type { Carried, Json, Owed } from '../../vocabulary/message.ts'
 import { type EffectClass, ownerOf, type Performer, type Performers } from '../../vocabulary/performer.ts'
 import { type Answer, conclude, type ExchangeOptions, exchange } from '../http/exchange.ts'

@@ -3,8 +3,7 @@ import { readIso } from '../../vocabulary/brasilia.ts'
 import { readCnpj } from '../../vocabulary/cnpj.ts'
 import { parseJson } from '../../vocabulary/json.ts'
 import type { Instant, Json } from '../../vocabulary/message.ts'
-import { type Listing, readListing } from '../http/listing.ts'
-import { withoutEndSlashes } from '../http/without-end-slashes.ts'
+import { type Listing, readListing, withoutEndSlashes } from '../http/listing.ts'
 import { type CienciaDetalhada, type ConsentimentoDetalhado, statusSchema } from './wire.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { clocksDifferMaxMs, toInstant } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { clocksDifferMaxMs, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { leafFirst } from './order-chain.ts'
 import { isOfPassphrase, type Pem, readPkcs12 } from './pkcs12.ts'

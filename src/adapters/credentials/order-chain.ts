@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
-import { clocksDifferMaxMs } from '../../runtime/clock.ts'
+import { clocksDifferMaxMs } from '../../vocabulary/instant.ts'
 
 const block = /-----BEGIN ((?:TRUSTED |X509 )?CERTIFICATE)-----[^-]+-----END \1-----/g
 

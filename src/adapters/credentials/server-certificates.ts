@@ -1,6 +1,7 @@
 import type { Server } from 'node:https'
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls'
-import { type Clock, isWithin } from '../../runtime/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { isWithin } from '../../vocabulary/instant.ts'
 import { type Certificate, useCertificate, useNextCertificate } from './certificate.ts'
 import { type Source, valueFrom } from './source.ts'
 

@@ -30,3 +30,8 @@ export function readListing<S, T>(
   }
   return { items, unreadable }
 }
+
+/** A base address or a path, ready for what is put behind it. */
+export function withoutEndSlashes(address: string): string {
+  return address.replace(/\/+$/, '')
+}

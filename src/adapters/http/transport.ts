@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Agent, Dispatcher } from 'undici'
-import { type Clock, calledOff, isWithin, systemClock } from '../../runtime/clock.ts'
+import { type Clock, calledOff, systemClock } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { isWithin } from '../../vocabulary/instant.ts'
 import {
   type Certificate,
   type UsableCertificate,

@@ -1,5 +1,5 @@
 import type { Outcome } from '../../vocabulary/message.ts'
-import { valueFrom } from '../credentials/source.ts'
+import { type Source, valueFrom } from '../credentials/source.ts'
 import type { Exchange, exchange } from '../http/exchange.ts'
 import type { Fetch } from '../http/transport.ts'
 import type { PortalLogin } from './login.ts'
@@ -50,4 +50,11 @@ export class GivenHeaders implements Authenticated {
     this.#headers ??= valueFrom(this.#authenticate, 'authentication of the portal', loginMaxMs)
     return this.#headers
   }
+}
+
+/** Authenticates at the portal with headers that the host gives, asked for again when they are refused. */
+export function staticHeaders(
+  headers: Source<Record<string, string>>,
+): () => Promise<Record<string, string>> {
+  return () => valueFrom(headers, 'headers of the portal')
 }

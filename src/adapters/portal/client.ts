@@ -1,8 +1,9 @@
-import { toInstant } from '../../runtime/clock.ts'
+import { toInstant } from '../../vocabulary/instant.ts'
 import type { Carried, Instant, Outcome, Owed } from '../../vocabulary/message.ts'
 import type { EffectClass, Performer, Performers } from '../../vocabulary/performer.ts'
+import { clearCode } from '../../vocabulary/problem.ts'
 import { type Answer, conclude, type Exchange, type ExchangeOptions, exchange } from '../http/exchange.ts'
-import { clearCode, problemPart, readProblem } from '../http/problem.ts'
+import { problemPart, readProblem } from '../http/problem.ts'
 import { type Authenticated, GivenHeaders, type PortalAuthentication } from './authentication.ts'
 import { ClosedTimes } from './closed-times.ts'
 import {
@@ -17,7 +18,8 @@ import {
   writeList,
   writeSubscribe,
 } from './protocol.ts'
-import { type LoginShare, SharedSession, type SharedText, shareInMemory } from './shared-session.ts'
+import { type LoginShare, SharedSession } from './shared-session.ts'
+import { type SharedText, shareInMemory } from './shared-text.ts'
 
 /** Where the portal is, and how to authenticate there. */
 export interface PortalClientOptions extends ExchangeOptions {

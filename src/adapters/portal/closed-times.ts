@@ -1,11 +1,12 @@
 import { z } from 'zod'
-import { type Clock, fromInstant, isWaitOver } from '../../runtime/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { brasiliaDay, readIso } from '../../vocabulary/brasilia.ts'
+import { fromInstant, isWaitOver } from '../../vocabulary/instant.ts'
 import { parseJson } from '../../vocabulary/json.ts'
 import type { Outcome } from '../../vocabulary/message.ts'
 import type { Answer } from '../http/exchange.ts'
 import { readProblem } from '../http/problem.ts'
-import type { SharedText } from './shared-session.ts'
+import type { SharedText } from './shared-text.ts'
 
 type Deferred = Extract<Outcome, { status: 'deferred' }>
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { type Certificate, leafOf } from '../credentials/certificate.ts'
 import { type SecretSource, secretFrom } from '../credentials/secret.ts'
 import { type Source, valueFrom } from '../credentials/source.ts'
-import { withoutEndSlashes } from '../http/without-end-slashes.ts'
+import { withoutEndSlashes } from '../http/listing.ts'
 
 /**
  * How a session at the portal is begun. Written from what is publicly known of the portal, not from its contract,

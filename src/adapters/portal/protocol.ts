@@ -3,8 +3,7 @@ import { readBrasilia } from '../../vocabulary/brasilia.ts'
 import { holdsCpf } from '../../vocabulary/cpf.ts'
 import { parseJson } from '../../vocabulary/json.ts'
 import type { Instant, Json } from '../../vocabulary/message.ts'
-import { type Listing, readListing } from '../http/listing.ts'
-import { withoutEndSlashes } from '../http/without-end-slashes.ts'
+import { type Listing, readListing, withoutEndSlashes } from '../http/listing.ts'
 import { assinaturaListadaSchema, assinaturaSchema, falhaSchema, limits } from './wire.ts'
 
 /**

@@ -1,7 +1,8 @@
-import { fromInstant, toInstant } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import { parseJson } from '../../vocabulary/json.ts'
 import type { Instant } from '../../vocabulary/message.ts'
+import { clearCode } from '../../vocabulary/problem.ts'
 import {
   type Answer,
   type Exchange,
@@ -10,20 +11,11 @@ import {
   isRefusal,
   unwritable,
 } from '../http/exchange.ts'
-import { clearCode, readProblem } from '../http/problem.ts'
+import { readProblem } from '../http/problem.ts'
 import type { Authenticated, Barred, Call } from './authentication.ts'
 import type { ClosedTimes } from './closed-times.ts'
 import type { PortalLogin } from './login.ts'
-
-/** A text that the processes of one store share, sealed. */
-export interface SharedText {
-  find(): Promise<string | undefined>
-  /**
-   * Replaces it by what the function makes of it, unless that is `undefined`; called again where another process was
-   * faster.
-   */
-  change(make: (text: string | undefined) => Promise<string | undefined>): Promise<unknown>
-}
+import { type SharedText, shareInMemory } from './shared-text.ts'
 
 /** What the processes of one store share of the logins of a profile, whoever logs in, and who may do it now. */
 export interface LoginShare extends SharedText {
@@ -32,17 +24,6 @@ export interface LoginShare extends SharedText {
   release(): Promise<void>
   /** Tells one who logs in from another, in a text from which nobody guesses who it is. */
   digestOf(identity: string): string
-}
-
-/** What is shared in this process alone. */
-export function shareInMemory(): SharedText {
-  let kept: string | undefined
-  return {
-    find: async () => kept,
-    async change(make) {
-      kept = (await make(kept)) ?? kept
-    },
-  }
 }
 
 /** What is known of the session. */

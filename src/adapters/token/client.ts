@@ -1,4 +1,4 @@
-import { backoffMs, toInstant } from '../../runtime/clock.ts'
+import { backoffMs, toInstant } from '../../vocabulary/instant.ts'
 import type { Carried, Outcome, Owed } from '../../vocabulary/message.ts'
 import type { Performers } from '../../vocabulary/performer.ts'
 import { type SecretSource, secretFrom } from '../credentials/secret.ts'

@@ -1,7 +1,8 @@
 import { AverbaError, recordable } from '../../vocabulary/errors.ts'
 import type { Json } from '../../vocabulary/message.ts'
+import { clearCode } from '../../vocabulary/problem.ts'
 import type { Answer, Exchange } from '../http/exchange.ts'
-import { clearCode, readProblem } from '../http/problem.ts'
+import { readProblem } from '../http/problem.ts'
 
 /** A token to call with, or why there is none now. */
 export type TokenAnswer =

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { withoutEndSlashes } from '../http/without-end-slashes.ts'
+import { withoutEndSlashes } from '../http/listing.ts'
 import { v2 } from './protocol.ts'
 
 /** Where validations are made; `knownAs` is the address before, where the same service has moved. */

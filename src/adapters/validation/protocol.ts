@@ -1,6 +1,6 @@
 import { parseJson } from '../../vocabulary/json.ts'
 import type { Json } from '../../vocabulary/message.ts'
-import { withoutEndSlashes } from '../http/without-end-slashes.ts'
+import { withoutEndSlashes } from '../http/listing.ts'
 import { type Claims, type ValidationResponse, validationResponseSchema } from './wire.ts'
 
 /**

@@ -1,4 +1,5 @@
-import { exportUpTo, type VerifyLogOptions, verifyLog } from '../../operations/diagnose.ts'
+import { exportUpTo } from '../../operations/export.ts'
+import { type VerifyLogOptions, verifyLog } from '../../operations/verify.ts'
 import { writeConsentPage } from '../../pages/consent-page.ts'
 import type { Language, Page } from '../../pages/language.ts'
 import { writeProcessingPage } from '../../pages/processing-page.ts'

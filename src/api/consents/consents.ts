@@ -1,11 +1,13 @@
 import { readEntries } from '../../adapters/consent/protocol.ts'
 import type { ConsentimentoDetalhado } from '../../adapters/consent/wire.ts'
+import type { Target } from '../../engine/recording/decisions.ts'
 import { type ConsentStatus, consentStatuses } from '../../machines/consent/status.ts'
-import { toInstant } from '../../runtime/clock.ts'
 import type { ConsentRow } from '../../views/consents.ts'
 import { parseCnpj, readCnpj } from '../../vocabulary/cnpj.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant, Owed, Recorded } from '../../vocabulary/message.ts'
+import { effectStream } from '../../vocabulary/names.ts'
 import { type Ask, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
 import type { Area } from '../area.ts'
 import { checkAge, checkOneOf, notAbout } from '../arguments.ts'
@@ -14,7 +16,6 @@ import { createStandings, type Standings } from './effectiveness.ts'
 import { createEnrolments, type Enrolments } from './enrolments.ts'
 import { checkWhy, type Why } from './evidence.ts'
 import { createConsentReadings, type Fresh, type Synced } from './readings.ts'
-import { withdraw } from './withdraw.ts'
 
 /** A consent request of a data subject, under the contract's own names (document 1, section 2). */
 export interface Consent {
@@ -245,4 +246,13 @@ export function createConsents(area: Area): Consents {
     revoke: (which, why) => change('revoke', which, why),
     ...createStandings(area, readings),
   }
+}
+
+/**
+ * Ends a call that has not left, together with what is asked for in its place: an attempt that begins meanwhile makes
+ * both fail.
+ */
+function withdraw(owed: Pick<Owed, 'id' | 'type' | 'position'>): Target {
+  const { id: effect, type } = owed
+  return { stream: effectStream(owed), message: { type: 'effect.withdraw', data: { effect, type } } }
 }

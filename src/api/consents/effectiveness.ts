@@ -1,9 +1,8 @@
 import type { Delivery } from '../../engine/recording/decisions.ts'
 import type { Use } from '../../machines/consent/events.ts'
-import type { Reason } from '../../machines/consent/standing.ts'
 import type { SubjectEvent } from '../../machines/subject/messages.ts'
-import { fromInstant, toInstant } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant, Recorded } from '../../vocabulary/message.ts'
 import type { Ask } from '../../vocabulary/outcome.ts'
 import type { RecordedOf } from '../../vocabulary/view.ts'
@@ -11,23 +10,17 @@ import type { Area } from '../area.ts'
 import { checkAge, checkBasis, checkNames } from '../arguments.ts'
 import { checkCome, knownUntil } from '../as-of.ts'
 import type { SubjectRef, Which } from '../subject-directory.ts'
-import { answerAbout, answerFrom, askedAtOf, nowAfter, readStory, type Story } from './event-history.ts'
+import {
+  answerAbout,
+  answerFrom,
+  askedAtOf,
+  nowAfter,
+  readStory,
+  type Standing,
+  type Story,
+} from './event-history.ts'
 import type { ConsentReadings, Fresh } from './readings.ts'
 import { type ConsentRecorded, tell } from './timeline.ts'
-
-/** Whether a consent stands, and why. */
-export interface Standing {
-  readonly effective: boolean
-  readonly because: Reason
-  /** When the last reading of the service that covers the consent was asked for. */
-  readonly readAt?: Instant
-  /** When it expires, where it stands. */
-  readonly until?: Instant
-  /** The newest event that the answer rests on; 0 when there is none. */
-  readonly position: number
-  /** Of a use: whether it was decided before, under the same command id. */
-  readonly replayed?: boolean
-}
 
 /** Whether consents stand, and uses of the data under them. */
 export interface Standings {

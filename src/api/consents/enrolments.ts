@@ -1,9 +1,10 @@
 import { type Cpf, parseCpf } from '../../vocabulary/cpf.ts'
 import type { Ask } from '../../vocabulary/outcome.ts'
 import type { Area } from '../area.ts'
+import { checkSyncEveryMs } from '../arguments.ts'
 import type { SubjectRef, Who } from '../subject-directory.ts'
 import { planSync, type SyncPlan } from './sync-plan.ts'
-import { checkSyncEveryMs, owedReadings, scheduleSync } from './sync-schedule.ts'
+import { owedReadings, scheduleSync } from './sync-schedule.ts'
 
 /** A person to enrol. */
 export interface Enrollee {

@@ -1,12 +1,12 @@
+import type { Reason } from '../../machines/consent/standing.ts'
 import type { SubjectEvent } from '../../machines/subject/messages.ts'
-import { type Clock, fromInstant, toInstant } from '../../runtime/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { pageRows } from '../../store/log/read.ts'
 import type { Store } from '../../store/store.ts'
+import { fromInstant, nearNowMs, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import type { RecordedOf } from '../../vocabulary/view.ts'
-import { nearNowMs } from '../as-of.ts'
 import type { SubjectRef } from '../subject-directory.ts'
-import type { Standing } from './effectiveness.ts'
 import { type ConsentRecorded, tell } from './timeline.ts'
 
 /** What the log holds of a consent up to a position. */
@@ -133,4 +133,18 @@ export function nowAfter(story: Story, clock: Clock): Instant {
 
 function lastOf({ last, synced }: Story): number {
   return Math.max(0, ...[last, synced].flatMap(event => (event ? [fromInstant(event.at)] : [])))
+}
+
+/** Whether a consent stands, and why. */
+export interface Standing {
+  readonly effective: boolean
+  readonly because: Reason
+  /** When the last reading of the service that covers the consent was asked for. */
+  readonly readAt?: Instant
+  /** When it expires, where it stands. */
+  readonly until?: Instant
+  /** The newest event that the answer rests on; 0 when there is none. */
+  readonly position: number
+  /** Of a use: whether it was decided before, under the same command id. */
+  readonly replayed?: boolean
 }

@@ -1,5 +1,5 @@
-import { toInstant } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { valueOf } from '../../vocabulary/outcome.ts'
 import type { Area } from '../area.ts'

@@ -1,4 +1,4 @@
-import { toInstant } from '../../runtime/clock.ts'
+import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import type { Area } from '../area.ts'
 

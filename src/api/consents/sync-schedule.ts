@@ -1,20 +1,8 @@
-import { fractionOf } from '../../engine/performing/retry-policy.ts'
 import type { SyncAgain } from '../../machines/subject/messages.ts'
-import { toInstant } from '../../runtime/clock.ts'
-import { AverbaError } from '../../vocabulary/errors.ts'
+import { fractionOf } from '../../runtime/entropy.ts'
+import { toInstant } from '../../vocabulary/instant.ts'
 import type { Carried, Owed } from '../../vocabulary/message.ts'
 import type { Area } from '../area.ts'
-
-/** No consent changes more often than that, and the service has others to serve. */
-const everyMinMs = 60_000
-
-/** Checks how often the consents of a data subject are to be read. */
-export function checkSyncEveryMs(everyMs: unknown): void {
-  if (Number.isSafeInteger(everyMs) && Number(everyMs) >= everyMinMs) return
-  throw new AverbaError('INVALID_INPUT', 'Cannot read consents that often: syncEveryMs is under a minute', {
-    hint: 'Give a whole number of milliseconds, 60000 or more',
-  })
-}
 
 /**
  * The message that begins to read a data subject's consents again and again, the first time at once; with null, that

@@ -5,7 +5,7 @@ import { type History, isContradicted, statusBy } from '../../machines/consent/h
 import { judge, type Known, type Reason } from '../../machines/consent/standing.ts'
 import type { ConsentStatus, RequestableStatus } from '../../machines/consent/status.ts'
 import type { MachineState } from '../../machines/definition/machine.ts'
-import { fromInstant, toInstant } from '../../runtime/clock.ts'
+import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import type { RecordedOf } from '../../vocabulary/view.ts'
 

@@ -1,5 +1,5 @@
 import type { ConsentEvent } from '../../machines/consent/events.ts'
-import { toInstant } from '../../runtime/clock.ts'
+import { toInstant } from '../../vocabulary/instant.ts'
 import type { RecordedOf } from '../../vocabulary/view.ts'
 import type { Area } from '../area.ts'
 

@@ -2,8 +2,8 @@ import { type Certificate, useCertificate } from '../../adapters/credentials/cer
 import { type Source, valueFrom } from '../../adapters/credentials/source.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import type { Check, Found } from '../found.ts'
 import type { AverbaOptions } from '../options.ts'
-import type { Check, Found } from './health.ts'
 
 /** How many days before its end a certificate no longer counts as well. */
 const daysMin = 7

@@ -1,6 +1,6 @@
 import type { Followers } from '../../engine/following/followers.ts'
 import type { UnderWay } from '../../engine/recording/recorder.ts'
-import { endOfLog } from '../../store/log/end-of-log.ts'
+import { endOfLog } from '../../store/log/position-before.ts'
 import { unlessStopped } from '../../store/views/view-reader.ts'
 import type { EffectState, Instant } from '../../vocabulary/message.ts'
 import type { EffectClass } from '../../vocabulary/performer.ts'

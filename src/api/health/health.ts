@@ -1,59 +1,21 @@
 import { statSync } from 'node:fs'
 import { misdirectedCode } from '../../adapters/token/client.ts'
 import type { Followers } from '../../engine/following/followers.ts'
-import { nameOf } from '../../engine/following/handler-call.ts'
 import { remainingMs } from '../../machines/token.ts'
-import { fromInstant, toInstant } from '../../runtime/clock.ts'
 import { describeLostErasures } from '../../store/owners/lost-erasures.ts'
 import type { TokenRow } from '../../views/tokens.ts'
-import { AverbaError } from '../../vocabulary/errors.ts'
+import { inWords } from '../../vocabulary/error-words.ts'
+import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
-import type { ServiceName } from '../../vocabulary/service-name.ts'
 import type { Area } from '../area.ts'
 import { planSync, type SyncPlan } from '../consents/sync-plan.ts'
 import { countStandingUnmade } from '../consents/unmade-changes.ts'
+import { type Check, certificates, type Found, own } from '../found.ts'
 import type { RefusedNotifications } from '../receiver/refused-notifications.ts'
 import type { SubscriptionTroubles } from '../subscriptions/troubles.ts'
 import { checkCertificates } from './certificate-checks.ts'
 import { countTroubled, type Troubled } from './figures.ts'
 import { clockSkewMaxMs, reachServices } from './reach-services.ts'
-
-/** What is looked at in this process and its file, without asking anybody. */
-const own = [
-  ...([
-    'store',
-    'writing',
-    'keyring',
-    'times',
-    'erasures',
-    'views',
-    'effects',
-    'followers',
-    'notifications',
-    'consents',
-    'token',
-    'subscriptions',
-    'receiver',
-  ] as const),
-]
-
-const certificates = ['certificate', 'portalCertificate', 'receiverCertificate'] as const
-
-/** The services that are reached for, and what their answers say of our clock. */
-type Outside = ServiceName | 'clock'
-
-/** What was found at one thing. */
-export interface Found {
-  readonly ok: boolean
-  /** What was found, in words without personal data, and what to do when it is not well. */
-  readonly detail: string
-  readonly daysLeft?: number
-}
-
-/** One thing that was looked at. */
-export interface Check extends Found {
-  readonly name: (typeof own)[number] | (typeof certificates)[number] | Outside | 'configuration'
-}
 
 /** How averba is. */
 export interface Health {
@@ -197,12 +159,6 @@ function wrongOf({ state, waits_until }: TokenRow, now: Instant): string | undef
   if (state === 'rejected')
     return `one token after the other is refused soon after the gateway gives it, and ${wait}`
   return undefined
-}
-
-/** The words of an error: our messages hold nothing personal and no secret; of other errors only the name is told. */
-export function inWords(error: unknown): string {
-  if (error instanceof AverbaError) return [error.message, error.hint].filter(Boolean).join(': ')
-  return nameOf(error)
 }
 
 /**

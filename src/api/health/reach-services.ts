@@ -2,9 +2,9 @@ import type { SocketOptions } from '../../adapters/http/transport.ts'
 import { type Reach, tryReach } from '../../adapters/http/try-reach.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { ServiceName } from '../../vocabulary/service-name.ts'
+import type { Check } from '../found.ts'
 import type { AverbaOptions } from '../options.ts'
 import { portalCertificateOf } from './certificate-checks.ts'
-import type { Check } from './health.ts'
 
 /** How far our clock may be from a service's: more than a slow answer and the whole seconds of `Date` explain. */
 export const clockSkewMaxMs = 60_000

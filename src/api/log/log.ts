@@ -1,6 +1,6 @@
 import type { Followers, FollowHandler } from '../../engine/following/followers.ts'
 import type { HandlerCall, HandlerTime } from '../../engine/following/handler-call.ts'
-import { giveWay } from '../../runtime/clock.ts'
+import { giveWay } from '../../runtime/event-loop.ts'
 import type { Follower } from '../../store/ledger/followers.ts'
 import { pageRows } from '../../store/log/read.ts'
 import type { Store } from '../../store/store.ts'

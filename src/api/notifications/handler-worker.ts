@@ -1,11 +1,13 @@
-import type { HandlerFailure } from '../../engine/following/failure-line.ts'
 import { type Followers, unlessDamaged } from '../../engine/following/followers.ts'
-import { nameOf } from '../../engine/following/handler-call.ts'
+import type { HandlerFailure } from '../../engine/following/handler-call.ts'
 import { arrivals, bodyGone, type NotificationEvent } from '../../machines/notification.ts'
-import { backoffMs, fromInstant, giveWay, isWaitOver, toInstant } from '../../runtime/clock.ts'
+import { giveWay } from '../../runtime/event-loop.ts'
 import type { Follower } from '../../store/ledger/followers.ts'
+import { nameOf } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { backoffMs, fromInstant, isWaitOver, toInstant } from '../../vocabulary/instant.ts'
 import type { Recorded } from '../../vocabulary/message.ts'
+import { followerOf } from '../../vocabulary/names.ts'
 import type { Area } from '../area.ts'
 import { callHandler, type Registered } from './call-handler.ts'
 import { isGone, type Notification, openNotification } from './notification.ts'
@@ -282,11 +284,6 @@ export class HandlerWorker {
     standing.follower = { ...follower, position, attempts: 0 }
     return this.#parts.area.store.followers.move(follower, position)
   }
-}
-
-/** The follower of the log that keeps the place of a handler. */
-export function followerOf({ evento, name }: Pick<Registered, 'evento' | 'name'>): string {
-  return `notifications/${evento}/${name}`
 }
 
 /** A body that cannot be opened has failed by itself: it may be put back, or a backup restored. */

@@ -1,8 +1,8 @@
 import { type Handling, type HandlingState, stateOf } from '../../machines/notification.ts'
-import { AverbaError } from '../../vocabulary/errors.ts'
 import { parseJson } from '../../vocabulary/json.ts'
 import type { Instant, Json, PartAddress, Recorded } from '../../vocabulary/message.ts'
 import type { Area } from '../area.ts'
+import { isDamage, type Open } from '../open-part.ts'
 
 /**
  * A notification in the inbox (document 3, section 6). A recovered one comes from a failure record of the portal, which
@@ -75,9 +75,6 @@ export function sealedBody(body: Uint8Array, recipient?: SealedBody['recipient']
   return { bytes: Buffer.from(body).toString('base64'), ...(recipient && { recipient }) }
 }
 
-/** Opens a part. */
-export type Open = (address: PartAddress) => Promise<Json | undefined>
-
 /** Opens what is sealed of a notification, by `open` where it is given. */
 export async function openNotification(
   { store }: Pick<Area, 'store'>,
@@ -106,11 +103,6 @@ export async function openListed(area: Pick<Area, 'store'>, clear: ClearNotifica
     if (!isDamage(error)) throw error
     return { ...(await openNotification(area, clear, async () => undefined)), isDamaged: true }
   }
-}
-
-/** Reports whether a part did not open because it, or its key, is not what was stored. */
-export function isDamage(error: unknown): boolean {
-  return error instanceof AverbaError && (error.code === 'CORRUPT' || error.code === 'KEYS_MISMATCH')
 }
 
 /** The address of a notification's body, by the first event of its stream. */

@@ -1,4 +1,4 @@
-import type { Found } from '../health/health.ts'
+import type { Found } from '../found.ts'
 
 /** Why a notification was not taken, and what a person does about it. */
 const advice = {

@@ -1,4 +1,4 @@
-import { wasAnswered } from '../../engine/performing/was-answered.ts'
+import { wasAnswered } from '../../engine/performing/guarded-performer.ts'
 import { GenerationalCache } from '../../runtime/generational-cache.ts'
 import type { Store } from '../../store/store.ts'
 import type { Effect, Recorded } from '../../vocabulary/message.ts'

@@ -12,7 +12,7 @@ import type {
   UnderBasis,
 } from '../../pages/subject-report.ts'
 import type { Words } from '../../pages/words.ts'
-import { giveWay } from '../../runtime/clock.ts'
+import { giveWay } from '../../runtime/event-loop.ts'
 import { isOf, streamsHolding } from '../../store/parts/person-search.ts'
 import type { Store } from '../../store/store.ts'
 import { parseCpf } from '../../vocabulary/cpf.ts'

@@ -1,5 +1,5 @@
 import type { Erased } from '../../machines/subject/erasure.ts'
-import { toInstant } from '../../runtime/clock.ts'
+import { toInstant } from '../../vocabulary/instant.ts'
 import type { Outcome, Owed } from '../../vocabulary/message.ts'
 import type { Performer, Performers } from '../../vocabulary/performer.ts'
 import type { Area } from '../area.ts'

@@ -1,7 +1,11 @@
+import type { Page } from '../../pages/language.ts'
+import { writeSubjectPage } from '../../pages/subject-page.ts'
 import type { Area } from '../area.ts'
+import { checkPage } from '../arguments.ts'
+import { gatherSubjectReport } from '../reports/subject-report.ts'
+import type { Who } from '../subject-directory.ts'
 import { createErasures, type Erasures } from './erasures.ts'
 import { createHolds, type Holds } from './holds.ts'
-import { createReports, type Reports } from './reports.ts'
 import { createReveals, type Reveals } from './reveals.ts'
 
 /** Data subjects, and what is theirs. */
@@ -10,4 +14,29 @@ export interface DataSubjects extends Erasures, Holds, Reveals, Reports {}
 /** Makes the area `subjects`. */
 export function createDataSubjects(area: Area): DataSubjects {
   return { ...createErasures(area), ...createHolds(area), ...createReveals(area), ...createReports(area) }
+}
+
+/** Reports on what is held of data subjects. */
+export interface Reports {
+  /**
+   * Tells what is held of a data subject: kinds of data, since when, on what basis, who acted, what left for which
+   * service, uses and refused uses (LGPD articles 18 and 19). Sealed data stays sealed: it is named by kind and date,
+   * and a CPF is masked. JSON in the form of `SubjectReport`, or one HTML page. The same log gives the same report.
+   *
+   * @throws {AverbaError} `NOT_FOUND` when nobody is enrolled under it, `INVALID_CPF`, `INVALID_INPUT`
+   */
+  report(who: Who, page?: Page): Promise<string>
+}
+
+/** Makes the part of the area `subjects` that reports what is held. */
+function createReports(area: Area): Reports {
+  return {
+    report: (who, page) =>
+      area.engine.admit(async () => {
+        const { format, language } = checkPage(page)
+        const report = await gatherSubjectReport(area, who, language)
+        if (format === 'html') return writeSubjectPage(report)
+        return `${JSON.stringify(report, null, 2)}\n`
+      }),
+  }
 }

@@ -1,9 +1,9 @@
-import { withoutEndSlashes } from '../../adapters/http/without-end-slashes.ts'
+import { withoutEndSlashes } from '../../adapters/http/listing.ts'
 import type { Store } from '../../store/store.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { portalStream } from '../../vocabulary/names.ts'
 import type { Performers } from '../../vocabulary/performer.ts'
 import type { AverbaOptions } from '../options.ts'
-import { portalStream } from './routes.ts'
 
 type PortalOptions = NonNullable<AverbaOptions['portal']>
 

@@ -7,15 +7,13 @@ import {
 } from '../../adapters/portal/protocol.ts'
 import type { Delivery, Target } from '../../engine/recording/decisions.ts'
 import type { SubscriptionReading } from '../../machines/subscription/messages.ts'
-import { fromInstant, toInstant } from '../../runtime/clock.ts'
 import type { SubscriptionRow } from '../../views/subscriptions.ts'
+import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Carried, Json } from '../../vocabulary/message.ts'
+import { portalStream } from '../../vocabulary/names.ts'
 import type { Area } from '../area.ts'
 import type { Desired } from './declared.ts'
 import type { ListedAtPortal } from './plan.ts'
-
-/** The stream of our account at the portal as a whole. */
-export const portalStream = 'portal-main'
 
 /** Stands for a pair of secrets: comparable, and of no use to anyone without the keyring. */
 export function digestOf(area: Area, { chaveSecreta = '', chaveAutenticacao = '' }: Secrets): string {

@@ -1,6 +1,6 @@
 import { daysUntil, deletionAfter } from '../../machines/subscription/health.ts'
-import { fromInstant, toInstant } from '../../runtime/clock.ts'
 import type { SubscriptionRow } from '../../views/subscriptions.ts'
+import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant, Json } from '../../vocabulary/message.ts'
 
 /** A subscription at the portal (document 3, section 2), without its secrets. */

@@ -1,15 +1,16 @@
 import type { Delivery } from '../../engine/recording/decisions.ts'
-import { toInstant } from '../../runtime/clock.ts'
 import { type Listed, listedBy } from '../../runtime/lazy-list.ts'
 import type { SubscriptionRow } from '../../views/subscriptions.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { toInstant } from '../../vocabulary/instant.ts'
+import { portalStream } from '../../vocabulary/names.ts'
 import { type Ask, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
 import type { Area } from '../area.ts'
 import type { Desired } from './declared.ts'
 import { createFailures, type Failures, readPast } from './failures/failures.ts'
 import { type Change, type ListedAtPortal, makePlan, type Plan } from './plan.ts'
 import { addressedTo } from './portal-address.ts'
-import { digestOf, portalStream, subscriptionRows, unreadableIn } from './routes.ts'
+import { digestOf, subscriptionRows, unreadableIn } from './routes.ts'
 import { type Subscription, showSubscription } from './subscription.ts'
 
 /** What applying a plan may do, beyond creating, adopting and changing what is ours. */

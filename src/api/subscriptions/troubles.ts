@@ -1,13 +1,14 @@
 import type { ListedFailures } from '../../machines/portal.ts'
 import { threatOf } from '../../machines/subscription/health.ts'
-import { fromInstant, toInstant } from '../../runtime/clock.ts'
 import type { SubscriptionRow } from '../../views/subscriptions.ts'
+import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { LogLine } from '../../vocabulary/log-line.ts'
 import type { Recorded } from '../../vocabulary/message.ts'
+import { portalStream } from '../../vocabulary/names.ts'
 import type { Area } from '../area.ts'
-import type { Found } from '../health/health.ts'
+import type { Found } from '../found.ts'
 import type { Desired } from './declared.ts'
-import { portalStream, subscriptionRows, unreadableIn } from './routes.ts'
+import { subscriptionRows, unreadableIn } from './routes.ts'
 import type { AcceptedSecrets } from './secrets/accepted.ts'
 
 /** Something about the portal's subscriptions that a person has to know of. */

@@ -3,9 +3,10 @@ import type { TokenKeeper } from '../../adapters/token/client.ts'
 import type { NoToken, TokenAnswer, TokenSource } from '../../adapters/token/with-token.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { type Holder, remainingMs, type TokenNeed } from '../../machines/token.ts'
-import { type Clock, fromInstant, isWithin, toInstant } from '../../runtime/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Store } from '../../store/store.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { fromInstant, isWithin, toInstant } from '../../vocabulary/instant.ts'
 import type { Message, Recorded } from '../../vocabulary/message.ts'
 
 /** How often to look whether another process has its answer. */

@@ -1,23 +1,22 @@
 import { checkId } from '../../api/arguments.ts'
-import {
-  backoffMs,
-  type Clock,
-  calledOff,
-  fromInstant,
-  giveWay,
-  isWaitOver,
-  toInstant,
-} from '../../runtime/clock.ts'
+import { type Clock, calledOff } from '../../runtime/clock.ts'
+import { giveWay } from '../../runtime/event-loop.ts'
 import { Wakes } from '../../runtime/wake-signal.ts'
-import { isSame, keepTypes } from '../../store/ledger/follower-types.ts'
-import type { Follower } from '../../store/ledger/followers.ts'
+import { type Follower, isSame, keepTypes } from '../../store/ledger/followers.ts'
 import type { Store } from '../../store/store.ts'
+import { nameOf } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { backoffMs, fromInstant, isWaitOver, toInstant } from '../../vocabulary/instant.ts'
 import type { LogLine } from '../../vocabulary/log-line.ts'
 import type { Recorded } from '../../vocabulary/message.ts'
-import { failureLine } from './failure-line.ts'
-import { callInTime, checkHandlerTime, type HandlerCall, type HandlerTime, nameOf } from './handler-call.ts'
-import { HandlerScope } from './handler-scope.ts'
+import {
+  callInTime,
+  checkHandlerTime,
+  failureLine,
+  type HandlerCall,
+  HandlerScope,
+  type HandlerTime,
+} from './handler-call.ts'
 
 /** Does what an event asks for. It may be called again for the same event: its id tells. */
 export type FollowHandler = (event: Recorded, call: HandlerCall) => Promise<void>

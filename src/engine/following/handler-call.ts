@@ -1,7 +1,9 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Clock } from '../../runtime/clock.ts'
-import { LateError, withinTime } from '../../runtime/within-time.ts'
-import { holdsCpf } from '../../vocabulary/cpf.ts'
+import { withinTime } from '../../runtime/within-time.ts'
+import { nameOf } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import type { LogLine } from '../../vocabulary/log-line.ts'
 
 /** What a handler is called with beside what it handles. */
 export interface HandlerCall {
@@ -44,17 +46,51 @@ export async function callInTime(
   }
 }
 
+/** A call of a handler of the host that failed. */
+export interface HandlerFailure {
+  /** Counted from 1. */
+  readonly attempt: number
+  /** The name or the code of the error, or words of ours: nothing of what was handled. */
+  readonly because: string
+  /** It is not called again by itself. */
+  readonly isParked: boolean
+}
+
+/** What the logger is told of a failure: at the first one, whenever attempts have doubled, and when it is given up. */
+export function failureLine(
+  { attempt, because, isParked }: HandlerFailure,
+  [failed, parked]: readonly [string, string],
+  names: Pick<LogLine, 'evento' | 'handler' | 'notification' | 'follower'>,
+): LogLine | undefined {
+  const isDoubled = Number.isInteger(Math.log2(attempt))
+  if (!isParked && !isDoubled) return undefined
+  const why = /^\w+$/.test(because) ? { error: because } : { detail: because }
+  return { message: isParked ? parked : failed, ...names, attempt, ...why }
+}
+
 /**
- * The code or the name of an error, never its message. A host's code may throw anything: a name may change, or throw
- * when it is read.
+ * Tells whether code runs within a call of a handler of one log: there, nobody may wait for all handlers to end, since
+ * this one is among them.
  */
-export function nameOf(error: unknown): string {
-  try {
-    if (error instanceof LateError) return error.message // Ours: it says the limit.
-    const name: unknown = error instanceof AverbaError ? error.code : error instanceof Error && error.name
-    if (typeof name === 'string' && /^[A-Za-z]\w{0,59}$/.test(name) && !holdsCpf(name)) return name
-  } catch {
-    // An error whose name cannot be read has none.
+export class HandlerScope {
+  readonly #calls = new AsyncLocalStorage<{ isOver: boolean } | undefined>()
+
+  /** Calls a handler. Work that it leaves behind, such as a timer, is outside once the handler has ended. */
+  async within<T>(work: () => Promise<T>): Promise<T> {
+    const call = { isOver: false }
+    try {
+      return await this.#calls.run(call, work)
+    } finally {
+      call.isOver = true
+    }
   }
-  return 'Error'
+
+  /** Does what a handler caused, but does not wait for. */
+  outside<T>(work: () => T): T {
+    return this.#calls.run(undefined, work)
+  }
+
+  get isWithin(): boolean {
+    return this.#calls.getStore()?.isOver === false
+  }
 }

@@ -1,7 +1,9 @@
+import type { EffectEvent } from '../../machines/effect.ts'
 import type { Store } from '../../store/store.ts'
 import type { Outcome, Owed } from '../../vocabulary/message.ts'
+import { effectStream } from '../../vocabulary/names.ts'
 import type { Performer } from '../../vocabulary/performer.ts'
-import { wasAnswered } from './was-answered.ts'
+import type { RecordedOf } from '../../vocabulary/view.ts'
 
 /** Ends a call that may not leave. If an earlier request was answered, the service was told what the call carries. */
 export type Withhold = (sentBefore: boolean) => Outcome
@@ -29,5 +31,20 @@ export function holdBack(
       if (outcome.status !== 'deferred' || !late.end) return outcome
       return late.end(outcome.isAnswered ?? (await wasAnswered(store, owed)))
     },
+  }
+}
+
+/**
+ * Reports whether the service answered an attempt at a call that was put off or given up after it: it knows then what
+ * the call carries. A call that only reads leaves no trace.
+ */
+export async function wasAnswered(store: Store, owed: Pick<Owed, 'id' | 'position'>): Promise<boolean> {
+  const filter = { stream: effectStream(owed), types: ['effect.deferred', 'effect.parked'] }
+  for (let after = 0; ; ) {
+    const page = (await store.read({ ...filter, after })) as readonly RecordedOf<EffectEvent>[] // Its machine's own.
+    if (page.some(({ data }) => 'isAnswered' in data && data.isAnswered)) return true
+    const last = page.at(-1)
+    if (!last) return false
+    after = last.position
   }
 }

@@ -1,4 +1,5 @@
-import { backoffMs, type Entropy } from '../../runtime/clock.ts'
+import { type Entropy, fractionOf } from '../../runtime/entropy.ts'
+import { backoffMs } from '../../vocabulary/instant.ts'
 import type { EffectClass } from '../../vocabulary/performer.ts'
 
 /** How often and how long a call is tried again that was certainly not done. */
@@ -137,10 +138,4 @@ export function choose(
   return knownMs !== undefined && knownMs >= waitMs
     ? { waitMs: knownMs, wait: 'known' }
     : { waitMs, wait: 'backoff' }
-}
-
-/** Any whole number from 1 up to a bound. */
-export function fractionOf(entropy: Entropy, bound: number): number {
-  const [high = 0, low = 0] = entropy.bytes(2)
-  return Math.ceil(bound * ((high * 256 + low + 1) / 65_536))
 }

@@ -1,5 +1,5 @@
 import type { Machine, MachineState } from '../../machines/definition/machine.ts'
-import { giveWay } from '../../runtime/clock.ts'
+import { giveWay } from '../../runtime/event-loop.ts'
 import { GenerationalCache } from '../../runtime/generational-cache.ts'
 import type { Move } from '../../store/ledger/ledger.ts'
 import { pageRows } from '../../store/log/read.ts'

@@ -1,8 +1,9 @@
-import { fromInstant, toInstant } from '../../runtime/clock.ts'
+import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Effect, Instant } from '../../vocabulary/message.ts'
+import type { Held } from './context.ts'
 import type { Answered, ConsentEvent, ConsentReading } from './events.ts'
 import { move, resolution } from './moves.ts'
-import { amendment, crossed, type Held, lateChangeMs } from './readings.ts'
+import { amendment, crossed, lateChangeMs } from './readings.ts'
 import type { ConsentStatus, RequestableStatus } from './status.ts'
 
 /** The service answered our request for a change with the consent as it stands now. */

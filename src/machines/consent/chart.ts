@@ -1,7 +1,15 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import { type Context, historyAfter, noDoubt, owes, readingAfter, shownBy, unseen } from './context.ts'
+import {
+  type Context,
+  type Held,
+  historyAfter,
+  noDoubt,
+  owes,
+  readingAfter,
+  shownBy,
+  unseen,
+} from './context.ts'
 import type { ConsentEvent } from './events.ts'
-import type { Held } from './readings.ts'
 import type { ConsentStatus } from './status.ts'
 
 // What the service shows is true, even where its table has no such move.

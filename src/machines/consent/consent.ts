@@ -1,12 +1,11 @@
-import { fromInstant, toInstant } from '../../runtime/clock.ts'
+import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Carried, Effect, Instant } from '../../vocabulary/message.ts'
 import { defineMachine } from '../definition/define-machine.ts'
 import { decideErased } from '../definition/erased.ts'
 import { type Decision, type Machine, record, refuse } from '../definition/machine.ts'
 import { answered, lost, refused } from './answers.ts'
 import { chart, heldOf, isUnknown, type State } from './chart.ts'
-import { oldReadingsMax } from './context.ts'
-import { changeStatus, readConsent } from './effects.ts'
+import { type Held, oldReadingsMax } from './context.ts'
 import {
   type ConsentEvent,
   type ConsentMessage,
@@ -19,7 +18,6 @@ import { movesOf } from './moves.ts'
 import {
   crossed,
   crossedMiss,
-  type Held,
   lapse,
   lateChangeMs,
   maybeOlderUntil,
@@ -279,3 +277,26 @@ export const consentMachine: Machine = defineMachine({
   silent,
   isSilent: isOldReading,
 })
+
+/** Which consent, and whose. */
+interface Whose {
+  readonly consent: string
+  readonly subject: string
+}
+
+/** The call that asks for another status. */
+const changeStatus = (whose: Whose, status: RequestableStatus) => ({
+  type: 'consentService.changeStatus',
+  data: { status },
+  opens: addresses(whose),
+})
+
+/** The call that reads a consent in full. */
+const readConsent = (whose: Whose) => ({
+  type: 'consentService.readConsent',
+  data: {},
+  opens: addresses(whose),
+})
+function addresses({ consent, subject }: Whose) {
+  return { cpf: `subject-${subject}/1/cpf`, record: `consent-${consent}/1/record` }
+}

@@ -176,3 +176,14 @@ export function shownBy(
     isReadingOwed: context.isReadingOwed || owes(event),
   }
 }
+
+/** What the consent machine holds, and where it stands. */
+export interface Held extends Context {
+  readonly isVanished: boolean
+  /** Never seen, or vanished. */
+  readonly isUnknown: boolean
+  /** The answer to a change of ours was lost or a refusal, and no reading has told since. */
+  readonly isDoubtful: boolean
+  /** No change of ours is out or in doubt. */
+  readonly isQuiet: boolean
+}

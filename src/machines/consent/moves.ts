@@ -1,9 +1,8 @@
-import { clocksDifferMaxMs, fromInstant } from '../../runtime/clock.ts'
+import { clocksDifferMaxMs, fromInstant } from '../../vocabulary/instant.ts'
 import type { Event, Instant } from '../../vocabulary/message.ts'
-import { endShown } from './context.ts'
+import { endShown, type Held } from './context.ts'
 import type { ConsentEvent, Move } from './events.ts'
 import { type HistoryEntry, isBeginning, passEntries } from './history.ts'
-import type { Held } from './readings.ts'
 import { type ConsentStatus, isOpen, moveType, type RequestableStatus } from './status.ts'
 
 /** The moves from what we hold to what is shown: those of the history, or else one without a time. */

@@ -1,21 +1,10 @@
-import { fromInstant, isWaitOver, toInstant } from '../../runtime/clock.ts'
+import { fromInstant, isWaitOver, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
-import { type Context, endShownAt } from './context.ts'
+import { endShownAt, type Held } from './context.ts'
 import type { ConsentEvent, ConsentReading } from './events.ts'
 import { type HistoryEntry, isContradicted, isShorter } from './history.ts'
 import { endsChange, movesOf, resolution } from './moves.ts'
 import { type ConsentStatus, isOpen } from './status.ts'
-
-/** What the consent machine holds, and where it stands. */
-export interface Held extends Context {
-  readonly isVanished: boolean
-  /** Never seen, or vanished. */
-  readonly isUnknown: boolean
-  /** The answer to a change of ours was lost or a refusal, and no reading has told since. */
-  readonly isDoubtful: boolean
-  /** No change of ours is out or in doubt. */
-  readonly isQuiet: boolean
-}
 
 type Whose = { readonly consent: string; readonly subject: string }
 type When = { readonly askedAt?: Instant | undefined }

@@ -1,4 +1,4 @@
-import { clocksDifferMaxMs, fromInstant, toInstant } from '../../runtime/clock.ts'
+import { clocksDifferMaxMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 
 /** How far a subscription has come towards its automatic deletion, as its last events tell. */

@@ -1,4 +1,4 @@
-import { clocksDifferMaxMs, fromInstant } from '../../runtime/clock.ts'
+import { clocksDifferMaxMs, fromInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import type { Context } from './context.ts'
 import { succeeded, threatOf } from './health.ts'

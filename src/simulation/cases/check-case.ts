@@ -1,5 +1,5 @@
-import { machines } from '../../averba/performers.ts'
 import { typesOf } from '../../engine/machine-tables.ts'
+import { machines } from '../../machines/machines.ts'
 
 /** The names of all members that a case may have. */
 export type MembersOf<Name extends PropertyKey> = Readonly<Record<Name, true>>

@@ -1,5 +1,5 @@
 import type { Events } from '../../api/log/events.ts'
-import { machines } from '../../averba/performers.ts'
+import { machines } from '../../machines/machines.ts'
 import type { ErrorCode } from '../../vocabulary/errors.ts'
 import type { Event, Message } from '../../vocabulary/message.ts'
 import { checkExpectation, checkMembers, checkTypes, type MembersOf, typesIn } from './check-case.ts'

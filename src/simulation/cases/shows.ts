@@ -1,5 +1,5 @@
 import { type Views, views } from '../../averba/performers.ts'
-import { fromInstant, toInstant } from '../../runtime/clock.ts'
+import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant, Recorded } from '../../vocabulary/message.ts'
 import { checkMembers, checkTypes, type MembersOf, typesIn } from './check-case.ts'
 import type { GivenEvent } from './decides.ts'

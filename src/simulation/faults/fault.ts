@@ -14,6 +14,7 @@ const callKinds = [
   'oversize',
   'trickle',
 ] as const
+
 /** The kinds that befall a connection, before any request. */
 const certificateKinds = ['expiredCertificate', 'unknownCertificate'] as const
 /** The kinds that befall deliveries to the receiver alone. */

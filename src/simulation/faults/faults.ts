@@ -1,4 +1,5 @@
-import type { Clock, Entropy } from '../../runtime/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Entropy } from '../../runtime/entropy.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { ServiceName } from '../../vocabulary/service-name.ts'
 import { befall } from './apply-fault.ts'

@@ -1,4 +1,5 @@
-import { type Clock, systemClock, whenQuiet } from '../../runtime/clock.ts'
+import { type Clock, systemClock } from '../../runtime/clock.ts'
+import { whenQuiet } from '../../runtime/event-loop.ts'
 
 interface Sleeper {
   readonly dueAt: number

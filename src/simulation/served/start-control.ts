@@ -1,4 +1,4 @@
-import { toInstant } from '../../runtime/clock.ts'
+import { toInstant } from '../../vocabulary/instant.ts'
 import { createControl } from './control.ts'
 import { serveControl } from './serve.ts'
 import type { ShiftedClock } from './shifted-clock.ts'

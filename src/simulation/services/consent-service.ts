@@ -11,7 +11,8 @@ import {
   titularAutenticadoStatusSchema,
   titularLoginUrlSchema,
 } from '../../adapters/consent/wire.ts'
-import type { Clock, Entropy } from '../../runtime/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Entropy } from '../../runtime/entropy.ts'
 import { isCpf, parseCpf } from '../../vocabulary/cpf.ts'
 import type { Peer } from '../served/serve.ts'
 import { controllerOf, sampleCategory, samplePurpose, titularOf } from './consent-record.ts'
@@ -43,6 +44,7 @@ export type NewConsent = Partial<ConsentimentoDetalhado> & {
   /** From now, in milliseconds: a year when absent. `dataExpiracao`, where given too, wins. */
   expiresInMs?: number
 }
+
 /** An awareness record for the simulated service to hold: the members given, and made-up ones for the rest. */
 export type NewAwareness = Partial<CienciaDetalhada> & { cpf: string; cnpj?: string }
 

@@ -1,4 +1,5 @@
-import type { Clock, Entropy } from '../../runtime/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Entropy } from '../../runtime/entropy.ts'
 import type { ServiceName } from '../../vocabulary/service-name.ts'
 import type { Fault } from '../faults/fault.ts'
 import { type Connections, Faults } from '../faults/faults.ts'

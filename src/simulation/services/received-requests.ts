@@ -1,5 +1,5 @@
 import type { Clock } from '../../runtime/clock.ts'
-import { toInstant } from '../../runtime/clock.ts'
+import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 
 /** A request that a simulated service received. */

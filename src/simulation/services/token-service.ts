@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import { tokenRequestSchema, tokenResponseSchema } from '../../adapters/token/wire.ts'
-import type { Clock, Entropy } from '../../runtime/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Entropy } from '../../runtime/entropy.ts'
 import type { TokenPolicies } from './policies.ts'
 
 /** The token endpoint as document 2 describes it. What it does not show is a policy of docs/unspecified.md. */

@@ -1,4 +1,4 @@
-import { fromInstant, toInstant } from '../../runtime/clock.ts'
+import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import type { World } from './simulate.ts'
 import { listTroubled } from './troubled-handlers.ts'

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Entropy } from '../../runtime/clock.ts'
+import type { Entropy } from '../../runtime/entropy.ts'
 
 /**
  * Randomness that the same seed repeats, byte for byte, separately for each name. Never for keys that protect anything.

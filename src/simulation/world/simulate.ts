@@ -1,5 +1,5 @@
 import type { Fetch } from '../../adapters/http/transport.ts'
-import { staticHeaders } from '../../adapters/portal/static-headers.ts'
+import { staticHeaders } from '../../adapters/portal/authentication.ts'
 import type { AverbaOptions } from '../../api/options.ts'
 import type { Averba } from '../../averba/averba.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'

@@ -1,5 +1,7 @@
-import { type Clock, fromInstant, toInstant, whenQuiet } from '../../runtime/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { whenQuiet } from '../../runtime/event-loop.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 
 interface Sleeper {

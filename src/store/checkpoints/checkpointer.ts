@@ -1,21 +1,11 @@
 import type { Signer } from '../../proof/note.ts'
 import { isStampOf, readTimeStamp } from '../../proof/time-stamp.ts'
-import { type Clock, isWithin } from '../../runtime/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { isWithin } from '../../vocabulary/instant.ts'
 import type { Connection } from '../database/connection.ts'
+import type { Anchor, HighWaterMark } from '../store-options.ts'
 import { keepAnchor, makeCheckpoint, readNewest, type StoredCheckpoint } from './checkpoints.ts'
-import type { HighWaterMark } from './high-water-mark.ts'
-
-/**
- * Lets someone else sign a checkpoint: a witness, or an authority of time stamps. What it gives is kept with it.
- *
- * The checkpoint is the whole signed note: its text, an empty line, and the lines of its signatures with the last
- * newline. An authority has to stamp exactly these bytes (their hash by SHA-256, SHA-384 or SHA-512), and nothing
- * derived from them, such as the root. A time stamp of anything else is kept, told to the logger, and not counted when
- * the log is verified: the log is no worse for it. What is longer than 64 kB is not kept. A witness signs the text of
- * the note alone, as C2SP has it, and answers with the note and its own line behind the others.
- */
-export type Anchor = (checkpoint: Uint8Array) => Promise<Uint8Array | undefined>
 
 /** What a checkpointer works with. */
 export interface CheckpointerParts {

@@ -89,3 +89,17 @@ const selectAll = 'select number, size, note, anchor from checkpoint order by nu
 const selectNewest = 'select number, size, note, anchor from checkpoint order by number desc limit 1'
 const selectOrigin = `select event.header from event join stream on stream.key = event.stream
   where stream.name = ? and event.type in (?, ?) order by event.version desc limit 1`
+
+/** Every name that the log signs under, with the key line that it names. */
+export function* readKeyLines(): Steps<{ origin: string; key: string }[]> {
+  const found = yield* rows<{ header: string }>({
+    sql: selectNames,
+    parameters: [logStream, beganType, resumedType],
+  })
+  return found.map(({ header }) => {
+    const { origin, key } = parseHeader(header).data
+    return { origin: String(origin), key: String(key) }
+  })
+}
+const selectNames = `select event.header from event join stream on stream.key = event.stream
+  where stream.name = ? and event.type in (?, ?) order by event.version`

@@ -2,18 +2,8 @@ import { readFileSync } from 'node:fs'
 import { parseCheckpoint } from '../../proof/checkpoint.ts'
 import { replaceDurably } from '../../vault/durable-file.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import type { HighWaterMark } from '../store-options.ts'
 import { damagedMark } from './checkpoints.ts'
-
-/**
- * Where the newest checkpoint is kept outside of the database, so that a log that was cut off, put back or replaced is
- * noticed when it is opened. Best on another disk, or in somebody else's hands.
- */
-export interface HighWaterMark {
-  /** The signed checkpoint that was written last; `undefined` when none ever was. */
-  read(): Promise<string | undefined>
-  /** Keeps a signed checkpoint, durable when it resolves. Called after the commit, never before. */
-  write(checkpoint: string): Promise<void>
-}
 
 /** The mark of a store: the host's own, or a file beside a file. A log in memory has none. */
 export function markOf(options: { path: string; highWaterMark?: HighWaterMark }): HighWaterMark | undefined {

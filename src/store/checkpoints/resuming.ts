@@ -8,18 +8,18 @@ import {
   signNote,
   writeVerifierKey,
 } from '../../proof/note.ts'
-import { toInstant } from '../../runtime/clock.ts'
 import type { Keyring } from '../../vault/keyring.ts'
+import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { type Connection, first, rows, type Steps } from '../database/connection.ts'
 import { parseHeader } from '../log/header.ts'
 import { treeHead } from '../log/tree.ts'
 import { findLostErasures } from '../owners/lost-erasures.ts'
-import type { StoreOptions } from '../store-options.ts'
+import type { HighWaterMark, StoreOptions } from '../store-options.ts'
 import type { Append } from '../writing/append.ts'
 import { logEvent } from '../writing/log-event.ts'
 import { damagedMark, markFault, readOrigin } from './checkpoints.ts'
-import { type HighWaterMark, rolledBack } from './high-water-mark.ts'
+import { rolledBack } from './high-water-mark.ts'
 
 /** What a log records when it goes on after an accepted restore. */
 export interface Resumed {

@@ -1,5 +1,5 @@
 import type { Faults } from '../../proof/faults.ts'
-import { giveWay } from '../../runtime/clock.ts'
+import { giveWay } from '../../runtime/event-loop.ts'
 import type { Recorded } from '../../vocabulary/message.ts'
 import { rows, type Steps } from '../database/connection.ts'
 import type { Snapshot } from '../database/snapshot.ts'

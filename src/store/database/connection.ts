@@ -109,3 +109,8 @@ export function* attempt(steps: () => Steps<void>): Steps<unknown> {
 export function* each(sql: string, forEach: readonly (readonly unknown[])[]): Steps<void> {
   if (forEach.length > 0) yield { sql, forEach }
 }
+
+/** The condition that a column has one of some values, given as parameters. Not every dialect takes a list of none. */
+export function oneOf(column: string, values: readonly unknown[]): string {
+  return values.length === 0 ? 'false' : `${column} in (${values.map(() => '?')})`
+}

@@ -1,5 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3'
 import type { CompiledQuery } from 'kysely'
+import { AverbaError } from '../../vocabulary/errors.ts'
 
 const statementsKeptMax = 500
 /** Functions that make rows from a text, and read nothing. */
@@ -74,4 +75,11 @@ interface Opened {
   readonly opcode: string
   readonly p2: number
   readonly p3: number
+}
+
+/** The error for what would do anything with views but read them. */
+export function onlyRead(cannot: string): AverbaError {
+  return new AverbaError('INVALID_INPUT', `${cannot}: views can only be read`, {
+    hint: 'Query them with selectFrom or with: what they show is changed by the events of the log alone',
+  })
 }

@@ -1,9 +1,10 @@
 import { statSync } from 'node:fs'
-import type { Entropy } from '../../runtime/clock.ts'
+import type { Entropy } from '../../runtime/entropy.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { type Checked, checkStore, refuseCutOff, refuseFaults } from '../checks/check-store.ts'
 import { Snapshot } from '../database/snapshot.ts'
-import { countOwed, type OwedCount, readFacts, type StoreFacts } from '../log/facts.ts'
+import { countOwed, type OwedCount } from '../ledger/ledger.ts'
+import { readFacts, type StoreFacts } from '../log/facts.ts'
 import { writeNewFile } from './new-file.ts'
 
 /** What stands in a backup, and what has to be kept beside it. */

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Entropy } from '../../runtime/clock.ts'
+import type { Entropy } from '../../runtime/entropy.ts'
 import { syncFolder } from '../../vault/durable-file.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { asFileError, isOfFiles } from '../../vocabulary/file-errors.ts'

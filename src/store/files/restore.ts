@@ -1,6 +1,6 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import type { Fault } from '../../proof/faults.ts'
-import type { Entropy } from '../../runtime/clock.ts'
+import type { Entropy } from '../../runtime/entropy.ts'
 import {
   inspectKeyringFile,
   type Keyring,
@@ -16,10 +16,11 @@ import type { ClaimedKind } from '../checks/check-claims.ts'
 import { type Checked, checkStore, keyFaults, refuseCutOff, refuseFaults } from '../checks/check-store.ts'
 import type { Steps } from '../database/connection.ts'
 import { Snapshot } from '../database/snapshot.ts'
-import { countOwed, type OwedCount, readFacts, type StoreFacts } from '../log/facts.ts'
+import { applicationId, loadSqlite } from '../database/sqlite.ts'
+import { countOwed, type OwedCount } from '../ledger/ledger.ts'
+import { readFacts, type StoreFacts } from '../log/facts.ts'
 import { findLostErasures, type LostErasure } from '../owners/lost-erasures.ts'
 import { checkAbsent, writeNewFile } from './new-file.ts'
-import { removeStub } from './remove-stub.ts'
 
 /** What was restored. */
 export interface Restored extends StoreFacts, Pick<Checked, 'parts'> {
@@ -164,4 +165,32 @@ async function placeKeyring(from: string, to: string, entropy: Entropy): Promise
     await writeNewFile(to, entropy, async temporary => writeFileSync(temporary, text))
   }
   return to
+}
+
+/**
+ * Removes a file that holds nothing, not even a table: opening a lost log, or one that was never begun, leaves such a
+ * file, and it would be in the way of the backup. Anything else stays.
+ */
+export async function removeStub(path: string): Promise<void> {
+  if (!existsSync(path) || existsSync(`${path}-journal`)) return
+  // Its journal may hold all that there is.
+  if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return
+  if (!(await isEmpty(path))) return
+  for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
+}
+async function isEmpty(path: string): Promise<boolean> {
+  const Sqlite = await loadSqlite()
+  try {
+    const database = new Sqlite(path, { readonly: true, fileMustExist: true })
+    try {
+      const id = database.pragma('application_id', { simple: true })
+      const tables = database.prepare('select count(*) from sqlite_schema').pluck().get()
+      return tables === 0 && (id === applicationId || id === 0)
+    } finally {
+      database.close()
+    }
+  } catch {
+    // Not a database, or unreadable: whatever it is, it is not ours to remove.
+    return false
+  }
 }

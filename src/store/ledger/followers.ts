@@ -1,7 +1,9 @@
+import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
-import { type Connection, column, first, rows, type Steps } from '../database/connection.ts'
-import { oneOf } from '../database/one-of.ts'
+import { followerOf } from '../../vocabulary/names.ts'
+import { type Connection, column, first, oneOf, rows, type Steps } from '../database/connection.ts'
 import { search, type Window } from '../log/search.ts'
+import type { Store } from '../store.ts'
 import { isOver, type Lease } from './leases.ts'
 
 /** Where a follower of the log stands. */
@@ -159,3 +161,46 @@ const releaseOne = `update follower set lease_owner = null, lease_until = null w
   returning name`
 const resumeOne = `update follower set position = position + ?, is_parked = 0, attempts = 0, due_at = null,
   because = '' where name = ? and is_parked = 1 and position = ? returning name`
+
+/**
+ * Reports whether some handler of an event has not passed the position yet; it may belong to another process, or to one
+ * that is down.
+ */
+export function isAwaited(
+  followers: readonly Pick<Follower, 'name' | 'position'>[],
+  evento: string,
+  position: number,
+): boolean {
+  const ofEvento = followerOf({ evento, name: '' })
+  const isOf = (name: string) => name.startsWith(ofEvento) && !name.includes('/', ofEvento.length)
+  return followers.some(each => isOf(each.name) && each.position < position)
+}
+
+/**
+ * Keeps the types of a follower beside its place, which says what it has done of those alone. Types may be dropped;
+ * events of an added type that lie before its place would be passed over in silence.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when it is past events of a type that it did not follow
+ */
+export async function keepTypes(
+  { followers }: Pick<Store, 'followers'>,
+  follower: Follower,
+  types: readonly string[],
+): Promise<void> {
+  const { name, position, types: before } = follower
+  if (before && isSame(before, types)) return
+  const more = types.filter(type => !before?.includes(type))
+  const first = more.length > 0 && position > 0 ? await followers.next(0, more) : undefined
+  if (first !== undefined && first <= position) {
+    const cannot = `Cannot follow as "${name}": it is past events of types that it did not follow: ${more.join(', ')}`
+    throw new AverbaError('INVALID_INPUT', cannot, {
+      hint: 'Follow them under a name of their own, which begins with the log',
+    })
+  }
+  await followers.setTypes(follower, types)
+}
+
+/** Reports whether both have the same types, in their order. */
+export function isSame(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && some.every((each, at) => each === others[at])
+}

@@ -1,9 +1,9 @@
-import { clocksDifferMaxMs, fromInstant, toInstant } from '../../runtime/clock.ts'
+import { clocksDifferMaxMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { EffectState, Instant, Owed, Recorded, Settlement } from '../../vocabulary/message.ts'
 import { parseEffectId } from '../../vocabulary/names.ts'
-import { type Connection, first, rows, type Steps } from '../database/connection.ts'
-import { oneOf } from '../database/one-of.ts'
-import { endOfLog } from '../log/end-of-log.ts'
+import { type Connection, first, oneOf, rows, type Steps } from '../database/connection.ts'
+import { selectOwed } from '../log/facts.ts'
+import { endOfLog } from '../log/position-before.ts'
 import type { Schemas } from '../log/upcasters.ts'
 import { isOver, type Lease } from './leases.ts'
 import { idOf, type Named, type EffectRow as Row, toOwed, toOwedOrDamaged } from './owed-row.ts'
@@ -286,4 +286,18 @@ function allEffects({ compiler }: Connection) {
 /** A literal in place of a parameter, so that the small index of open effects is used. */
 function openEffects(connection: Connection) {
   return allEffects(connection).where('effect.is_open', '=', eb => eb.lit(1))
+}
+
+/** Calls to the outside that have not ended, of one type and state. */
+export interface OwedCount {
+  readonly type: string
+  readonly state: EffectState
+  readonly count: number
+  /** When the first of them is due. */
+  readonly dueAt: Instant
+}
+
+/** Counts the calls that have not ended. */
+export function* countOwed(): Steps<readonly OwedCount[]> {
+  return yield* rows<OwedCount>({ sql: selectOwed, parameters: [] })
 }

@@ -1,5 +1,6 @@
-import { type Clock, isWithin } from '../../runtime/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { isWithin } from '../../vocabulary/instant.ts'
 import type { Leases } from './leases.ts'
 
 /** For this long, a failed write says more than a small one that fits. */

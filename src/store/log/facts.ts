@@ -1,4 +1,4 @@
-import type { EffectState, Instant } from '../../vocabulary/message.ts'
+import type { Instant } from '../../vocabulary/message.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
 import { parseHeader } from './header.ts'
 
@@ -13,15 +13,6 @@ export interface StoreFacts {
   readonly position: number
   /** The time of the last event. */
   readonly at: Instant
-}
-
-/** Calls to the outside that have not ended, of one type and state. */
-export interface OwedCount {
-  readonly type: string
-  readonly state: EffectState
-  readonly count: number
-  /** When the first of them is due. */
-  readonly dueAt: Instant
 }
 
 /** Reads what a store says of itself. */
@@ -40,13 +31,8 @@ export function* readFacts(): Steps<StoreFacts> {
   }
 }
 
-/** Counts the calls that have not ended. */
-export function* countOwed(): Steps<readonly OwedCount[]> {
-  return yield* rows<OwedCount>({ sql: selectOwed, parameters: [] })
-}
-
 const selectLast = 'select position, header from event order by position desc limit 1'
 const selectBegan = 'select header from event where position = 1'
 const selectEpochs = 'select distinct epoch from owner_key where epoch > 0 order by epoch'
-const selectOwed = `select type, state, count(*) as count, min(due_at) as "dueAt" from effect where is_open = 1
+export const selectOwed = `select type, state, count(*) as count, min(due_at) as "dueAt" from effect where is_open = 1
   group by type, state order by type, state`

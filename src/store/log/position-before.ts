@@ -1,6 +1,5 @@
 import type { Instant } from '../../vocabulary/message.ts'
 import { first, type Steps } from '../database/connection.ts'
-import { endOfLog } from './end-of-log.ts'
 import { parseHeader } from './header.ts'
 
 /**
@@ -24,3 +23,9 @@ export function* timeAt(position: number): Steps<Instant> {
 }
 
 const selectHeader = 'select header from event where position = ?'
+
+/** The position of the newest event: how many there are. */
+export function* endOfLog(): Steps<number> {
+  return (yield* first<{ position: number }>({ sql: selectEnd, parameters: [] }))?.position ?? 0
+}
+const selectEnd = 'select coalesce(max(position), 0) as position from event'

@@ -1,10 +1,7 @@
-import type { OwnerKey, Vault } from '../../vault/vault.ts'
-import type { Json, PartAddress, Recorded } from '../../vocabulary/message.ts'
-import { parsePartAddress } from '../../vocabulary/names.ts'
-import { type Connection, column, first, type Statement, type Steps } from '../database/connection.ts'
-import { oneOf } from '../database/one-of.ts'
-import { endOfLog } from './end-of-log.ts'
-import { readHeader, recordKeyIn } from './header.ts'
+import type { Recorded } from '../../vocabulary/message.ts'
+import { type Connection, column, first, oneOf, type Statement, type Steps } from '../database/connection.ts'
+import { readHeader } from './header.ts'
+import { endOfLog } from './position-before.ts'
 import { search, type Window } from './search.ts'
 import type { Schemas } from './upcasters.ts'
 
@@ -144,18 +141,3 @@ export function* readLeaf(position: number): Steps<Leaf | undefined> {
 }
 
 const selectLeaf = 'select header, leaf from event where position = ?'
-
-/** Opens a part at its address; `undefined` when it is not there. */
-export function* openPart(vault: Vault, address: PartAddress): Steps<Json | undefined> {
-  const [stream, version, name] = parsePartAddress(address)
-  const part = yield* first<OwnerKey & { header: string; sealed: Uint8Array }>({
-    sql: selectPart,
-    parameters: [stream, version, name],
-  })
-  return part && vault.open(part, address, part.sealed, recordKeyIn(part.header, name))
-}
-
-const selectPart = `select event.header, part.sealed, owner_key.owner, owner_key.epoch, owner_key.wrapped, owner_key.commitment from stream
-  join event on event.stream = stream.key join part on part.position = event.position
-  join owner_key on owner_key.key = part.owner
-  where stream.name = ? and event.version = ? and part.name = ?`

@@ -1,6 +1,6 @@
-import { giveWay } from '../../runtime/clock.ts'
+import { giveWay } from '../../runtime/event-loop.ts'
 import type { Connection, Steps } from '../database/connection.ts'
-import { endOfLog } from './end-of-log.ts'
+import { endOfLog } from './position-before.ts'
 
 /** The positions that one statement looks at: those above one, up to another. */
 export interface Window {

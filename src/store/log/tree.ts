@@ -1,7 +1,7 @@
 import { hashBytes, rootOver } from '../../proof/merkle.ts'
 import type { Range } from '../../proof/paths.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
-import { endOfLog } from './end-of-log.ts'
+import { endOfLog } from './position-before.ts'
 
 /** How many hashes a tile holds. */
 export const tileHashes = 256

@@ -1,7 +1,7 @@
 import type { RememberedErasures } from '../../vault/remembered-erasures.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { first, type Steps } from '../database/connection.ts'
-import { newestErasure } from '../parts/newest-erasure.ts'
+import { parseHeader } from '../log/header.ts'
 
 /** An erasure that the log does not know of: the log was put back to an earlier backup, and the person is back. */
 export interface LostErasure {
@@ -39,3 +39,18 @@ const eraseAgain =
   'averba erase <store> --subject <ref> --requester <ref> --legal-basis <text> --backups-kept <days>'
 const shownMax = 20
 const selectOwner = 'select is_erased as "isErased", epoch from owner_key where owner = ?'
+
+/** What the newest erasure of an owner says, as far as the store needs it. */
+interface NewestErasure {
+  readonly at: Instant
+  /** The places of the parts that it has kept. */
+  readonly data: { readonly kept: readonly string[] }
+}
+
+/** Reads the newest erasure of an owner; `undefined` when there was none. */
+function* newestErasure(owner: string): Steps<NewestErasure | undefined> {
+  const erased = yield* first<{ header: string }>({ sql: selectErased, parameters: [owner] })
+  return erased && parseHeader(erased.header)
+}
+const selectErased = `select event.header from event join stream on stream.key = event.stream
+  where stream.name = ? and event.type = 'subject.erased' order by event.version desc limit 1`

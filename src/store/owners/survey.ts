@@ -1,8 +1,8 @@
-import { giveWay } from '../../runtime/clock.ts'
+import { giveWay } from '../../runtime/event-loop.ts'
 import type { PartMark } from '../../vocabulary/message.ts'
 import { type Connection, first, rows, type Steps } from '../database/connection.ts'
-import { endOfLog } from '../log/end-of-log.ts'
 import { parseHeader } from '../log/header.ts'
+import { endOfLog } from '../log/position-before.ts'
 import { isOf } from '../parts/person-search.ts'
 
 /** A part that a header names. */

@@ -1,7 +1,7 @@
-import { giveWay } from '../../runtime/clock.ts'
+import { giveWay } from '../../runtime/event-loop.ts'
 import type { PartMark } from '../../vocabulary/message.ts'
 import { type Connection, rows, type Steps } from '../database/connection.ts'
-import { endOfLog } from '../log/end-of-log.ts'
+import { endOfLog } from '../log/position-before.ts'
 
 /** How many positions are looked at before the event loop turns. */
 const pagePositions = 5_000

@@ -1,6 +1,6 @@
 import type { View } from '../../vocabulary/view.ts'
-import { noSuchView } from './no-such-view.ts'
 import type { Rebuilder, RebuildOptions, Rebuilt } from './rebuilder.ts'
+import { noSuchView } from './view-table.ts'
 
 /** How a rebuild of all views goes. */
 export interface RebuildAll extends Pick<RebuildOptions, 'signal' | 'compare'> {

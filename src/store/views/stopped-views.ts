@@ -1,5 +1,6 @@
-import { backoffMs, type Clock, isWaitOver } from '../../runtime/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { backoffMs, isWaitOver } from '../../vocabulary/instant.ts'
 import type { View } from '../../vocabulary/view.ts'
 import type { StoreOptions } from '../store-options.ts'
 import { type CatchUpParts, catchUp, isOfOneView } from './catch-up.ts'

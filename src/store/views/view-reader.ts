@@ -6,9 +6,8 @@ import type { Connection, Steps } from '../database/connection.ts'
 import { schemaTable } from '../database/tables-read.ts'
 import { pageRows, type ReadFilter, readPage } from '../log/read.ts'
 import type { Schemas } from '../log/upcasters.ts'
-import { noSuchView } from './no-such-view.ts'
 import { nameOf, readRunning } from './projector.ts'
-import { foldOne, type Row, ViewTable } from './view-table.ts'
+import { foldOne, noSuchView, type Row, ViewTable } from './view-table.ts'
 
 /** The events that make some rows of a view: those of one stream, or of all streams of one kind. */
 export type RowSource = Required<Pick<ReadFilter, 'stream'>> | Required<Pick<ReadFilter, 'kind'>>

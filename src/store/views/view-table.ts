@@ -1,3 +1,4 @@
+import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Recorded } from '../../vocabulary/message.ts'
 import type { Cell, View } from '../../vocabulary/view.ts'
 import { type Connection, each, first, type Steps } from '../database/connection.ts'
@@ -89,5 +90,12 @@ export function createViewTable(view: View, name: string, dialect: Connection['d
 export function createViewIndexes({ name, indexes = [] }: View, table: string, run: number): string[] {
   return indexes.map(column => {
     return `create index ${name}_${column}_${run} on ${table} (${column}) where ${column} is not null`
+  })
+}
+
+/** The error for a view that does not exist: it names those that do. */
+export function noSuchView(cannot: string, views: readonly { readonly name: string }[]): AverbaError {
+  return new AverbaError('INVALID_INPUT', `${cannot}: there is no such view`, {
+    hint: `There are ${views.map(view => view.name).join(', ')}`,
   })
 }

@@ -1,4 +1,4 @@
-import type { Instant, Recorded, Settlement } from '../../vocabulary/message.ts'
+import type { Instant, Settlement } from '../../vocabulary/message.ts'
 import { first, type Steps } from '../database/connection.ts'
 import {
   cancelEffect,
@@ -9,19 +9,10 @@ import {
   resolveEffect,
 } from '../ledger/ledger.ts'
 import type { Tile } from '../log/tree.ts'
-import type { Claim, Receipt } from './append.ts'
+import type { Claim, Receipt, StagedEvent } from './append.ts'
 import { type Destruction, destroy } from './destruction.ts'
 import type { NewlySeen, RecentDigests } from './recent-digests.ts'
 import type { KnownOwner } from './writer-cache.ts'
-
-/** An event with everything that goes into the tables with it. */
-export interface StagedEvent {
-  readonly recorded: Recorded
-  readonly stream: number
-  readonly header: string
-  readonly leaf: Uint8Array
-  readonly parts: readonly { readonly name: string; readonly owner: number; readonly sealed: Uint8Array }[]
-}
 
 /** The appends of one transaction: each is checked first, and all that passed are written together. */
 export class Batch {

@@ -1,4 +1,4 @@
-import { fromInstant } from '../../runtime/clock.ts'
+import { fromInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { each, first, rows, type Steps } from '../database/connection.ts'
 

@@ -1,13 +1,14 @@
-import { afterTurn } from '../../runtime/clock.ts'
+import { afterTurn } from '../../runtime/event-loop.ts'
 import { EpochMissingError } from '../../vault/keyring.ts'
 import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Recorded } from '../../vocabulary/message.ts'
 import type { Connection, Steps } from '../database/connection.ts'
 import type { Schemas } from '../log/upcasters.ts'
-import { type Append, type Appended, stage } from './append.ts'
+import type { Append, Appended } from './append.ts'
 import { Batch } from './batch.ts'
 import { RecentDigests } from './recent-digests.ts'
+import { stage } from './stage.ts'
 import { Known } from './writer-cache.ts'
 
 /** What a writer is made of. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { clearCode } from '../../../src/adapters/http/problem.ts'
+import { clearCode } from '../../../src/vocabulary/problem.ts'
 
 const codeOf = (code: string, sent: object) =>
   clearCode({ status: 400, code }, JSON.parse(JSON.stringify(sent)))

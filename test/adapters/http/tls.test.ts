@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openSocket, type SocketOptions } from '../../../src/adapters/http/transport.ts'
-import { systemClock, toInstant } from '../../../src/runtime/clock.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import { type Authority, createAuthority, type Issued } from '../../../src/simulation/served/authority.ts'
 import { type Peer, type Server, serve } from '../../../src/simulation/served/serve.ts'
+import { toInstant } from '../../../src/vocabulary/instant.ts'
 
 let authority: Authority
 let stranger: Authority

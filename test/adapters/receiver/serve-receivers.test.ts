@@ -9,9 +9,10 @@ import {
   type ReceiverOptions,
 } from '../../../src/adapters/receiver/receiver.ts'
 import { type ServeReceiversOptions, serveReceivers } from '../../../src/adapters/receiver/serve-receivers.ts'
-import { systemClock, toInstant } from '../../../src/runtime/clock.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import { type Authority, createAuthority } from '../../../src/simulation/served/authority.ts'
+import { toInstant } from '../../../src/vocabulary/instant.ts'
 
 let authority: Authority
 beforeAll(async () => {

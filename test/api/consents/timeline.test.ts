@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type ConsentRecorded, tell } from '../../../src/api/consents/timeline.ts'
 import { consentMachine } from '../../../src/machines/consent/consent.ts'
 import { type ConsentStatus, consentStatuses } from '../../../src/machines/consent/status.ts'
-import { toInstant } from '../../../src/runtime/clock.ts'
+import { toInstant } from '../../../src/vocabulary/instant.ts'
 import type { Event, Message } from '../../../src/vocabulary/message.ts'
 
 /** Minutes of a small world: its instants are few, so that they meet. */

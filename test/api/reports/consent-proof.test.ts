@@ -10,8 +10,8 @@ import {
 import { labelsOf } from '../../../src/pages/labels.ts'
 import { showTimeline } from '../../../src/pages/show-timeline.ts'
 import { createVerifierKey, writeVerifierKey } from '../../../src/proof/note.ts'
-import { toInstant } from '../../../src/runtime/clock.ts'
 import { simulate } from '../../../src/simulation/index.ts'
+import { toInstant } from '../../../src/vocabulary/instant.ts'
 import { createReportedWorld, type ReportedWorld } from './reported-world.ts'
 
 const golden = (name: string) => join(import.meta.dirname, 'golden', name)

@@ -1,6 +1,6 @@
 import { AverbaError, type SubjectRef, valueOf } from '../../../src/index.ts'
-import { toInstant } from '../../../src/runtime/clock.ts'
 import { simulate, type World } from '../../../src/simulation/index.ts'
+import { toInstant } from '../../../src/vocabulary/instant.ts'
 
 /** The basis that the uses and validations of the world name. */
 export const basis = { purpose: 'análise de crédito', legalBasis: 'LGPD art. 7º, I' }

@@ -1,6 +1,5 @@
 import type { ErasureReceipt } from '../../../src/api/reports/erasure-receipt.ts'
-import { backupStore } from '../../../src/operations/diagnose.ts'
-import { restoreStore } from '../../../src/operations/restore-store.ts'
+import { backupStore, restoreStore } from '../../../src/operations/backup.ts'
 import { AverbaError } from '../../../src/vocabulary/errors.ts'
 import type { Box } from '../box.ts'
 import type { Erased } from '../erased.ts'

@@ -1,4 +1,4 @@
-import { fromInstant } from '../../../src/runtime/clock.ts'
+import { fromInstant } from '../../../src/vocabulary/instant.ts'
 import type { MakeCheck } from '../check.ts'
 
 /** How far the engine's clock may be wrong in a run. */

@@ -1,4 +1,4 @@
-import { fromInstant } from '../../../src/runtime/clock.ts'
+import { fromInstant } from '../../../src/vocabulary/instant.ts'
 import type { MakeCheck, Used } from '../check.ts'
 import type { ReadConsent } from '../people-at-service.ts'
 

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { Decisions, type Delivery } from '../../../src/engine/recording/decisions.ts'
 import { Recorder } from '../../../src/engine/recording/recorder.ts'
-import { createIds, systemClock, systemEntropy } from '../../../src/runtime/clock.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
 import { Store } from '../../../src/store/store.ts'
 
 async function given() {

@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { MachineState } from '../../../src/machines/definition/machine.ts'
 import { subscriptionMachine } from '../../../src/machines/subscription/subscription.ts'
-import { toInstant } from '../../../src/runtime/clock.ts'
 import {
   beginLife,
   type LifeInput,
   live,
   type SubscriptionLife,
 } from '../../../src/simulation/services/portal/subscription-life.ts'
+import { toInstant } from '../../../src/vocabulary/instant.ts'
 import type { Event, Message } from '../../../src/vocabulary/message.ts'
 
 const dayMs = 86_400_000

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openAverba, verifyLog } from '../../../src/index.ts'
-import { giveWay } from '../../../src/runtime/clock.ts'
+import { giveWay } from '../../../src/runtime/event-loop.ts'
 import { createVerifierKey, parseVerifierKey, writeVerifierKey } from '../../../src/verify.ts'
 
 /** A witness as C2SP has it: signs the text of a checkpoint with the time, and answers with the note and its own line. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { valueOf, verifyLog } from '../../../src/index.ts'
-import { exportUpTo } from '../../../src/operations/diagnose.ts'
+import { exportUpTo } from '../../../src/operations/export.ts'
 import { simulate } from '../../../src/simulation/index.ts'
 import { cpfOf } from '../../crash/cpf-of.ts'
 

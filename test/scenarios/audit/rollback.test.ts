@@ -14,7 +14,7 @@ import {
   verifyLog,
 } from '../../../src/index.ts'
 import { parseCheckpoint } from '../../../src/proof/checkpoint.ts'
-import { systemEntropy } from '../../../src/runtime/clock.ts'
+import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import { samples, simulate, VirtualClock } from '../../../src/simulation/index.ts'
 import { restoreBackup } from '../../../src/store/files/restore.ts'
 import { parseVerifierKey, verifyTlogProof } from '../../../src/verify.ts'

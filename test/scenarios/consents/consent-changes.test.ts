@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Recorded, valueOf } from '../../../src/index.ts'
-import { toInstant } from '../../../src/runtime/clock.ts'
 import type { World } from '../../../src/simulation/index.ts'
+import { toInstant } from '../../../src/vocabulary/instant.ts'
 import { givenConsent } from './given-consent.ts'
 
 const minuteMs = 60_000

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
-import { toInstant } from '../../../src/runtime/clock.ts'
 import { simulate } from '../../../src/simulation/index.ts'
+import { toInstant } from '../../../src/vocabulary/instant.ts'
 
 const hourMs = 3_600_000
 

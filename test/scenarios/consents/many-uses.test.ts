@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
 import { readStory } from '../../../src/api/consents/event-history.ts'
 import { valueOf } from '../../../src/index.ts'
-import { createIds, systemClock, systemEntropy, toInstant } from '../../../src/runtime/clock.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
 import { simulate } from '../../../src/simulation/index.ts'
 import { Store } from '../../../src/store/store.ts'
+import { toInstant } from '../../../src/vocabulary/instant.ts'
 import { newPath } from '../../store/sample-store.ts'
 
 const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { AverbaError, ConsentNotEffectiveError, type Recorded, valueOf } from '../../../src/index.ts'
-import { toInstant } from '../../../src/runtime/clock.ts'
 import { simulate, type World } from '../../../src/simulation/index.ts'
+import { toInstant } from '../../../src/vocabulary/instant.ts'
 import { givenConsent } from './given-consent.ts'
 
 const minuteMs = 60_000

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { machines } from '../../../src/averba/performers.ts'
 import { typesOf } from '../../../src/engine/machine-tables.ts'
 import { type LogLine, openAverba } from '../../../src/index.ts'
+import { machines } from '../../../src/machines/machines.ts'
 import { simulate } from '../../../src/simulation/index.ts'
 
 /** What no type would let through, as a host without types may give it. */

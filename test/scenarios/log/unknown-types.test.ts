@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { diagnoseStore, valueOf } from '../../../src/index.ts'
-import { createIds, systemEntropy } from '../../../src/runtime/clock.ts'
+import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
 import { samples, simulate, VirtualClock } from '../../../src/simulation/index.ts'
 import { Store } from '../../../src/store/store.ts'
 import { views } from '../../../src/views/views.ts'

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { environmentKeys, type Keys, openAverba, verifyLog } from '../../../src/index.ts'
-import { systemEntropy } from '../../../src/runtime/clock.ts'
+import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import { simulate } from '../../../src/simulation/index.ts'
 import { openKeyringFile } from '../../../src/vault/keyring.ts'
 import { newPath } from '../../store/sample-store.ts'

@@ -5,7 +5,7 @@ import { Tokens } from '../../../src/api/validations/tokens.ts'
 import { Engine } from '../../../src/engine/engine.ts'
 import { effectMachine } from '../../../src/machines/effect.ts'
 import { tokenMachine } from '../../../src/machines/token.ts'
-import { createIds, systemEntropy } from '../../../src/runtime/clock.ts'
+import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import { Store } from '../../../src/store/store.ts'
 

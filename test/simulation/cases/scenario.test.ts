@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
-import { fromInstant, toInstant } from '../../../src/runtime/clock.ts'
 import { meets } from '../../../src/simulation/cases/expectation.ts'
 import { ExpectationError, samples, scenario, type World } from '../../../src/simulation/index.ts'
+import { fromInstant, toInstant } from '../../../src/vocabulary/instant.ts'
 
 const validation = { id: 'pedido', cpf: samples.cpf, claims: { sexo: 'F' } } as const
 const validate = ({ averba }: World) => averba.validations.validate(validation)

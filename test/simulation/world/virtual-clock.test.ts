@@ -1,8 +1,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { giveWay, toInstant } from '../../../src/runtime/clock.ts'
+import { giveWay } from '../../../src/runtime/event-loop.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
+import { toInstant } from '../../../src/vocabulary/instant.ts'
 
 const second = 1_000
 

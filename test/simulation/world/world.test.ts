@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
-import { giveWay } from '../../../src/runtime/clock.ts'
+import { giveWay } from '../../../src/runtime/event-loop.ts'
 import {
   type CrashPoint,
   type Fault,

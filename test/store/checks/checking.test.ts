@@ -21,7 +21,7 @@ import {
   verifyLog,
 } from '../../../src/index.ts'
 import { leafHash } from '../../../src/proof/merkle.ts'
-import { systemEntropy } from '../../../src/runtime/clock.ts'
+import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import { checkStore } from '../../../src/store/checks/check-store.ts'
 import { Snapshot } from '../../../src/store/database/snapshot.ts'
 import { makeBackup } from '../../../src/store/files/backup.ts'

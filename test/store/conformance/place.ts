@@ -1,4 +1,5 @@
-import { createIds, systemClock, systemEntropy } from '../../../src/runtime/clock.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
 import type { Connection } from '../../../src/store/database/connection.ts'
 import { Store } from '../../../src/store/store.ts'
 import type { StoreOptions } from '../../../src/store/store-options.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isAwaited } from '../../../src/store/ledger/awaited.ts'
+import { isAwaited } from '../../../src/store/ledger/followers.ts'
 
 test('a handler that has not passed a notification is waited for, and that of another event is not', () => {
   const at = (name: string) => [{ name, position: 7 }]

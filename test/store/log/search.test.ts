@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { createIds, systemClock, systemEntropy } from '../../../src/runtime/clock.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
 import { Store } from '../../../src/store/store.ts'
 
 const rare = 'token.locked'

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { createIds, systemClock, systemEntropy } from '../../../src/runtime/clock.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
 import { Store } from '../../../src/store/store.ts'
 import type { OwnerKey } from '../../../src/vault/vault.ts'

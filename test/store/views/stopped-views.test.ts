@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createIds, systemEntropy } from '../../../src/runtime/clock.ts'
+import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
 import { Store } from '../../../src/store/store.ts'

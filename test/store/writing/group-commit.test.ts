@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest'
-import { createIds, systemClock, systemEntropy } from '../../../src/runtime/clock.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
 import { Store } from '../../../src/store/store.ts'
 import { Known } from '../../../src/store/writing/writer-cache.ts'
 import { appendTo } from '../append-to.ts'

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { createIds, systemClock, systemEntropy, toInstant } from '../../../src/runtime/clock.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
 import { type Connection, first } from '../../../src/store/database/connection.ts'
 import { createTables } from '../../../src/store/database/schema.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
@@ -7,6 +8,7 @@ import { timed } from '../../../src/store/database/timed-connection.ts'
 import { Store } from '../../../src/store/store.ts'
 import { keyOf, RecentDigests } from '../../../src/store/writing/recent-digests.ts'
 import { createKeyring } from '../../../src/vault/keyring.ts'
+import { toInstant } from '../../../src/vocabulary/instant.ts'
 import { newPath } from '../sample-store.ts'
 
 const keyring = createKeyring(systemEntropy)

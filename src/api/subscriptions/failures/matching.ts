@@ -1,10 +1,12 @@
 import type { Received, Recovered } from '../../../machines/notification.ts'
-import { fromInstant, giveWay, toInstant } from '../../../runtime/clock.ts'
+import { giveWay } from '../../../runtime/event-loop.ts'
 import { positionBefore } from '../../../store/log/position-before.ts'
 import { brasiliaDay } from '../../../vocabulary/brasilia.ts'
+import { fromInstant, toInstant } from '../../../vocabulary/instant.ts'
 import type { Instant, Recorded } from '../../../vocabulary/message.ts'
 import type { Area } from '../../area.ts'
-import { copyWindowMs, isDamage, type SealedBody } from '../../notifications/notification.ts'
+import { copyWindowMs, type SealedBody } from '../../notifications/notification.ts'
+import { isDamage } from '../../open-part.ts'
 
 /**
  * So much later than a delivery the portal notes that it failed, with all its tries: nearer, the failure is of that

@@ -1,7 +1,8 @@
 import type { Held } from '../../../machines/subscription/messages.ts'
-import { type Clock, fromInstant, isWithin } from '../../../runtime/clock.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 import { pageRows } from '../../../store/log/read.ts'
 import type { Store } from '../../../store/store.ts'
+import { fromInstant, isWithin } from '../../../vocabulary/instant.ts'
 import type { Recorded } from '../../../vocabulary/message.ts'
 import { effectStream } from '../../../vocabulary/names.ts'
 
@@ -17,6 +18,7 @@ const asked = [
   'subscription.changeRequested',
   'subscription.rotationRequested',
 ]
+
 /** Says which generation the portal holds where that is a later one than was known. */
 const drifted = 'subscription.drifted'
 const types = [...confirmed, ...asked, drifted]

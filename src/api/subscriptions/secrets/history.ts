@@ -1,8 +1,9 @@
 import type { Secrets } from '../../../adapters/portal/protocol.ts'
 import type { ReceivedHead } from '../../../adapters/receiver/received-head.ts'
-import { type Clock, fromInstant, isWithin, toInstant } from '../../../runtime/clock.ts'
-import { endOfLog } from '../../../store/log/end-of-log.ts'
+import type { Clock } from '../../../runtime/clock.ts'
+import { endOfLog } from '../../../store/log/position-before.ts'
 import type { Store } from '../../../store/store.ts'
+import { fromInstant, isWithin, toInstant } from '../../../vocabulary/instant.ts'
 import type { SecretValues } from '../declared.ts'
 import { type Confirmed, formerSecretsAcceptedMs, type SecretGenerations } from './generations.ts'
 

@@ -6,7 +6,8 @@ import {
   recipientIdForms,
   subscribeRequestSchema,
 } from '../../../adapters/portal/wire.ts'
-import type { Clock, Entropy } from '../../../runtime/clock.ts'
+import type { Clock } from '../../../runtime/clock.ts'
+import type { Entropy } from '../../../runtime/entropy.ts'
 import { brasiliaDay } from '../../../vocabulary/brasilia.ts'
 import { AverbaError } from '../../../vocabulary/errors.ts'
 import type { PortalPolicies } from '../policies.ts'

@@ -1,4 +1,5 @@
-import type { Clock, Entropy } from '../../../runtime/clock.ts'
+import type { Clock } from '../../../runtime/clock.ts'
+import type { Entropy } from '../../../runtime/entropy.ts'
 
 const lifetimeMs = 60 * 60_000
 const quietMs = 60_000

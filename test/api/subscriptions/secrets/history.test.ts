@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { SecretHistory } from '../../../../src/api/subscriptions/secrets/history.ts'
-import { createIds, systemEntropy } from '../../../../src/runtime/clock.ts'
+import { createIds, systemEntropy } from '../../../../src/runtime/entropy.ts'
 import { VirtualClock } from '../../../../src/simulation/world/virtual-clock.ts'
 import { Store } from '../../../../src/store/store.ts'
 import { toStream } from '../../../store/conformance/place.ts'

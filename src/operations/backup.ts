@@ -1,15 +1,27 @@
-import { systemEntropy } from '../runtime/clock.ts'
-import { createFileMark, type HighWaterMark } from '../store/checkpoints/high-water-mark.ts'
+import { systemEntropy } from '../runtime/entropy.ts'
+import { createFileMark } from '../store/checkpoints/high-water-mark.ts'
 import { readResumed } from '../store/checkpoints/resuming.ts'
 import { openSqlite } from '../store/database/sqlite.ts'
-import type { BackupOptions } from '../store/files/backup.ts'
+import { type BackupMade, type BackupOptions, makeBackup } from '../store/files/backup.ts'
 import { type Restored, restoreBackup } from '../store/files/restore.ts'
-import type { StoreOptions } from '../store/store-options.ts'
+import type { HighWaterMark, StoreOptions } from '../store/store-options.ts'
 import { views } from '../views/views.ts'
-import { claimedKinds } from './claimed-kinds.ts'
-import { type OpenedWith, withStore } from './with-store.ts'
+import { claimedKinds, type OpenedWith, withStore } from './with-store.ts'
 
 type OnProgress = NonNullable<BackupOptions['onProgress']>
+
+/**
+ * Copies a store, which may be in use, into one file that was checked. The keyring is not in it: keep it apart.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
+ */
+export function backupStore(options: {
+  store: string
+  to: string
+  onProgress?: OnProgress
+}): Promise<BackupMade> {
+  return makeBackup({ ...options, entropy: systemEntropy })
+}
 
 /**
  * Makes a store of a backup, and checks it before it gets its name. Nothing is overwritten. Calls that were owed when

@@ -1,0 +1,43 @@
+import { proveEvent, type WhichEvent } from '../store/checkpoints/prove.ts'
+import { type Exported, exportLog, openSigned } from '../store/files/export-log.ts'
+import { type OpenedWith, withStore } from './with-store.ts'
+
+/**
+ * Writes a log, which may be in use, to a new folder that anyone can verify without it, up to a checkpoint that is
+ * signed for it now.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when something is in the folder, and as `openAverba`
+ */
+export async function exportBundle(options: OpenedWith & ExportTo): Promise<Exported> {
+  return exportUpTo(options, () => withStore(options, store => store.checkpoint()))
+}
+
+/** Writes a log to a new folder, up to a checkpoint that `sign` makes. */
+export async function exportUpTo(
+  { store, dir, onProgress }: { store: string } & ExportTo,
+  sign: () => Promise<unknown>,
+): Promise<Exported> {
+  const snapshot = await openSigned(store, sign)
+  try {
+    return await exportLog(snapshot, dir, onProgress)
+  } finally {
+    snapshot.close()
+  }
+}
+interface ExportTo {
+  readonly dir: string
+  readonly onProgress?: (done: number, end: number) => void
+}
+
+/**
+ * The proof that an event of a log, which may be in use, is in it: one file of C2SP tlog-proof, up to a checkpoint that
+ * is signed for it now.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, and as `openAverba`
+ */
+export function proveRecorded(options: OpenedWith & { event: WhichEvent }): Promise<string> {
+  return withStore(options, async store => {
+    await store.checkpoint()
+    return store.reader.read(() => proveEvent(options.event))
+  })
+}
