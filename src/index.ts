@@ -2,20 +2,32 @@
  * averba: consents, identity validations and customs webhooks of Brazilian government services, kept in an
  * append-only log.
  */
+
+/** The contracts' tables, field by field, under their own names. */
+export type {
+  CienciaDetalhada,
+  CienciaResumida,
+  ConsentimentoDetalhado,
+  ConsentimentoResumido,
+  TitularAutenticadoStatus,
+  TitularLoginUrl,
+} from './adapters/consent/wire.ts'
 export type { Certificate } from './adapters/credentials/certificate.ts'
 export { Secret, type SecretSource } from './adapters/credentials/secret.ts'
 export type { Source } from './adapters/credentials/source.ts'
-export type { Fetch } from './adapters/http/transport.ts'
 export type { PortalAuthentication } from './adapters/portal/authentication.ts'
 export { staticHeaders } from './adapters/portal/authentication.ts'
 export { type PortalLogin, portalAccessKeys, portalSession } from './adapters/portal/login.ts'
+export type { Assinatura, AssinaturaListada, Falha, RecipientKind } from './adapters/portal/wire.ts'
 export type { Receiver } from './adapters/receiver/receiver.ts'
 export {
   type ReceiverServer,
   type ServeReceiversOptions,
   serveReceivers,
 } from './adapters/receiver/serve-receivers.ts'
+export type { TokenResponse } from './adapters/token/wire.ts'
 export type { FieldResult } from './adapters/validation/protocol.ts'
+export type { Claims, ValidationResponse } from './adapters/validation/wire.ts'
 export type { Audit } from './api/audit/audit.ts'
 export type { DiscloseOptions } from './api/audit/disclosures.ts'
 export type { Awareness, AwarenessArea, AwarenessDetail } from './api/consents/awareness.ts'
@@ -35,14 +47,7 @@ export type { Events, Recorded } from './api/log/events.ts'
 export type { Log } from './api/log/log.ts'
 export type { Notification } from './api/notifications/notification.ts'
 export type { HandlerOptions, Notifications } from './api/notifications/notifications.ts'
-export {
-  type AverbaOptions,
-  type DesiredSubscription,
-  defineConfig,
-  type RetentionRule,
-  type RunOptions,
-  type TracingOptions,
-} from './api/options.ts'
+export type { DesiredSubscription, RetentionRule, TracingOptions } from './api/options.ts'
 export type { ConsentQuestion } from './api/reports/consent-proof.ts'
 export type { ErasureReceipt } from './api/reports/erasure-receipt.ts'
 export type { Period } from './api/reports/processing.ts'
@@ -56,7 +61,14 @@ export type { Subscription } from './api/subscriptions/subscription.ts'
 export type { Applied, ApplyOptions, Subscriptions } from './api/subscriptions/subscriptions.ts'
 export type { Validation } from './api/validations/validation.ts'
 export type { ValidationAsk, ValidationInput, Validations } from './api/validations/validations.ts'
-export { type Averba, openAverba, type Told } from './averba/averba.ts'
+export {
+  type Averba,
+  type AverbaOptions,
+  defineConfig,
+  openAverba,
+  type RunOptions,
+  type Told,
+} from './averba/averba.ts'
 export type { Due } from './averba/due.ts'
 export type { IndexRebuilt } from './averba/rebuild-index.ts'
 export type { Attempted, Hints } from './engine/diagnostics.ts'
@@ -99,8 +111,8 @@ export type { Views } from './views/views.ts'
 export { isCnpj, parseCnpj } from './vocabulary/cnpj.ts'
 export { isCpf, parseCpf } from './vocabulary/cpf.ts'
 export { AverbaError, type ErrorCode } from './vocabulary/errors.ts'
+export type { Fetch } from './vocabulary/fetch.ts'
 export { type LogLine, onlyAllowed } from './vocabulary/log-line.ts'
 export type { Actor, Basis, EffectState, Instant, Json, Owed, Problem } from './vocabulary/message.ts'
 export { type Ask, type Outcome, OutcomeError, valueOf } from './vocabulary/outcome.ts'
 export type { PartKind, RecordKind } from './vocabulary/part-kinds.ts'
-export type * from './wire.ts'

@@ -21,7 +21,8 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
     pattern:
       /\bset(Timeout|Interval|Immediate)\b|\bAbortSignal\.timeout\b|node:timers|\bscheduler\.|\bAtomics\.wait/,
     allowed: {
-      'runtime/clock.ts': 'it is where timers and turns of the event loop come from',
+      'runtime/clock.ts': 'it is where timers come from',
+      'runtime/event-loop.ts': 'it is where turns of the event loop come from',
       'adapters/http/transport.ts': 'the budget of a real socket counts real time, whatever the clock says',
       'cli/commands/dev.ts': 'another process on loopback has real time to say that it is there',
     },
@@ -29,7 +30,8 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
   'the clock of the machine, taken and not passed in': {
     pattern: /\bsystem(Clock|Entropy)\b/,
     allowed: {
-      'runtime/clock.ts': 'makes them',
+      'runtime/clock.ts': 'makes one of them',
+      'runtime/entropy.ts': 'makes the other',
       'adapters/receiver/serve-receivers.ts': 'a real server ends in real time',
       'averba/averba.ts': 'what an engine goes by when its host names nothing else',
       'cli/commands/run.ts': 'a process of an operator, on the machine it runs on',
@@ -37,7 +39,8 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'index.ts': 'hands it to hosts who wrap it',
       'vault/keys.ts': 'what a root key of the environment goes by when its host names nothing else',
       'operations/diagnose.ts': 'the tools of operators work on a log whose engine may not run',
-      'operations/restore-store.ts': 'so do these',
+      'operations/backup.ts': 'so do these',
+      'operations/verify.ts': 'and this one',
       'operations/with-store.ts': 'and these',
       'simulation/served/open-connections.ts': 'real sockets part in real time',
       'adapters/credentials/source.ts': 'a vault that hangs does so in real time',
@@ -53,7 +56,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
     pattern:
       /\bMath\.random\b|\brandom(UUID|Bytes|Int|Fill|FillSync)\b|\bgetRandomValues\b|\bgenerateKey(Pair|Sync|PairSync)?\b|\bnanoid\b/,
     allowed: {
-      'runtime/clock.ts': 'it is where randomness comes from',
+      'runtime/entropy.ts': 'it is where randomness comes from',
       'simulation/served/authority.ts':
         'keys of the certificates of simulated servers: real TLS, no part of any log',
     },

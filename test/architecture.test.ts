@@ -1,118 +1,145 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, posix, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
-const root = resolve(import.meta.dirname, '..')
-const source = join(root, 'src')
+const source = resolve(import.meta.dirname, '../src')
 
-/** The root vocabulary: everyone may import it, and it imports nothing else of ours. */
-const vocabulary = [
-  'message.ts',
-  'errors.ts',
-  'file-errors.ts',
-  'clock.ts',
-  'cpf.ts',
-  'cnpj.ts',
-  'printable.ts',
-  'view.ts',
-  'service-name.ts',
-  'addresses.ts',
-  'brasilia.ts',
-]
-
-/** Which layers each layer may import, downwards only. The table of docs/architecture.md. */
-const layers: Record<string, { imports: readonly string[]; packages: readonly string[] }> = {
+/** The rooms of `src`, from the bottom up: which others each may import, types included, and which packages. */
+const rooms: Readonly<
+  Record<string, { readonly imports: readonly string[]; readonly packages: readonly string[] }>
+> = {
   vocabulary: { imports: [], packages: [] },
+  runtime: { imports: ['vocabulary'], packages: [] },
   machines: { imports: ['vocabulary'], packages: ['xstate'] },
   proof: { imports: ['vocabulary'], packages: [] },
-  vault: { imports: ['vocabulary'], packages: [] },
-  store: { imports: ['vocabulary', 'proof', 'vault'], packages: ['kysely', 'better-sqlite3', 'pg'] },
+  vault: { imports: ['vocabulary', 'runtime'], packages: [] },
   views: { imports: ['vocabulary', 'machines'], packages: [] },
   pages: { imports: ['vocabulary', 'machines', 'proof'], packages: [] },
   adapters: {
-    imports: ['vocabulary'],
-    packages: [
-      'undici',
-      'p-retry',
-      'hono',
-      '@hono/node-server',
-      'zod',
-      '@peculiar/x509',
-      'node-forge',
-      'reflect-metadata',
-      '@opentelemetry/api',
-    ],
+    imports: ['vocabulary', 'runtime'],
+    packages: ['undici', 'p-retry', 'zod', 'node-forge', '@opentelemetry/api'],
+  },
+  store: {
+    imports: ['vocabulary', 'runtime', 'proof', 'vault'],
+    packages: ['kysely', 'better-sqlite3', 'pg'],
   },
   engine: {
-    imports: ['vocabulary', 'machines', 'proof', 'vault', 'store', 'views', 'adapters'],
+    imports: ['vocabulary', 'runtime', 'machines', 'proof', 'vault', 'store'],
     packages: ['eventemitter3'],
   },
-  api: {
-    imports: ['vocabulary', 'machines', 'proof', 'vault', 'store', 'views', 'pages', 'adapters', 'engine'],
+  operations: {
+    imports: ['vocabulary', 'runtime', 'machines', 'proof', 'vault', 'views', 'store'],
     packages: [],
   },
-  simulation: { imports: ['vocabulary', 'adapters', 'api'], packages: [] },
-  // The text that `averba init` writes imports averba by its name.
+  api: {
+    imports: [
+      ...['vocabulary', 'runtime', 'machines', 'proof', 'vault', 'views', 'pages', 'adapters', 'store'],
+      ...['engine', 'operations'],
+    ],
+    packages: ['zod'],
+  },
+  averba: {
+    imports: [
+      ...['vocabulary', 'runtime', 'machines', 'proof', 'vault', 'views', 'pages', 'adapters', 'store'],
+      ...['engine', 'operations', 'api'],
+    ],
+    packages: [],
+  },
+  'index.ts': {
+    imports: [
+      ...['vocabulary', 'runtime', 'machines', 'proof', 'vault', 'views', 'pages', 'adapters', 'store'],
+      ...['engine', 'operations', 'api', 'averba'],
+    ],
+    packages: [],
+  },
+  'verify.ts': { imports: ['vocabulary', 'proof'], packages: [] },
+  simulation: {
+    imports: [
+      ...[
+        'vocabulary',
+        'runtime',
+        'machines',
+        'views',
+        'vault',
+        'store',
+        'engine',
+        'api',
+        'averba',
+        'adapters',
+      ],
+      'index.ts',
+    ],
+    packages: ['hono', '@hono/node-server', 'zod', '@peculiar/x509', 'reflect-metadata'],
+  },
   cli: {
-    imports: ['vocabulary', 'api', 'simulation', 'proof'],
+    imports: ['vocabulary', 'index.ts', 'verify.ts', 'simulation'],
+    // The text that `averba init` writes imports averba by its name.
     packages: ['commander', 'prom-client', 'averba'],
   },
 }
 
+/** Rooms of several floors: each folder imports those before it only. */
+const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  store: [
+    ['database'],
+    ['log'],
+    ['ledger', 'parts'],
+    ['writing'],
+    ['views', 'owners'],
+    ['checkpoints'],
+    ['checks'],
+    ['files'],
+  ],
+  engine: [['recording'], ['performing'], ['following']],
+}
+
+/** What an area of the API knows of the others. */
+const areas: Readonly<Record<string, readonly string[]>> = {
+  consents: [],
+  log: [],
+  notifications: [],
+  validations: ['consents'],
+  subscriptions: ['notifications'],
+  receiver: ['subscriptions', 'notifications'],
+  reports: ['consents'],
+  subjects: ['reports', 'notifications'],
+  audit: ['subjects', 'reports'],
+  health: ['consents', 'subscriptions', 'receiver'],
+}
+
 interface File {
   readonly path: string
-  readonly layer: string
   readonly text: string
-  readonly lines: number
   /** Paths below src for our own files, names for packages. */
   readonly imports: readonly { readonly name: string; readonly isOurs: boolean }[]
 }
 
-const engine = [
-  'engine',
-  'attempts',
-  'retry-policy',
-  'taking',
-  'throttle',
-  'decisions',
-  'due-calls',
-  'find-due',
-  'generational-cache',
-  'knocking',
-  'own-waits',
-  'recorder',
-  'places',
-  'turns',
-  'hints',
-  'replayed',
-].map(name => `${name}.ts`)
-
-function layerOf(path: string): string {
-  const [first = '', ...rest] = path.split('/')
-  if (rest.length > 0) return first
-  if (vocabulary.includes(first)) return 'vocabulary'
-  return engine.includes(first) ? 'engine' : 'api'
-}
-
-function walk(folder: string): string[] {
-  return readdirSync(folder).flatMap(name => {
-    const path = join(folder, name)
-    return statSync(path).isDirectory() ? walk(path) : [path]
-  })
-}
-
 const specifier = /^(?:import|export)\s[^'"=(]*?\sfrom '([^']+)'|^import '([^']+)'|\bimport\('([^']+)'\)/gm
 
-const files: File[] = walk(source).map(absolute => {
-  const path = relative(source, absolute)
-  const text = readFileSync(absolute, 'utf8')
-  const imports = [...text.matchAll(specifier)].map(([, from, bare, dynamic]) => {
-    const name = from ?? bare ?? dynamic ?? ''
-    const isOurs = name.startsWith('.')
-    return { name: isOurs ? relative(source, resolve(dirname(absolute), name)) : name, isOurs }
+const files: readonly File[] = readdirSync(source, { recursive: true, withFileTypes: true })
+  .filter(entry => entry.isFile())
+  .map(entry => join(entry.parentPath, entry.name).slice(source.length + 1))
+  .sort()
+  .map(path => {
+    const text = readFileSync(join(source, path), 'utf8')
+    const imports = [...text.matchAll(specifier)].map(([, from, bare, dynamic]) => {
+      const name = from ?? bare ?? dynamic ?? ''
+      const isOurs = name.startsWith('.')
+      return { name: isOurs ? posix.join(dirname(path), name) : name, isOurs }
+    })
+    return { path, text, imports }
   })
-  return { path, layer: layerOf(path), text, lines: text.split('\n').length, imports }
-})
+
+/** Every import of one file of ours by another. */
+const arrows = files.flatMap(({ path, imports }) =>
+  imports.filter(({ isOurs }) => isOurs).map(({ name }) => ({ from: path, to: name })),
+)
+
+const roomOf = (path: string) => path.split('/')[0] ?? ''
+const folderOf = (path: string) => dirname(path)
+/** The folder of a file below its room; empty for those beside the folders. */
+const floorOf = (path: string) => (path.split('/').length > 2 ? (path.split('/')[1] ?? '') : '')
+const shown = ({ from, to }: { from: string; to: string }) => `${from} imports ${to}`
 
 function packageOf(name: string): string {
   return name
@@ -121,59 +148,124 @@ function packageOf(name: string): string {
     .join('/')
 }
 
-test('there are files to look at, in every layer', () => {
-  expect(files.length).toBeGreaterThan(50)
-  expect(new Set(files.map(file => file.layer))).toEqual(new Set(Object.keys(layers)))
-  expect(files.flatMap(file => file.imports).length).toBeGreaterThan(200)
+/** The sets of nodes that lead back to themselves (Tarjan). */
+function circlesOf(edges: readonly { from: string; to: string }[]): string[][] {
+  const next = Map.groupBy(edges, ({ from }) => from)
+  const [index, low] = [new Map<string, number>(), new Map<string, number>()]
+  const stack: string[] = []
+  const circles: string[][] = []
+  const visit = (node: string): void => {
+    index.set(node, index.size)
+    low.set(node, index.get(node) ?? 0)
+    stack.push(node)
+    for (const { to } of next.get(node) ?? []) {
+      if (!index.has(to)) visit(to)
+      if (stack.includes(to)) low.set(node, Math.min(low.get(node) ?? 0, low.get(to) ?? 0))
+    }
+    if (low.get(node) !== index.get(node)) return
+    const circle = stack.splice(stack.indexOf(node))
+    if (circle.length > 1) circles.push(circle.sort())
+  }
+  for (const node of next.keys()) if (!index.has(node)) visit(node)
+  return circles
+}
+
+test('there are files to look at, in every room and on every floor', () => {
+  expect(files.length).toBeGreaterThan(300)
+  expect(arrows.length).toBeGreaterThan(1_000)
+  const found = new Set(files.map(({ path }) => roomOf(path)))
+  expect(found).toEqual(new Set(Object.keys(rooms)))
+  for (const [room, levels] of Object.entries(floors)) {
+    const folders = files.filter(({ path }) => roomOf(path) === room).map(({ path }) => floorOf(path))
+    expect(new Set(folders.filter(folder => folder !== ''))).toEqual(new Set(levels.flat()))
+  }
+  const folders = files.filter(({ path }) => roomOf(path) === 'api').map(({ path }) => floorOf(path))
+  expect(new Set(folders.filter(folder => folder !== ''))).toEqual(new Set(Object.keys(areas)))
 })
 
-describe.each(Object.entries(layers))('%s', (layer, { imports, packages }) => {
-  const own = files.filter(file => file.layer === layer)
+test('circlesOf() finds a circle and passes over a line', () => {
+  const [ab, bc, ca, cd] = ['ab', 'bc', 'ca', 'cd'].map(pair => ({ from: pair[0] ?? '', to: pair[1] ?? '' }))
+  if (!ab || !bc || !ca || !cd) throw new TypeError('no edges')
+  expect(circlesOf([ab, bc, cd])).toEqual([])
+  expect(circlesOf([ab, bc, ca, cd])).toEqual([['a', 'b', 'c']])
+})
 
-  test('imports downwards only', () => {
-    const wrong = own.flatMap(file =>
-      file.imports
-        .filter(({ name, isOurs }) => isOurs && layerOf(name) !== layer && !imports.includes(layerOf(name)))
-        .map(({ name }) => `${file.path} imports ${name}`),
-    )
-    expect(wrong).toEqual([])
+test('no files import each other in a circle', () => {
+  expect(circlesOf(arrows)).toEqual([])
+})
+
+test('no folders import each other in a circle', () => {
+  // Files beside folders are the base and the face of these.
+  const holding = new Set(files.map(({ path }) => dirname(folderOf(path))))
+  const between = arrows
+    .map(({ from, to }) => ({ from: folderOf(from), to: folderOf(to) }))
+    .filter(({ from, to }) => from !== to && !holding.has(from) && !holding.has(to))
+  expect(between.length).toBeGreaterThan(200)
+  expect(circlesOf(between)).toEqual([])
+})
+
+describe.each(Object.entries(rooms))('%s', (room, { imports, packages }) => {
+  const own = arrows.filter(({ from }) => roomOf(from) === room)
+
+  test('imports rooms below it only', () => {
+    const wrong = own.filter(({ to }) => roomOf(to) !== room && !imports.includes(roomOf(to)))
+    expect(wrong.map(shown)).toEqual([])
   })
 
   test('keeps other packages out', () => {
-    const wrong = own.flatMap(file =>
-      file.imports
-        .filter(
-          ({ name, isOurs }) => !isOurs && !name.startsWith('node:') && !packages.includes(packageOf(name)),
-        )
-        .map(({ name }) => `${file.path} imports ${name}`),
-    )
+    const wrong = files
+      .filter(({ path }) => roomOf(path) === room)
+      .flatMap(({ path, imports }) =>
+        imports
+          .filter(({ name, isOurs }) => !isOurs && !name.startsWith('node:'))
+          .filter(({ name }) => !packages.includes(packageOf(name)))
+          .map(({ name }) => `${path} imports ${name}`),
+      )
     expect(wrong).toEqual([])
   })
 })
 
-test('a simulator shares the wire schemas with the client, and no mapping and no machine', () => {
-  // The portal's simulator is several files; what each of them imports counts.
-  const own = /^adapters\/(policies|\w+\/(simulator|simulated-[\w-]+|subscription-life))\.ts$/
-  const simulators = files.filter(file => own.test(file.path))
-  expect(simulators.filter(file => file.path.endsWith('/simulator.ts'))).toHaveLength(4)
-  expect(simulators.map(file => file.path)).toContain('adapters/portal/subscription-life.ts')
-  const vocabularyOrWire =
-    /^(adapters\/(?:\w+\/wire|serve|connection-errors|drain|within-time|gateway-error)|clock|errors|cpf|cnpj|brasilia)\.ts$/
-  const isShared = (name: string) => own.test(name) || vocabularyOrWire.test(name)
-  const wrong = simulators.flatMap(file =>
-    file.imports
-      .filter(({ name, isOurs }) => !(isOurs ? isShared(name) : /^(hono|zod|node:\w+)$/.test(name)))
-      .map(({ name }) => `${file.path}: ${name}`),
+test.each(Object.entries(floors))('each folder of %s imports folders below it only', (room, levels) => {
+  const levelOf = (path: string) => levels.findIndex(level => level.includes(floorOf(path)))
+  const within = arrows.filter(({ from, to }) => roomOf(from) === room && roomOf(to) === room)
+  const wrong = within.filter(({ from, to }) => {
+    if (floorOf(from) === floorOf(to) || floorOf(from) === '' || floorOf(to) === '') return false
+    return levelOf(from) <= levelOf(to)
+  })
+  expect(wrong.map(shown)).toEqual([])
+})
+
+test('an area of the API imports no other but those that it is named with, and the base imports none', () => {
+  const within = arrows.filter(({ from, to }) => roomOf(from) === 'api' && roomOf(to) === 'api')
+  const wrong = within.filter(({ from, to }) => {
+    const [own, other] = [floorOf(from), floorOf(to)]
+    return other !== '' && other !== own && !areas[own]?.includes(other)
+  })
+  expect(wrong.map(shown)).toEqual([])
+})
+
+test('the simulation shares the wire schemas with the clients, and no mapping and no machine', () => {
+  const ofServices = arrows.filter(({ from }) => /^simulation\/(services|faults)\//.test(from))
+  expect(new Set(ofServices.map(({ to }) => to)).size).toBeGreaterThan(10)
+  const wrong = arrows.filter(
+    // How a socket is opened and a body bounded has nothing to do with any service.
+    ({ from, to }) =>
+      roomOf(from) === 'simulation' && roomOf(to) === 'adapters' && !/\/wire\.ts$|^adapters\/http\//.test(to),
   )
-  expect(wrong).toEqual([])
+  expect(wrong.map(shown)).toEqual([])
+  const others = ofServices.filter(
+    ({ to }) =>
+      !/^(vocabulary|runtime|simulation\/(services|faults|served))\//.test(to) && !to.endsWith('/wire.ts'),
+  )
+  expect(others.map(shown)).toEqual([])
 })
 
 test('every service has the same files', () => {
   for (const service of ['consent', 'token', 'validation', 'portal']) {
     const names = files
-      .filter(file => file.path.startsWith(`adapters/${service}/`))
-      .map(file => file.path.split('/')[2])
-    expect(names).toEqual(expect.arrayContaining(['client.ts', 'protocol.ts', 'simulator.ts', 'wire.ts']))
+      .filter(({ path }) => path.startsWith(`adapters/${service}/`))
+      .map(({ path }) => posix.basename(path))
+    expect(names).toEqual(expect.arrayContaining(['client.ts', 'protocol.ts', 'wire.ts']))
   }
 })
 
@@ -184,10 +276,6 @@ test('database drivers are loaded on first use only', () => {
   })
   expect(wrong).toEqual([])
   expect(files.filter(({ text }) => text.includes("await import('better-sqlite3')"))).toHaveLength(1)
-})
-
-test('no file has outgrown 330 lines', () => {
-  expect(files.filter(file => file.lines > 330).map(file => `${file.path}: ${file.lines}`)).toEqual([])
 })
 
 test('nothing is put off in the text', () => {

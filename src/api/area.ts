@@ -10,14 +10,14 @@ import type { LogLine } from '../vocabulary/log-line.ts'
 import type { Instant } from '../vocabulary/message.ts'
 import type { ServiceName } from '../vocabulary/service-name.ts'
 import type { Commands } from './commands.ts'
-import type { AverbaOptions } from './options.ts'
+import type { Options } from './options.ts'
 import type { Subjects } from './subject-directory.ts'
 import type { Rows } from './view-rows.ts'
 
 /** What every area of the API works with. */
 export interface Area {
   /** Its logger may throw, and takes anything: it is told through `log`. */
-  readonly options: Omit<AverbaOptions, 'logger'>
+  readonly options: Omit<Options, 'logger'>
   readonly engine: Engine
   readonly store: Store
   readonly commands: Commands

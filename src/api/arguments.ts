@@ -145,6 +145,7 @@ export function checkText(text: unknown, what: string, max: number): asserts tex
 
 /** No consent changes more often than that, and the service has others to serve. */
 const everyMinMs = 60_000
+
 /** Checks how often the consents of a data subject are to be read. */
 export function checkSyncEveryMs(everyMs: unknown): void {
   if (Number.isSafeInteger(everyMs) && Number(everyMs) >= everyMinMs) return

@@ -18,9 +18,12 @@ export const own = [
     'receiver',
   ] as const),
 ]
+/** The certificates that are looked at. */
 export const certificates = ['certificate', 'portalCertificate', 'receiverCertificate'] as const
+
 /** The services that are reached for, and what their answers say of our clock. */
 type Outside = ServiceName | 'clock'
+
 /** What was found at one thing. */
 export interface Found {
   readonly ok: boolean

@@ -1,22 +1,21 @@
 import type { Certificate } from '../adapters/credentials/certificate.ts'
 import type { SecretSource } from '../adapters/credentials/secret.ts'
 import type { Source } from '../adapters/credentials/source.ts'
-import type { Fetch } from '../adapters/http/transport.ts'
 import type { PortalAuthentication } from '../adapters/portal/authentication.ts'
 import type { ServeReceiversOptions } from '../adapters/receiver/serve-receivers.ts'
-import type { Averba } from '../averba/averba.ts'
 import type { ServiceLimits } from '../engine/performing/throttle.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Entropy } from '../runtime/entropy.ts'
 import type { Anchor, HighWaterMark } from '../store/store-options.ts'
 import type { Keys } from '../vault/keys.ts'
+import type { Fetch } from '../vocabulary/fetch.ts'
 import type { LogLine } from '../vocabulary/log-line.ts'
 import type { Actor, Basis } from '../vocabulary/message.ts'
 import type { PartKind, RecordKind } from '../vocabulary/part-kinds.ts'
 import type { ServiceName } from '../vocabulary/service-name.ts'
 
-/** Options of `openAverba`. Only `store` is required; a call to an area without its service is refused. */
-export interface AverbaOptions {
+/** What the areas of the API are told. Only `store` is required; a call to an area without its service is refused. */
+export interface Options {
   /** The path of the SQLite file, or `:memory:` for a log that ends with the process. */
   readonly store: string
   /**
@@ -130,8 +129,8 @@ export interface AverbaOptions {
   readonly logger?: (line: LogLine) => void
   /** What is told to your own telemetry, where `@opentelemetry/api` is installed. */
   readonly tracing?: TracingOptions
-  /** What else the process `averba run` does. A host that embeds averba leaves it out. */
-  readonly run?: RunOptions
+  /** How `averba run` shows itself, and what it serves. A host that embeds averba leaves it out. */
+  readonly run?: ServingOptions
 }
 
 /** What of the host's traces leaves this process. */
@@ -144,7 +143,7 @@ export interface TracingOptions {
 }
 
 /** How `averba run` shows itself, and what it serves. */
-export interface RunOptions {
+export interface ServingOptions {
   /** Where `/healthz`, `/readyz` and `/metrics` are served, without authentication: loopback when absent. */
   readonly host?: string
   /** 9464 when absent; 0 is any free port, and the log says which. */
@@ -154,8 +153,6 @@ export interface RunOptions {
    * the same host and port. Nothing is served without it.
    */
   readonly receiver?: Omit<ServeReceiversOptions, 'receivers' | 'onTrouble' | 'clock'>
-  /** Called once before anything runs: for `notifications.handle` and `log.follow`. */
-  readonly prepare?: (averba: Averba) => void | Promise<void>
 }
 
 /** How long a kind of sealed parts is kept. */
@@ -174,19 +171,4 @@ export interface DesiredSubscription {
    * with the event `subscription.deleted`.
    */
   readonly recreate?: 'announce' | 'plan'
-}
-
-/**
- * Types the options of an `averba.config.ts`, so that an editor knows each of them: one object for the host, which
- * gives it to `openAverba`, and for the command line. Nothing is checked or opened here.
- *
- * @example
- * ```ts
- * import { defineConfig } from 'averba'
- *
- * export default defineConfig({ store: 'averba.sqlite' })
- * ```
- */
-export function defineConfig(options: AverbaOptions): AverbaOptions {
-  return options
 }

@@ -16,7 +16,7 @@ import { createEffects, type Effects } from '../api/log/effects.ts'
 import type { Events, Recorded } from '../api/log/events.ts'
 import { createLog, type Log } from '../api/log/log.ts'
 import { createNotifications, type Notifications } from '../api/notifications/notifications.ts'
-import type { AverbaOptions } from '../api/options.ts'
+import type { Options, ServingOptions } from '../api/options.ts'
 import { createReceiving } from '../api/receiver/receiver.ts'
 import { Subjects } from '../api/subject-directory.ts'
 import { tellOfIdleRetention } from '../api/subjects/retention.ts'
@@ -36,7 +36,6 @@ import type { Prelude, Router } from '../engine/performing/attempts.ts'
 import type { HarvestReason } from '../machines/portal.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { createIds, systemEntropy } from '../runtime/entropy.ts'
-import { Medium } from '../simulation/world/crashable-medium.ts'
 import { Store } from '../store/store.ts'
 import type { StoreOptions } from '../store/store-options.ts'
 import type { RebuildAll } from '../store/views/rebuild-all.ts'
@@ -55,14 +54,39 @@ import { runAll, settleAll } from './run.ts'
 import { Schedules } from './schedules.ts'
 import { createWaysOut } from './service-connections.ts'
 
-export { Medium }
-
 /** What a listener is given: the event of its type, or the hint. */
 export type Told<T extends keyof Events | keyof Hints> = T extends keyof Hints
   ? Hints[T]
   : T extends keyof Events
     ? Recorded<T>
     : never
+
+/** Options of `openAverba`. Only `store` is required; a call to an area without its service is refused. */
+export interface AverbaOptions extends Options {
+  /** What else the process `averba run` does. A host that embeds averba leaves it out. */
+  readonly run?: RunOptions
+}
+
+/** What the process `averba run` does. */
+export interface RunOptions extends ServingOptions {
+  /** Called once before anything runs: for `notifications.handle` and `log.follow`. */
+  readonly prepare?: (averba: Averba) => void | Promise<void>
+}
+
+/**
+ * Types the options of an `averba.config.ts`, so that an editor knows each of them: one object for the host, which
+ * gives it to `openAverba`, and for the command line. Nothing is checked or opened here.
+ *
+ * @example
+ * ```ts
+ * import { defineConfig } from 'averba'
+ *
+ * export default defineConfig({ store: 'averba.sqlite' })
+ * ```
+ */
+export function defineConfig(options: AverbaOptions): AverbaOptions {
+  return options
+}
 
 /** An open log with the services that the host works with. */
 export interface Averba {

@@ -8,7 +8,7 @@ import type { TokenSource } from '../adapters/token/with-token.ts'
 import { createValidationClient } from '../adapters/validation/client.ts'
 import type { Area } from '../api/area.ts'
 import { underAskedChanges } from '../api/consents/withheld-changes.ts'
-import type { AverbaOptions } from '../api/options.ts'
+import type { Options } from '../api/options.ts'
 import { createKeyPerformers } from '../api/subjects/erasure-performers.ts'
 import type { Desired } from '../api/subscriptions/declared.ts'
 import { underOwnPortal } from '../api/subscriptions/portal-address.ts'
@@ -87,7 +87,7 @@ function caOf({ ca }: { readonly ca?: string }): { ca?: string } {
 }
 
 /** How much of each service this process uses at most. */
-export function limitsOf({ consentService, validationService, portal }: AverbaOptions) {
+export function limitsOf({ consentService, validationService, portal }: Options) {
   return {
     consentService: consentService ?? {},
     validationService: validationService ?? {},
@@ -99,7 +99,7 @@ export function limitsOf({ consentService, validationService, portal }: AverbaOp
 function createPortalPerformers(
   area: Area,
   desired: Desired,
-  portal: NonNullable<AverbaOptions['portal']>,
+  portal: NonNullable<Options['portal']>,
   waysOut: WaysOut,
 ): Performers {
   const { baseUrl, authenticate, ca, failuresBytesMax } = portal
@@ -129,17 +129,20 @@ function createPortalPerformers(
 function nameOf({ store }: Area, kind: string, baseUrl: string, whose: string): string {
   return `${kind}-${Buffer.from(store.digest(kind, `${baseUrl}\0${whose}`)).toString('hex')}`
 }
+
 function shareLogins(area: Area, name: string, digestOf: LoginShare['digestOf']): LoginShare {
   const { leases } = area.store.secrets
   const [take, release] = [() => leases.take(name), () => leases.release(name)]
   return { ...shareText(area, name), take, release, digestOf }
 }
+
 function shareText({ store: { secrets } }: Area, name: string): SharedText {
   return {
     find: async () => (await secrets.find(name))?.value,
     change: make => secrets.change(name, make),
   }
 }
+
 function digestOf(text: string): string {
   return hash('sha256', text, 'hex').slice(0, 16)
 }

@@ -1,6 +1,7 @@
-import { type Fetch, openSocket, type Socket, type SocketOptions } from '../adapters/http/transport.ts'
-import type { AverbaOptions } from '../api/options.ts'
+import { openSocket, type Socket, type SocketOptions } from '../adapters/http/transport.ts'
+import type { Options } from '../api/options.ts'
 import type { Clock } from '../runtime/clock.ts'
+import type { Fetch } from '../vocabulary/fetch.ts'
 import type { LogLine } from '../vocabulary/log-line.ts'
 import type { ServiceName } from '../vocabulary/service-name.ts'
 import type { Tracing } from '../vocabulary/tracing.ts'
@@ -13,7 +14,7 @@ export interface WaysOut {
 
 /** Opens ways out as the options say, and tells of what an operator should know. */
 export function createWaysOut(
-  { fetch, tracing: { traceparentTo = [] } = {} }: AverbaOptions,
+  { fetch, tracing: { traceparentTo = [] } = {} }: Options,
   { clock, tracing, log }: { clock: Clock; tracing: Tracing; log: (line: LogLine) => void },
 ): WaysOut {
   const sockets: Socket[] = []

@@ -24,6 +24,7 @@ export async function exportUpTo(
     snapshot.close()
   }
 }
+
 interface ExportTo {
   readonly dir: string
   readonly onProgress?: (done: number, end: number) => void

@@ -67,6 +67,7 @@ export type VerifyLogOptions = { readonly store: string } & Omit<
   VerifyStoreOptions,
   'views' | 'entropy' | 'claimedKinds'
 >
+
 function checkKeyLine(line: string): void {
   if (parseVerifierKey(line.trim())) return
   throw new AverbaError('INVALID_INPUT', 'Cannot use a verifier key: it is not a line of an Ed25519 key', {

@@ -20,6 +20,7 @@ export const systemEntropy: Entropy = {
   },
 }
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+
 /**
  * Makes ids of 26 letters and digits: 48 bits of time, 15 bits that count within the millisecond, 65 random
  * bits. Ids made later sort later, which keeps the indexes of a long log flat.
@@ -36,6 +37,7 @@ export function createIds(clock: Clock, entropy: Entropy): () => string {
     return id
   }
 }
+
 function encode(value: number, length: number): string {
   let text = ''
   for (let rest = value; text.length < length; rest = Math.floor(rest / 32)) text = alphabet[rest % 32] + text

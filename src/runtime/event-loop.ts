@@ -2,6 +2,7 @@
 const [nextTurn, cancelTurn] = [setImmediate, clearImmediate]
 /** How many waits for a turn of the event loop there are. */
 let turnsAwaited = 0
+
 /**
  * Does the work when the event loop has turned. Every wait for it goes through here: `whenQuiet` counts them.
  *

@@ -18,8 +18,8 @@ import { type Connection, rows, type Steps } from './database/connection.ts'
 import { migrate } from './database/migrations.ts'
 import { openSqlite } from './database/sqlite.ts'
 import { damaged } from './log/damaged.ts'
-import type { Store } from './store.ts'
 import type { StoreOptions } from './store-options.ts'
+import type { Append } from './writing/append.ts'
 import { logEvent } from './writing/log-event.ts'
 
 interface KeyringOptions {
@@ -101,21 +101,27 @@ function keyringOf(path: string): string {
   return `${path}.keys`
 }
 
+/** What a log is begun with. */
+interface NewLog {
+  append(input: Append): Promise<unknown>
+  readAt(position: number): Promise<Recorded | undefined>
+  readonly keyring: Keyring
+}
+
 /** Says in the log itself, as its first event, which log it is, and which keyring and key belong to it. */
 export async function begin(
-  store: Pick<Store, 'append' | 'readAt' | 'vault'>,
+  { append, readAt, keyring }: NewLog,
   { clock, createId, beginning }: Pick<StoreOptions, 'clock' | 'createId' | 'beginning'>,
 ): Promise<Recorded> {
-  const { keyring } = store.vault
   const origin = `log_${createId()}`
   const data = { ...beginning, origin, keyring: keyring.id, key: keyLineOf(origin, keyring.signer) }
-  await store.append({
+  await append({
     at: toInstant(clock.now()),
     streams: [{ stream: logStream, expect: 'none' }],
     events: [logEvent(beganType, 'log.begin', data)],
   })
   // Another process may have begun it at the same time: what stands there counts.
-  const began = await store.readAt(1)
+  const began = await readAt(1)
   if (began?.type === beganType) return began
   throw damaged('Cannot open the log: it has no beginning')
 }

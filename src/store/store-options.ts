@@ -1,9 +1,10 @@
 import type { Clock } from '../runtime/clock.ts'
 import type { Entropy } from '../runtime/entropy.ts'
-import type { Medium } from '../simulation/world/crashable-medium.ts'
+import type { Keyring } from '../vault/keyring.ts'
 import type { Keys } from '../vault/keys.ts'
 import type { Json } from '../vocabulary/message.ts'
 import type { View } from '../vocabulary/view.ts'
+import type { Connection } from './database/connection.ts'
 import type { Schemas } from './log/upcasters.ts'
 
 /** How to open a store. */
@@ -11,7 +12,7 @@ export interface StoreOptions {
   /** The path of its file, or `:memory:`. */
   readonly path: string
   /** What it stands on in place of that file. */
-  readonly medium?: Pick<Medium, 'open' | 'keyring'>
+  readonly medium?: Medium
   readonly views: readonly View[]
   readonly clock: Clock
   readonly entropy: Entropy
@@ -44,6 +45,13 @@ export interface StoreOptions {
   readonly onCommitted?: (position: number) => void
   /** Told how long each committed transaction took, in milliseconds: the event loop stood still for that time. */
   readonly onTransacted?: (ms: number) => void
+}
+
+/** What a store stands on in place of a file, as in a simulation: its database, and where its keyring is kept. */
+export interface Medium {
+  open(): Promise<Connection>
+  /** The keyring; `create` makes it, or reads it from beside the file. */
+  keyring(create: () => Promise<Keyring>): Promise<Keyring>
 }
 
 /**

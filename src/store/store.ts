@@ -142,8 +142,11 @@ export class Store {
       const vault = new Vault(keyring, options.entropy, options.recordKeys)
       const store = new Store({ connection, vault, trial }, options, mark)
       await connection.transact(() => store.#projector.createTables())
-      if (!began) refuseOtherKeyring(options.path, await begin(store, options), keyring)
       const append = (input: Append) => store.append(input)
+      if (!began) {
+        const log = { append, readAt: (position: number) => store.readAt(position), keyring }
+        refuseOtherKeyring(options.path, await begin(log, options), keyring)
+      }
       await holdAgainstMark({ connection, keyring, options, mark, append })
       await store.#checkpointer.begin(options.acceptRollback === true)
       store.#resumedAt = (await connection.read(readResumed))?.position ?? 0

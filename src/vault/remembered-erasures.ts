@@ -1,5 +1,4 @@
 import type { Instant } from '../vocabulary/message.ts'
-import type { KeyringFile } from './keyring-file.ts'
 
 /** An erasure as the keyring remembers it: a backup that predates it may be put back, and does not know of it. */
 interface RememberedErasure {
@@ -13,21 +12,29 @@ interface RememberedErasure {
 /** By subject. */
 export type RememberedErasures = Readonly<Record<string, RememberedErasure>>
 
+/** What is looked at of a keyring file: its epochs, and the erasures that it remembers. */
+interface Remembering {
+  readonly epochs: Readonly<Record<string, string>>
+  readonly erased?: RememberedErasures
+}
+
 /** What the keyring is told of an erasure. */
 export interface ErasureToRemember extends Omit<RememberedErasure, 'epoch'> {
   readonly subject: string
 }
 
 /** The keyring with an erasure. */
-export function remembering(file: KeyringFile, { subject, ...erasure }: ErasureToRemember): KeyringFile {
+export function remembering<F extends Remembering>(file: F, { subject, ...erasure }: ErasureToRemember): F {
   const epoch = Math.max(...Object.keys(file.epochs).map(Number))
   return { ...file, erased: { ...file.erased, [subject]: { ...erasure, epoch } } }
 }
 
 /** The keyring without erasures that every backup which still opens comes after; lost erasures stay. */
-export function forgetting(file: KeyringFile, lost: ReadonlySet<string>): KeyringFile {
-  const oldest = Math.min(...Object.keys(file.epochs).map(Number))
-  const { erased = {}, ...others } = file
+export function forgetting<F extends Remembering>(
+  { erased = {}, ...others }: F,
+  lost: ReadonlySet<string>,
+): Omit<F, 'erased'> & { readonly erased?: RememberedErasures } {
+  const oldest = Math.min(...Object.keys(others.epochs).map(Number))
   const left = Object.entries(erased).filter(([subject, { epoch }]) => epoch > oldest || lost.has(subject))
   return left.length === 0 ? others : { ...others, erased: Object.fromEntries(left) }
 }

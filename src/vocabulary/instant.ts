@@ -16,6 +16,7 @@ export function backoffMs(failures: number, baseMs: number, maxMs: number): numb
 
 /** How far the clock of a process may be behind those of others that share its store. */
 export const clocksDifferMaxMs = 10 * 60_000
+
 /**
  * Whether a wait of at most `waitMaxMs` is over: its end has come, or lies so far ahead that it came from a clock that
  * was ahead and has been put right since. Otherwise it would last for as long as that clock was ahead.
@@ -28,6 +29,7 @@ let lastInstant = ''
 /** The first and the last instant with a year of four digits: only those are in order as texts. */
 const firstMs = Date.parse('0000-01-01T00:00:00.000Z')
 const endMs = Date.parse('9999-12-31T23:59:59.999Z')
+
 /**
  * Writes milliseconds since 1970 as ISO 8601 text in UTC: what lies outside the years 0000 to 9999 as their first or
  * last instant, since instants are compared as texts. Many ask within the same millisecond.
@@ -51,6 +53,11 @@ export function fromInstant(at: Instant): number {
  */
 export const nearNowMs = 60_000
 
+/**
+ * Reads a day or an instant in UTC that a person gave.
+ *
+ * @throws {AverbaError} `INVALID_INPUT`
+ */
 export function parseInstant(text: string): Instant {
   const ms = /^\d{4}-\d{2}-\d{2}(T[\d:.]+Z)?$/.test(text) ? fromInstant(text) : Number.NaN
   if (!Number.isNaN(ms)) return toInstant(ms)

@@ -1,4 +1,3 @@
-import type { Registered } from '../api/notifications/call-handler.ts'
 import type { Owed, PartAddress } from './message.ts'
 
 /** What a part's address says: the stream and the version of its event, and its name there. */
@@ -20,7 +19,7 @@ export function effectStream(owed: Pick<Owed, 'id' | 'position'>): string {
 }
 
 /** The follower of the log that keeps the place of a handler. */
-export function followerOf({ evento, name }: Pick<Registered, 'evento' | 'name'>): string {
+export function followerOf({ evento, name }: { readonly evento: string; readonly name: string }): string {
   return `notifications/${evento}/${name}`
 }
 

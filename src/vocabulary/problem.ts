@@ -23,6 +23,7 @@ function isQuoting(code: string, sent: readonly string[]): boolean {
     )
   })
 }
+
 function textsIn(value: Json): string[] {
   if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(textsIn)
   return [String(value)]
@@ -30,6 +31,7 @@ function textsIn(value: Json): string[] {
 
 /** Shorter pieces are in many texts: nobody is known by them. */
 const knownMin = 3
+
 function wordsOf(text: string): string[] {
   const plain = text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
   return plain.match(/[a-z0-9]+/g)?.filter(word => word.length >= knownMin) ?? []

@@ -1,9 +1,8 @@
-import type { Fetch } from '../../src/adapters/http/transport.ts'
 import { staticHeaders } from '../../src/adapters/portal/authentication.ts'
-import type { AverbaOptions } from '../../src/api/options.ts'
 import type { ValidationInput } from '../../src/api/validations/validations.ts'
 import type { Averba } from '../../src/averba/averba.ts'
 import { type Wiring, wiring } from '../../src/averba/performers.ts'
+import type { AverbaOptions } from '../../src/index.ts'
 import type { Entropy } from '../../src/runtime/entropy.ts'
 import {
   createSimulators,
@@ -13,6 +12,7 @@ import {
 import { seededEntropy } from '../../src/simulation/world/seeded-entropy.ts'
 import { withinBudget } from '../../src/simulation/world/within-budget.ts'
 import { AverbaError } from '../../src/vocabulary/errors.ts'
+import type { Fetch } from '../../src/vocabulary/fetch.ts'
 import type { Actor } from '../../src/vocabulary/message.ts'
 import type { Book } from './book.ts'
 import { type CrashPoint, CrashPoints } from './crash-points.ts'

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3'
-import type { AverbaOptions } from '../../src/api/options.ts'
 import { type Averba, openOn } from '../../src/averba/averba.ts'
 import type { Wiring } from '../../src/averba/performers.ts'
+import type { AverbaOptions } from '../../src/index.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
 import type { CrashPoint, CrashPoints } from './crash-points.ts'
 import type { Disk } from './disk.ts'

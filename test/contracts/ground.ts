@@ -1,7 +1,6 @@
 import { expect, onTestFinished } from 'vitest'
 import type { ZodType } from 'zod'
-import { UnsentError } from '../../src/adapters/http/connection-errors.ts'
-import { type Fetch, openSocket } from '../../src/adapters/http/transport.ts'
+import { openSocket } from '../../src/adapters/http/transport.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import {
   type Policies,
@@ -13,6 +12,8 @@ import {
 } from '../../src/simulation/index.ts'
 import { type Peer, serve } from '../../src/simulation/served/serve.ts'
 import { createSimulators, credentials } from '../../src/simulation/services/create-simulators.ts'
+import { UnsentError } from '../../src/vocabulary/connection-errors.ts'
+import type { Fetch } from '../../src/vocabulary/fetch.ts'
 import type { ServiceName } from '../../src/vocabulary/service-name.ts'
 import { Watch } from '../openapi/watch.ts'
 

@@ -4,10 +4,10 @@ import {
   writeListConsents,
   writeReadAwareness,
 } from '../../src/adapters/consent/protocol.ts'
-import { UnsentError } from '../../src/adapters/http/connection-errors.ts'
 import { writeRequestToken } from '../../src/adapters/token/protocol.ts'
 import { type Policies, samples, seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
 import { createSimulators } from '../../src/simulation/services/create-simulators.ts'
+import { UnsentError } from '../../src/vocabulary/connection-errors.ts'
 import { Watch } from './watch.ts'
 
 /** What the services answer under other policies than the suite's, held against the documents. */

@@ -1,4 +1,4 @@
-import type { Fetch } from '../../src/adapters/http/transport.ts'
+import type { Fetch } from '../../src/vocabulary/fetch.ts'
 import { describedBy, notification } from './described.ts'
 import { wrongsOfRequest, wrongsOfResponse } from './wrongs.ts'
 

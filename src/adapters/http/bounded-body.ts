@@ -1,10 +1,4 @@
-/** How large an answer may be, unless a way out sets less: 4 MiB. */
-export const answerBytesMax = 4 * 1_048_576
-
-/** A response larger than the bound. */
-export class OversizedError extends Error {
-  override readonly name = 'OversizedError'
-}
+import { OversizedError } from '../../vocabulary/connection-errors.ts'
 
 /** Gives a body in pieces, up to the bound. Throws when there is more. */
 export async function* bounded(

@@ -1,13 +1,12 @@
 import pRetry from 'p-retry'
 import type { Clock } from '../../runtime/clock.ts'
+import { describe, OversizedError, UnsentError } from '../../vocabulary/connection-errors.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { type AnswerLimits, answerBytesMax, type Fetch, withLimits } from '../../vocabulary/fetch.ts'
 import type { Carried, Outcome } from '../../vocabulary/message.ts'
 import type { EffectClass, MayLeave } from '../../vocabulary/performer.ts'
-import { type AnswerLimits, withLimits } from './answer-limits.ts'
-import { answerBytesMax, OversizedError, readBoundedText } from './bounded-body.ts'
-import { describe, UnsentError } from './connection-errors.ts'
+import { readBoundedText } from './bounded-body.ts'
 import { hideSent } from './redact-echo.ts'
-import type { Fetch } from './transport.ts'
 
 /** An answer, read to its end. */
 export interface Answer {

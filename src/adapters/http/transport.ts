@@ -1,7 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Agent, Dispatcher } from 'undici'
 import { type Clock, calledOff, systemClock } from '../../runtime/clock.ts'
+import { codeOf, isUnread, UnsentError } from '../../vocabulary/connection-errors.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import {
+  answerBytesMax,
+  defaultBudgetMs,
+  type Fetch,
+  limitsOf,
+  type StreamingFetch,
+} from '../../vocabulary/fetch.ts'
 import { isWithin } from '../../vocabulary/instant.ts'
 import {
   type Certificate,
@@ -10,17 +18,9 @@ import {
   useNextCertificate,
 } from '../credentials/certificate.ts'
 import { type Source, valueFrom } from '../credentials/source.ts'
-import { limitsOf } from './answer-limits.ts'
-import { answerBytesMax, bounded, readBounded } from './bounded-body.ts'
-import { codeOf, isUnread, UnsentError } from './connection-errors.ts'
+import { bounded, readBounded } from './bounded-body.ts'
 
 type Undici = typeof import('undici')
-
-/** The one way out: a request, and its response. Simulators and sockets meet here. */
-export type Fetch = (request: Request) => Promise<Response>
-
-/** The same, answered as soon as the head is there. `onConnected` is called when the connection is. */
-export type StreamingFetch = (request: Request, onConnected?: () => void) => Promise<Response>
 
 /** A `Fetch` over real sockets, to be closed. */
 export interface Socket {
@@ -49,9 +49,6 @@ export interface SocketOptions {
   /** Sends what is meant for `host:port` to another address; the certificate is still checked by name. */
   readonly connectTo?: (authority: string) => { host: string; port: number } | undefined
 }
-
-/** How long a whole exchange may take by default. */
-export const defaultBudgetMs = 10_000
 
 /** How many days before its end an expiring certificate is told of. */
 const expiryWarningDays = 30

@@ -1,6 +1,7 @@
+import { describe, UnsentError } from '../../vocabulary/connection-errors.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import { describe, UnsentError } from './connection-errors.ts'
-import { type Fetch, openSocket, type SocketOptions } from './transport.ts'
+import type { Fetch } from '../../vocabulary/fetch.ts'
+import { openSocket, type SocketOptions } from './transport.ts'
 
 /** What became of a try to reach a service. */
 export interface Reach {

@@ -1,7 +1,7 @@
+import type { Fetch } from '../../vocabulary/fetch.ts'
 import type { Outcome } from '../../vocabulary/message.ts'
 import { type Source, valueFrom } from '../credentials/source.ts'
 import type { Exchange, exchange } from '../http/exchange.ts'
-import type { Fetch } from '../http/transport.ts'
 import type { PortalLogin } from './login.ts'
 
 /**

@@ -43,6 +43,7 @@ export interface ConsentDetail extends Consent, Partial<DetailMembers> {
     readonly dataExpiracao: Instant | null
   }[]
 }
+
 type DetailMembers = Pick<
   ConsentimentoDetalhado,
   'idTemplatePdc' | 'categoria' | 'usuario' | 'finalidade' | 'titular'

@@ -3,7 +3,7 @@ import { type Source, valueFrom } from '../../adapters/credentials/source.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Check, Found } from '../found.ts'
-import type { AverbaOptions } from '../options.ts'
+import type { Options } from '../options.ts'
 
 /** How many days before its end a certificate no longer counts as well. */
 const daysMin = 7
@@ -44,7 +44,7 @@ export interface UsedCertificate {
 }
 
 /** Every certificate that the options give. With a way out of the host's own, clients' are the host's business. */
-export function certificatesIn(options: AverbaOptions): UsedCertificate[] {
+export function certificatesIn(options: Options): UsedCertificate[] {
   const client = options.fetch ? undefined : options.consentService?.certificate
   const login = options.fetch ? undefined : portalCertificateOf(options)
   const server = options.run?.receiver?.certificate
@@ -65,7 +65,7 @@ function used(
 }
 
 /** Looks at every certificate that the options give. */
-export async function checkCertificates(options: AverbaOptions, clock: Clock): Promise<Check[]> {
+export async function checkCertificates(options: Options, clock: Clock): Promise<Check[]> {
   const checks: Check[] = []
   for (const { name, source, whose } of certificatesIn(options))
     checks.push({ name, ...(await checkCertificate(source, clock, whose)) })
@@ -73,6 +73,6 @@ export async function checkCertificates(options: AverbaOptions, clock: Clock): P
 }
 
 /** The client certificate of the portal's login, where it has one. */
-export function portalCertificateOf({ portal }: AverbaOptions): Source<Certificate> | undefined {
+export function portalCertificateOf({ portal }: Options): Source<Certificate> | undefined {
   return typeof portal?.authenticate === 'object' ? portal.authenticate.certificate : undefined
 }

@@ -14,7 +14,7 @@ import { inWords } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { checkShape } from '../check-options.ts'
 import type { Check, Found } from '../found.ts'
-import type { AverbaOptions } from '../options.ts'
+import type { Options } from '../options.ts'
 import { Desired } from '../subscriptions/declared.ts'
 import { checkPortalAddress } from '../subscriptions/portal-address.ts'
 import { checkCertificates } from './certificate-checks.ts'
@@ -37,7 +37,7 @@ export interface Examination {
  * compares everything in the store with everything else. Never throws: what is wrong is a check that says what to do.
  */
 export async function examine(
-  options: AverbaOptions,
+  options: Options,
   { token = false, isDeep = false }: { readonly token?: boolean; readonly isDeep?: boolean } = {},
 ): Promise<Examination> {
   const { clock = systemClock } = options
@@ -76,7 +76,7 @@ async function found(
 }
 
 /** Asks every source of a secret, and forgets what it gives. Throws once, for all that fail. */
-async function askSecrets(options: AverbaOptions): Promise<void> {
+async function askSecrets(options: Options): Promise<void> {
   const { tokenService, validationService, portal, receiver } = options
   const sources = {
     'consumer key': tokenService?.consumerKey,
@@ -152,7 +152,7 @@ async function findTroubled(store: string): Promise<Found> {
 }
 
 /** Whether the log belongs to another portal: nothing opens it with this one. */
-async function findForeign({ store, portal }: AverbaOptions): Promise<undefined> {
+async function findForeign({ store, portal }: Options): Promise<undefined> {
   const snapshot = await Snapshot.open(store)
   try {
     await checkPortalAddress({ read: async filter => snapshot.run(() => readPage({}, filter)) }, portal)
@@ -178,7 +178,7 @@ function checkAccess(store: string): Found {
   return { ok: true, detail: 'this user may write the file and its folder' }
 }
 
-async function askToken(options: AverbaOptions, clock: Clock): Promise<Found | undefined> {
+async function askToken(options: Options, clock: Clock): Promise<Found | undefined> {
   const { tokenService, fetch } = options
   if (!tokenService) return undefined
   const { ca } = tokenService

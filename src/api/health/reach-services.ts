@@ -3,14 +3,14 @@ import { type Reach, tryReach } from '../../adapters/http/try-reach.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { ServiceName } from '../../vocabulary/service-name.ts'
 import type { Check } from '../found.ts'
-import type { AverbaOptions } from '../options.ts'
+import type { Options } from '../options.ts'
 import { portalCertificateOf } from './certificate-checks.ts'
 
 /** How far our clock may be from a service's: more than a slow answer and the whole seconds of `Date` explain. */
 export const clockSkewMaxMs = 60_000
 
 /** Tries to reach each service that is configured, and compares our clock with theirs. Never throws. */
-export async function reachServices(options: AverbaOptions, clock: Clock): Promise<Check[]> {
+export async function reachServices(options: Options, clock: Clock): Promise<Check[]> {
   const targets = targetsOf(options)
   const fetch = options.fetch && { fetch: options.fetch }
   const found = await Promise.all(
@@ -29,7 +29,7 @@ interface Target extends Omit<SocketOptions, 'clock'> {
   readonly address: string
 }
 
-function targetsOf(options: AverbaOptions): Target[] {
+function targetsOf(options: Options): Target[] {
   const { consentService, tokenService, validationService, portal } = options
   const portalCertificate = portalCertificateOf(options)
   const ca = (service: { readonly ca?: string }) => service.ca !== undefined && { ca: service.ca }

@@ -7,7 +7,7 @@ import type { Store } from '../../store/store.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Ask } from '../../vocabulary/outcome.ts'
 import type { Area } from '../area.ts'
-import { checkPosition } from '../arguments.ts'
+import { checkId, checkPosition } from '../arguments.ts'
 import type { Events, Recorded } from './events.ts'
 
 /** The log itself. */
@@ -113,6 +113,7 @@ export function createLog(
       return readLog(store, known, filter)
     },
     follow(name, types, handler, time) {
+      checkId(name, 'name of a follower')
       followers.follow(name, types, handler as FollowHandler, time) // It is given events of its types alone.
       for (const type of types.filter(each => !known.has(each))) {
         const named = isTyped(type) && { detail: type }

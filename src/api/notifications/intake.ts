@@ -7,6 +7,7 @@ import type { Area } from '../area.ts'
 import { copyWindowMs, sealedBody } from './notification.ts'
 
 const unnamed = 'sem-nome'
+
 /** A header comes as Latin-1, byte by byte: only once decoded is a dash or a space in UTF-8 seen as such. */
 function namesPerson(evento: string): boolean {
   return holdsCpf(evento) || holdsCpf(Buffer.from(evento, 'latin1').toString())

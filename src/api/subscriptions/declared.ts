@@ -5,7 +5,7 @@ import { limits } from '../../adapters/portal/wire.ts'
 import type { Held } from '../../machines/subscription/messages.ts'
 import { holdsCpf } from '../../vocabulary/cpf.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { AverbaOptions, DesiredSubscription } from '../options.ts'
+import type { DesiredSubscription, Options } from '../options.ts'
 import type { SecretGenerations } from './secrets/generations.ts'
 
 /** What the secrets of one event are made of, as their sources gave it. */
@@ -38,7 +38,7 @@ export class Desired {
   #onAsked: OnAsked = async () => undefined
 
   /** @throws {AverbaError} `MISCONFIGURED` */
-  constructor({ subscriptions = [], receiver }: Pick<AverbaOptions, 'subscriptions' | 'receiver'>) {
+  constructor({ subscriptions = [], receiver }: Pick<Options, 'subscriptions' | 'receiver'>) {
     this.#master = receiver?.secretFrom
     for (const declared of subscriptions) {
       const { evento } = declared

@@ -3,9 +3,9 @@ import type { Store } from '../../store/store.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { portalStream } from '../../vocabulary/names.ts'
 import type { Performers } from '../../vocabulary/performer.ts'
-import type { AverbaOptions } from '../options.ts'
+import type { Options } from '../options.ts'
 
-type PortalOptions = NonNullable<AverbaOptions['portal']>
+type PortalOptions = NonNullable<Options['portal']>
 
 /** By which address a log knows the portal: the ids of subscriptions and failures there mean nothing at another one. */
 function portalAddressOf({ baseUrl, knownAs = baseUrl }: PortalOptions): string {

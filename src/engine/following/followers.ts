@@ -1,8 +1,7 @@
-import { checkId } from '../../api/arguments.ts'
 import { type Clock, calledOff } from '../../runtime/clock.ts'
 import { giveWay } from '../../runtime/event-loop.ts'
 import { Wakes } from '../../runtime/wake-signal.ts'
-import { type Follower, isSame, keepTypes } from '../../store/ledger/followers.ts'
+import { type Follower, hasTypes } from '../../store/ledger/followers.ts'
 import type { Store } from '../../store/store.ts'
 import { nameOf } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
@@ -92,7 +91,6 @@ export class Followers {
    * takes the follower of its name, and moves it, by itself. Throws as `follow` does.
    */
   attach(name: string, work: Following['work']): void {
-    checkId(name, 'name of a follower')
     if (this.#following.has(name)) {
       throw new AverbaError('INVALID_INPUT', `Cannot follow as "${name}": another handler has this name`, {
         hint: 'Give each a name of its own, and begin with it once in a process',
@@ -236,7 +234,7 @@ export class Followers {
     if (closing.aborted || !(await this.mayHaveWork(name, types))) return
     const taken = await this.take(name)
     if (!taken || !this.isDue(taken)) return
-    await keepTypes(this.#store, taken, types)
+    await this.#store.followers.keepTypes(taken, types)
     let follower = taken
     for (;;) {
       const page = await this.#store.readOn({ after: follower.position, types }).catch(unlessDamaged)
@@ -264,9 +262,7 @@ export class Followers {
     const follower = await this.#store.followers.find(name)
     if (!follower) return true
     if (!this.isDue(follower)) return false
-    return (
-      (follower.types !== null && !isSame(follower.types, types)) || this.hasNews(follower.position, types)
-    )
+    return (follower.types !== null && !hasTypes(follower, types)) || this.hasNews(follower.position, types)
   }
 
   /** Whether there are events of some types after a position, or so many others that it should move past them. */

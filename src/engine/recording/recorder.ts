@@ -22,6 +22,7 @@ const decisionsMax = 50
 const underWayMax = 10_000
 /** How often a fact tries a store that another process holds: for minutes, since each try waits by itself. */
 const busyRetriesMax = 60
+
 /** Gets decisions into the log: facts until they are in, commands a bounded number of times. */
 export class Recorder {
   readonly #store: Store

@@ -297,6 +297,7 @@ const readConsent = (whose: Whose) => ({
   data: {},
   opens: addresses(whose),
 })
+
 function addresses({ consent, subject }: Whose) {
   return { cpf: `subject-${subject}/1/cpf`, record: `consent-${consent}/1/record` }
 }

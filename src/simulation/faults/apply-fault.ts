@@ -1,6 +1,6 @@
-import { UnsentError } from '../../adapters/http/connection-errors.ts'
-import { defaultBudgetMs, type Fetch } from '../../adapters/http/transport.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { UnsentError } from '../../vocabulary/connection-errors.ts'
+import { defaultBudgetMs, type Fetch } from '../../vocabulary/fetch.ts'
 import { drain } from './drain.ts'
 import type { Fault } from './fault.ts'
 

@@ -1,5 +1,5 @@
-import type { StreamingFetch } from '../../adapters/http/transport.ts'
 import { systemClock } from '../../runtime/clock.ts'
+import type { StreamingFetch } from '../../vocabulary/fetch.ts'
 import type { Deliver } from '../services/portal/deliveries.ts'
 
 /**

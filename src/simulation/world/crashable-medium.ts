@@ -1,7 +1,7 @@
-import type { Connection } from '../../store/database/connection.ts'
-import { rows } from '../../store/database/connection.ts'
+import { type Connection, rows } from '../../store/database/connection.ts'
 import { openSqlite } from '../../store/database/sqlite.ts'
 import { treeRoot } from '../../store/log/tree.ts'
+import type { Medium } from '../../store/store-options.ts'
 import type { Keyring } from '../../vault/keyring.ts'
 import { closed } from '../../vocabulary/errors.ts'
 
@@ -18,7 +18,7 @@ export type AtWrite = (when: 'beforeWrite' | 'afterWrite') => boolean
  * What a store stands on when its engine may die: the database, and in memory the keyring too, which outlive it. An
  * engine that is cut off does and hears nothing more: what it had committed stands, and nothing else.
  */
-export class Medium {
+export class CrashableMedium implements Medium {
   readonly #path: string
   readonly #atWrite: AtWrite
   #database: Connection | undefined

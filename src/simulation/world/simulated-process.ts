@@ -1,8 +1,8 @@
-import { UnsentError } from '../../adapters/http/connection-errors.ts'
-import type { Fetch } from '../../adapters/http/transport.ts'
-import type { AverbaOptions } from '../../api/options.ts'
-import { type Averba, Medium, openOn } from '../../averba/averba.ts'
+import { type Averba, type AverbaOptions, openOn } from '../../averba/averba.ts'
+import { UnsentError } from '../../vocabulary/connection-errors.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import type { Fetch } from '../../vocabulary/fetch.ts'
+import { CrashableMedium } from './crashable-medium.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
 /** A place between two steps of an engine at which its process may die. */
@@ -37,7 +37,7 @@ interface Life {
  */
 export class SimulatedProcess {
   readonly #parts: ProcessParts
-  readonly #medium: Medium
+  readonly #medium: CrashableMedium
   #life: Life | undefined
   #die: () => void = () => undefined
   #points = 0
@@ -45,7 +45,7 @@ export class SimulatedProcess {
 
   constructor(parts: ProcessParts) {
     this.#parts = parts
-    this.#medium = new Medium(parts.options.store, at => this.#isFatal(at))
+    this.#medium = new CrashableMedium(parts.options.store, at => this.#isFatal(at))
   }
 
   /** The engine that is alive, or the last one that was. */

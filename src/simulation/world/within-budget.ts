@@ -1,7 +1,6 @@
-import { limitsOf } from '../../adapters/http/answer-limits.ts'
-import { answerBytesMax, readBounded } from '../../adapters/http/bounded-body.ts'
-import { defaultBudgetMs, type Fetch } from '../../adapters/http/transport.ts'
+import { readBounded } from '../../adapters/http/bounded-body.ts'
 import { type Clock, calledOff } from '../../runtime/clock.ts'
+import { answerBytesMax, defaultBudgetMs, type Fetch, limitsOf } from '../../vocabulary/fetch.ts'
 
 const usual = { budgetMs: defaultBudgetMs, bodyBytesMax: answerBytesMax }
 

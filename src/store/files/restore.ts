@@ -171,13 +171,14 @@ async function placeKeyring(from: string, to: string, entropy: Entropy): Promise
  * Removes a file that holds nothing, not even a table: opening a lost log, or one that was never begun, leaves such a
  * file, and it would be in the way of the backup. Anything else stays.
  */
-export async function removeStub(path: string): Promise<void> {
+async function removeStub(path: string): Promise<void> {
   if (!existsSync(path) || existsSync(`${path}-journal`)) return
   // Its journal may hold all that there is.
   if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return
   if (!(await isEmpty(path))) return
   for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
 }
+
 async function isEmpty(path: string): Promise<boolean> {
   const Sqlite = await loadSqlite()
   try {

@@ -3,7 +3,6 @@ import type { Instant } from '../../vocabulary/message.ts'
 import { followerOf } from '../../vocabulary/names.ts'
 import { type Connection, column, first, oneOf, rows, type Steps } from '../database/connection.ts'
 import { search, type Window } from '../log/search.ts'
-import type { Store } from '../store.ts'
 import { isOver, type Lease } from './leases.ts'
 
 /** Where a follower of the log stands. */
@@ -71,12 +70,25 @@ export class FollowerTable {
     return this.#change({ sql: moveOne, parameters: [to, until, name, owner, position] })
   }
 
-  /** Says which types it follows from here on, sorted. False as for `move`. */
-  setTypes({ name, position }: Follower, types: readonly string[]): Promise<boolean> {
-    return this.#change({
-      sql: setTypes,
-      parameters: [JSON.stringify(types), name, this.#lease().owner, position],
-    })
+  /**
+   * Keeps the types of a follower, sorted, beside its place, which says what it has done of those alone. Types may be
+   * dropped; events of an added type that lie before its place would be passed over in silence.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` when it is past events of a type that it did not follow
+   */
+  async keepTypes(follower: Follower, types: readonly string[]): Promise<void> {
+    if (hasTypes(follower, types)) return
+    const { name, position, types: before } = follower
+    const more = types.filter(type => !before?.includes(type))
+    const first = more.length > 0 && position > 0 ? await this.next(0, more) : undefined
+    if (first !== undefined && first <= position) {
+      const cannot = `Cannot follow as "${name}": it is past events of types that it did not follow: ${more.join(', ')}`
+      throw new AverbaError('INVALID_INPUT', cannot, {
+        hint: 'Follow them under a name of their own, which begins with the log',
+      })
+    }
+    const parameters = [JSON.stringify(types), name, this.#lease().owner, position]
+    await this.#change({ sql: setTypes, parameters })
   }
 
   /**
@@ -176,31 +188,7 @@ export function isAwaited(
   return followers.some(each => isOf(each.name) && each.position < position)
 }
 
-/**
- * Keeps the types of a follower beside its place, which says what it has done of those alone. Types may be dropped;
- * events of an added type that lie before its place would be passed over in silence.
- *
- * @throws {AverbaError} `INVALID_INPUT` when it is past events of a type that it did not follow
- */
-export async function keepTypes(
-  { followers }: Pick<Store, 'followers'>,
-  follower: Follower,
-  types: readonly string[],
-): Promise<void> {
-  const { name, position, types: before } = follower
-  if (before && isSame(before, types)) return
-  const more = types.filter(type => !before?.includes(type))
-  const first = more.length > 0 && position > 0 ? await followers.next(0, more) : undefined
-  if (first !== undefined && first <= position) {
-    const cannot = `Cannot follow as "${name}": it is past events of types that it did not follow: ${more.join(', ')}`
-    throw new AverbaError('INVALID_INPUT', cannot, {
-      hint: 'Follow them under a name of their own, which begins with the log',
-    })
-  }
-  await followers.setTypes(follower, types)
-}
-
-/** Reports whether both have the same types, in their order. */
-export function isSame(some: readonly string[], others: readonly string[]): boolean {
-  return some.length === others.length && some.every((each, at) => each === others[at])
+/** Reports whether a follower follows these very types, which are sorted. */
+export function hasTypes({ types }: Pick<Follower, 'types'>, others: readonly string[]): boolean {
+  return types?.length === others.length && types.every((each, at) => each === others[at])
 }

@@ -2,7 +2,6 @@ import { clocksDifferMaxMs, fromInstant, toInstant } from '../../vocabulary/inst
 import type { EffectState, Instant, Owed, Recorded, Settlement } from '../../vocabulary/message.ts'
 import { parseEffectId } from '../../vocabulary/names.ts'
 import { type Connection, first, oneOf, rows, type Steps } from '../database/connection.ts'
-import { selectOwed } from '../log/facts.ts'
 import { endOfLog } from '../log/position-before.ts'
 import type { Schemas } from '../log/upcasters.ts'
 import { isOver, type Lease } from './leases.ts'
@@ -301,3 +300,6 @@ export interface OwedCount {
 export function* countOwed(): Steps<readonly OwedCount[]> {
   return yield* rows<OwedCount>({ sql: selectOwed, parameters: [] })
 }
+
+const selectOwed = `select type, state, count(*) as count, min(due_at) as "dueAt" from effect where is_open = 1
+  group by type, state order by type, state`

@@ -34,5 +34,3 @@ export function* readFacts(): Steps<StoreFacts> {
 const selectLast = 'select position, header from event order by position desc limit 1'
 const selectBegan = 'select header from event where position = 1'
 const selectEpochs = 'select distinct epoch from owner_key where epoch > 0 order by epoch'
-export const selectOwed = `select type, state, count(*) as count, min(due_at) as "dueAt" from effect where is_open = 1
-  group by type, state order by type, state`

@@ -3,7 +3,6 @@ import { each, rows, type Steps } from '../database/connection.ts'
 import { parseHeader } from '../log/header.ts'
 import { isOf } from '../parts/person-search.ts'
 import { placeOf, present } from '../parts/place.ts'
-import type { Batch } from './batch.ts'
 import { forgetRecent } from './recent-digests.ts'
 import type { KnownOwner } from './writer-cache.ts'
 
@@ -31,19 +30,25 @@ export interface ErasedPerson {
   readonly kept: readonly number[]
 }
 
-/** Reports whether something was recorded of the person since the survey. */
-export function* isOutdated({ subject, until, streams }: ErasedPerson, batch: Batch): Steps<boolean> {
+/** Reports whether something was recorded of the person since the survey, or is staged to be. */
+export function* isOutdated(
+  { subject, until, streams }: ErasedPerson,
+  staged: readonly { readonly header: string; readonly recorded: Recorded }[],
+): Steps<boolean> {
   const found = yield* rows<{ header: string }>({ sql: selectNewer, parameters: [until, `%${subject}%`] })
   const newer = found.map(({ header }): Recorded => parseHeader(header))
-  const inBatch = batch.events.filter(({ header }) => header.includes(subject)).map(each => each.recorded)
+  const inBatch = staged.filter(({ header }) => header.includes(subject)).map(each => each.recorded)
   // What a consent of theirs has come to owe opens something of them, and says no more of whose it is.
   return [...newer, ...inBatch].some(event => streams.includes(event.stream) || isOf(subject, event))
 }
 
-/** Reports whether each part is there. An erasure destroys its parts wherever they are, by destroying the key. */
-export function* areThere({ parts, person }: Destruction, batch: Batch): Steps<boolean> {
+/**
+ * Reports whether each part is there, and is not staged to be destroyed. An erasure destroys its parts wherever they
+ * are, by destroying the key.
+ */
+export function* areThere({ parts, person }: Destruction, staged: readonly Destruction[]): Steps<boolean> {
   if (person) return true
-  const inBatch = new Set(batch.destroyed.flatMap(each => each.parts.map(placeOf)))
+  const inBatch = new Set(staged.flatMap(each => each.parts.map(placeOf)))
   if (parts.some(part => inBatch.has(placeOf(part)))) return false
   return (yield* present(parts)).length === parts.length
 }

@@ -18,7 +18,9 @@ interface Place {
   key: number
   version: number
 }
+
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
+
 /** Where appends are staged. */
 export interface Desk {
   readonly vault: Vault
@@ -60,9 +62,10 @@ export function* stage(desk: Desk, input: Append): Steps<Appended> {
   }
   const { destroys, concerns } = input
   const person = destroys?.person
-  if (person && (yield* isOutdated(person, batch)))
+  if (person && (yield* isOutdated(person, batch.events)))
     return conflict('more of the person was recorded meanwhile')
-  if (destroys && !(yield* areThere(destroys, batch))) return conflict('a part was destroyed meanwhile')
+  if (destroys && !(yield* areThere(destroys, batch.destroyed)))
+    return conflict('a part was destroyed meanwhile')
   if (concerns && (yield* findOwner(known, concerns))?.isErased === 1)
     return conflict('whom it concerns was erased meanwhile')
   const owners = new Map<string, KnownOwner>()
@@ -147,6 +150,7 @@ function commit(
   }
   return { status: 'appended', position, events }
 }
+
 function toStaged(
   vault: Vault,
   schemas: Schemas,
@@ -204,15 +208,19 @@ function endsOf({ settles, events }: Append): string[] {
   for (const { event } of events) if (event.cancels) ends.push(...event.cancels)
   return ends
 }
+
 function hasEndedIn({ ended, cancelled }: Batch, effect: string): boolean {
   return ended.has(effect) || cancelled.has(effect)
 }
+
 function nameOf({ kind, digest }: Claim): string {
   return `${kind} ${Buffer.from(digest).toString('hex')}`
 }
+
 function conflict(because: string): Appended {
   return { status: 'conflict', because }
 }
+
 function isExpected(expect: Expectation, version: number | undefined): boolean {
   if (expect === 'any') return true
   if (expect === 'none') return version === undefined

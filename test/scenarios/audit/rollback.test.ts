@@ -1,7 +1,6 @@
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { UnsentError } from '../../../src/adapters/http/connection-errors.ts'
 import {
   type Averba,
   backupStore,
@@ -19,6 +18,7 @@ import { samples, simulate, VirtualClock } from '../../../src/simulation/index.t
 import { restoreBackup } from '../../../src/store/files/restore.ts'
 import { parseVerifierKey, verifyTlogProof } from '../../../src/verify.ts'
 import { views } from '../../../src/views/views.ts'
+import { UnsentError } from '../../../src/vocabulary/connection-errors.ts'
 import { newPath } from '../../store/sample-store.ts'
 
 /** A world on a file whose services can be out of reach, so that what is asked of them stays owed. */

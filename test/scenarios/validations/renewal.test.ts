@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import type { Fetch } from '../../../src/adapters/http/transport.ts'
 import { createTokenClient } from '../../../src/adapters/token/client.ts'
 import { Tokens } from '../../../src/api/validations/tokens.ts'
 import { Engine } from '../../../src/engine/engine.ts'
@@ -8,6 +7,7 @@ import { tokenMachine } from '../../../src/machines/token.ts'
 import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import { Store } from '../../../src/store/store.ts'
+import type { Fetch } from '../../../src/vocabulary/fetch.ts'
 
 test('a renewal that joins a look-up of the rejected token is made all the same', async () => {
   const clock = new VirtualClock()

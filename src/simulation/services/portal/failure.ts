@@ -1,4 +1,4 @@
-import { codeOf, describe, isUntrusted } from '../../../adapters/http/connection-errors.ts'
+import { codeOf, describe, isUntrusted } from '../../../vocabulary/connection-errors.ts'
 
 /** Says in words why a delivery failed, as seen from the portal. */
 export function describeFailure(error: unknown): string {

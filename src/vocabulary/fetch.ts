@@ -1,9 +1,19 @@
+/** The one way out: a request, and its response. Simulators and sockets meet here. */
+export type Fetch = (request: Request) => Promise<Response>
+
+/** The same, answered as soon as the head is there. `onConnected` is called when the connection is. */
+export type StreamingFetch = (request: Request, onConnected?: () => void) => Promise<Response>
+/** How long a whole exchange may take by default. */
+export const defaultBudgetMs = 10_000
+
+/** How large an answer may be, unless a way out sets less: 4 MiB. */
+export const answerBytesMax = 4 * 1_048_576
+
 /** How long a whole exchange may take, and how large its answer may be, where that is more than usual. */
 export interface AnswerLimits {
   readonly budgetMs: number
   readonly bodyBytesMax: number
 }
-
 const given = new WeakMap<Request, AnswerLimits>()
 
 /**

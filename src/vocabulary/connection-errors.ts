@@ -1,5 +1,9 @@
-import { AverbaError } from '../../vocabulary/errors.ts'
-import { OversizedError } from './bounded-body.ts'
+import { AverbaError } from './errors.ts'
+
+/** A response larger than the bound. */
+export class OversizedError extends Error {
+  override readonly name = 'OversizedError'
+}
 
 /** A request that certainly never left: the address was not found, the connection or TLS was refused. */
 export class UnsentError extends Error {
