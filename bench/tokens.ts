@@ -77,16 +77,13 @@ async function overhead(): Promise<{ overheadUs: number; callUs: number }> {
   const clock = systemClock
   const way = { clock, fetch: async () => Response.json({ access_token: 'a'.repeat(40), expires_in: 3_600 }) }
   const credentials = { consumerKey: 'chave', consumerSecret: 'segredo' }
-  const performers: Record<string, ReturnType<typeof createTokenClient>[string]> = {}
   const engine = new Engine({
     ...{
       store,
       clock,
       createId,
-      performers,
       entropy: systemEntropy,
       machines: [effectMachine, tokenMachine],
-      routers: {},
     },
     onTrouble: (what, error) => {
       throw new Error(what, { cause: error })
@@ -94,7 +91,9 @@ async function overhead(): Promise<{ overheadUs: number; callUs: number }> {
   })
   const url = 'https://gateway.exemplo.br/token'
   const tokens = new Tokens({ engine, store, clock }, { ...credentials, url })
-  Object.assign(performers, createTokenClient({ ...way, ...credentials, url, keeper: tokens.keeper }))
+  engine.register({
+    performers: createTokenClient({ ...way, ...credentials, url, keeper: tokens.keeper }),
+  })
 
   const address = { baseUrl: 'https://validacao.exemplo.br', service: 'demo' }
   const answer = { clock, fetch: async () => Response.json({ nome: true }) }

@@ -23,8 +23,6 @@ export async function openEngine(store: Store): Promise<BenchEngine> {
     entropy: systemEntropy,
     createId,
     machines: [subjectMachine, validationMachine],
-    performers: {},
-    routers: {},
     onTrouble: (what, error) => console.error(what, error),
   })
   const subjects = Array.from({ length: subjectsCount }, () => createId())

@@ -244,6 +244,16 @@ test('an area of the API imports no other but those that it is named with, and t
   expect(wrong.map(shown)).toEqual([])
 })
 
+test('whoever puts averba together knows an area by its module only', () => {
+  const known = arrows.filter(
+    ({ from, to }) => roomOf(from) === 'averba' && roomOf(to) === 'api' && floorOf(to) !== '',
+  )
+  expect(new Set(known.map(({ to }) => floorOf(to)))).toEqual(
+    new Set(Object.keys(areas).filter(area => area !== 'reports')),
+  )
+  expect(known.filter(({ to }) => posix.basename(to) !== 'module.ts').map(shown)).toEqual([])
+})
+
 test('the simulation shares the wire schemas with the clients, and no mapping and no machine', () => {
   const ofServices = arrows.filter(({ from }) => /^simulation\/(services|faults)\//.test(from))
   expect(new Set(ofServices.map(({ to }) => to)).size).toBeGreaterThan(10)

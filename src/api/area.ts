@@ -1,4 +1,5 @@
 import type { Engine } from '../engine/engine.ts'
+import type { Followers } from '../engine/following/followers.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Entropy } from '../runtime/entropy.ts'
 import type { Store } from '../store/store.ts'
@@ -9,7 +10,9 @@ import { fromInstant, nearNowMs } from '../vocabulary/instant.ts'
 import type { LogLine } from '../vocabulary/log-line.ts'
 import type { Instant } from '../vocabulary/message.ts'
 import type { ServiceName } from '../vocabulary/service-name.ts'
+import type { Tracing } from '../vocabulary/tracing.ts'
 import type { Commands } from './commands.ts'
+import type { HttpClients } from './http-clients.ts'
 import type { Options } from './options.ts'
 import type { Subjects } from './subject-directory.ts'
 import type { Rows } from './view-rows.ts'
@@ -20,6 +23,9 @@ export interface Area {
   readonly options: Omit<Options, 'logger'>
   readonly engine: Engine
   readonly store: Store
+  readonly followers: Followers
+  readonly http: HttpClients
+  readonly tracing: Tracing
   readonly commands: Commands
   readonly subjects: Subjects
   /** Lists of what views show: `VIEW_STOPPED` where one of them stands still. */

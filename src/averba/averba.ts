@@ -1,39 +1,32 @@
 import { loadTracing } from '../adapters/opentelemetry.ts'
-import type { Receiver } from '../adapters/receiver/receiver.ts'
-import { createArea } from '../api/area.ts'
+import { type Area, createArea } from '../api/area.ts'
 import { checkInstant, checkMs } from '../api/arguments.ts'
 import { checkAsOf } from '../api/as-of.ts'
-import { type Audit, createAudit } from '../api/audit/audit.ts'
+import { type AuditMethods, createAuditModule } from '../api/audit/module.ts'
 import { checkOptions } from '../api/check-options.ts'
 import { Commands } from '../api/commands.ts'
-import { type AwarenessArea, createAwareness } from '../api/consents/awareness.ts'
-import { type Consents, createConsents } from '../api/consents/consents.ts'
-import { createLogins, type Logins } from '../api/consents/logins.ts'
-import { tellOfUnmadeChanges } from '../api/consents/unmade-changes.ts'
-import { type Figures, readFigures } from '../api/health/figures.ts'
-import { checkHealth, type Health, type HealthOptions } from '../api/health/health.ts'
-import { createEffects, type Effects } from '../api/log/effects.ts'
-import type { Events, Recorded } from '../api/log/events.ts'
-import { createLog, type Log } from '../api/log/log.ts'
-import { createNotifications, type Notifications } from '../api/notifications/notifications.ts'
+import { type ConsentMethods, createConsentModule } from '../api/consents/module.ts'
+import type { Due } from '../api/due.ts'
+import type { Events, Recorded } from '../api/events.ts'
+import type { Figures } from '../api/figures.ts'
+import { createHealthModule, type HealthMethods } from '../api/health/module.ts'
+import { createHttpClients } from '../api/http-clients.ts'
+import { createLogModule, type LogMethods } from '../api/log/module.ts'
+import type { Module } from '../api/module.ts'
+import { createNotificationModule, type NotificationMethods } from '../api/notifications/module.ts'
 import type { Options, ServingOptions } from '../api/options.ts'
-import { createReceiving } from '../api/receiver/receiver.ts'
+import { createReceiverModule, type ReceiverMethods } from '../api/receiver/module.ts'
 import { Subjects } from '../api/subject-directory.ts'
-import { tellOfIdleRetention } from '../api/subjects/retention.ts'
-import { createDataSubjects, type DataSubjects } from '../api/subjects/subjects.ts'
-import { Desired } from '../api/subscriptions/declared.ts'
-import { checkPortalAddress } from '../api/subscriptions/portal-address.ts'
-import { AcceptedSecrets } from '../api/subscriptions/secrets/accepted.ts'
-import { createSubscriptions, type Subscriptions } from '../api/subscriptions/subscriptions.ts'
-import { SubscriptionTroubles } from '../api/subscriptions/troubles.ts'
-import { createValidations, type Validations } from '../api/validations/validations.ts'
+import { createSubjectModule, type SubjectMethods } from '../api/subjects/module.ts'
+import { createSubscriptionModule, type SubscriptionMethods } from '../api/subscriptions/module.ts'
+import { createValidationModule, type ValidationMethods } from '../api/validations/module.ts'
 import { createRows } from '../api/view-rows.ts'
 import type { Hints } from '../engine/diagnostics.ts'
 import { Engine } from '../engine/engine.ts'
 import { Followers } from '../engine/following/followers.ts'
-import { addTables, tablesOf, typesOf } from '../engine/machine-tables.ts'
-import type { Prelude, Router } from '../engine/performing/attempts.ts'
-import type { HarvestReason } from '../machines/portal.ts'
+import { addTables, tablesOf } from '../engine/machine-tables.ts'
+import type { Machine } from '../machines/definition/machine.ts'
+import { machines } from '../machines/machines.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { createIds, systemEntropy } from '../runtime/entropy.ts'
 import { Store } from '../store/store.ts'
@@ -41,18 +34,14 @@ import type { StoreOptions } from '../store/store-options.ts'
 import type { RebuildAll } from '../store/views/rebuild-all.ts'
 import type { AsOf, Rebuilt } from '../store/views/rebuilder.ts'
 import { openViews, type ViewsHandle } from '../store/views/views-handle.ts'
+import { type Views, views } from '../views/views.ts'
 import { nameOf } from '../vocabulary/error-words.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { type LogLine, onlyAllowed } from '../vocabulary/log-line.ts'
 import type { Instant } from '../vocabulary/message.ts'
-import type { Performer } from '../vocabulary/performer.ts'
-import { type Due, listDue } from './due.ts'
-import { createPerformers, limitsOf, type Views, type Wiring, wiring } from './performers.ts'
+import type { View } from '../vocabulary/view.ts'
 import { type IndexRebuilt, rebuildKeyedIndex } from './rebuild-index.ts'
-import { createPreludes, createRouters } from './routers.ts'
 import { runAll, settleAll } from './run.ts'
-import { Schedules } from './schedules.ts'
-import { createWaysOut } from './service-connections.ts'
 
 /** What a listener is given: the event of its type, or the hint. */
 export type Told<T extends keyof Events | keyof Hints> = T extends keyof Hints
@@ -89,18 +78,16 @@ export function defineConfig(options: AverbaOptions): AverbaOptions {
 }
 
 /** An open log with the services that the host works with. */
-export interface Averba {
-  readonly consents: Consents
-  readonly awareness: AwarenessArea
-  readonly logins: Logins
-  readonly validations: Validations
-  readonly subscriptions: Subscriptions
-  readonly notifications: Notifications
-  readonly receiver: Receiver
-  readonly log: Log
-  readonly effects: Effects
-  readonly audit: Audit
-  readonly subjects: DataSubjects
+export interface Averba
+  extends ConsentMethods,
+    ValidationMethods,
+    SubscriptionMethods,
+    NotificationMethods,
+    ReceiverMethods,
+    LogMethods,
+    SubjectMethods,
+    AuditMethods,
+    HealthMethods {
   /**
    * The rows of a view as they were when the log ended at a position, or at an instant: built from the log, in memory.
    * A time of the log says what averba knew then.
@@ -139,11 +126,6 @@ export interface Averba {
    * What will happen by itself until an instant: calls that go, readings, ends of consents, deletions at the portal.
    */
   due(until: Instant): Promise<Due[]>
-  /**
-   * How averba is: store, keyring, views, parked calls, followers and notifications, certificates, token,
-   * subscriptions, receiver, each with what to do. Asks no service unless it is told to `reach` for them. Never throws.
-   */
-  health(options?: HealthOptions): Promise<Health>
   /** Where averba stands, in numbers: for metrics. */
   figures(): Promise<Figures>
   /**
@@ -163,6 +145,15 @@ export interface Averba {
   close(): Promise<void>
 }
 
+/** The machines that decide, and the views that show. */
+export interface Version {
+  readonly machines: readonly Machine[]
+  readonly views: readonly View[]
+}
+
+/** Every machine and view of this version. */
+export const version: Version = { machines, views }
+
 /**
  * Opens a log, or makes one. Starts no timer and no listener.
  *
@@ -180,19 +171,35 @@ export function openAverba(options: AverbaOptions): Promise<Averba> {
 export async function openOn(
   medium: StoreOptions['medium'],
   options: AverbaOptions,
-  { machines, views }: Wiring = wiring,
+  { machines, views }: Version = version,
 ): Promise<Averba> {
-  const { clock = systemClock, entropy = systemEntropy } = options
+  const { clock = systemClock } = options
   await checkOptions(options, clock)
+  const area = await openArea(medium, options, { machines, views })
+  const { store, engine } = area
+  const { methods, modules } = createModules(area, machines)
+  try {
+    for (const each of modules) await each.checkLog?.()
+    await addTables(store, machines, clock)
+  } catch (error) {
+    await Promise.all([area.http.close(), store.close()])
+    throw error
+  }
+  for (const each of modules) engine.register(each)
+  return { ...methods, ...createFace(area, modules) }
+}
+
+/** Opens the store, and puts together what the areas share. */
+async function openArea(
+  medium: StoreOptions['medium'],
+  options: AverbaOptions,
+  { machines, views }: Version,
+): Promise<Area> {
+  const { clock = systemClock, entropy = systemEntropy, actor, basis } = options
   const log = safely(options.logger)
-  const onTrouble = (what: string, error: unknown) => log({ message: what, error: nameOf(error) })
   const createId = createIds(clock, entropy)
-  const desired = new Desired(options)
   const tracing = await loadTracing()
-  let wake: () => void = () => undefined
-  let tellCommitted: (ms: number) => void = () => undefined
   const store = await Store.open({
-    onCommitted: () => wake(),
     path: options.store,
     ...(medium && { medium }),
     views,
@@ -200,130 +207,114 @@ export async function openOn(
     entropy,
     createId,
     beginning: tablesOf(machines),
-    onTrouble,
     ...(options.highWaterMark !== undefined && { highWaterMark: options.highWaterMark }),
     ...(options.anchor && { anchor: options.anchor }),
     ...(options.keys && { keys: options.keys }),
     ...(options.recordKeys && { recordKeys: options.recordKeys }),
-    onViewStopped: view => log({ message: 'a view failed and stands still, and is tried again', view }),
-    onViewTaken: view =>
-      log({ message: 'another process has stopped a view, or has it in another version: see health', view }),
-    onViewBack: view => log({ message: 'a view stood still and has caught up', view }),
-    onTransacted: ms => tellCommitted(ms),
-    onKeyringCreated: path => log({ message: 'a keyring was made: back it up, apart from the store', path }),
+    ...tellingOfStore(log),
   })
-  await checkPortalAddress(store, options.portal).catch(async error => {
-    await store.close()
-    throw error
-  })
-  await addTables(store, machines, clock)
-  const waysOut = createWaysOut(options, { clock, tracing, log })
-  // The engine performs effects through clients whose tokens come from the engine: filled in below.
-  const performers: Record<string, Performer> = {}
-  const routers: Record<string, Router> = {}
-  const preludes: Record<string, Prelude> = {}
   const engine = new Engine({
-    store,
-    clock,
-    entropy,
-    createId,
-    machines,
-    performers,
-    routers,
-    preludes,
-    limits: limitsOf(options),
-    onTrouble,
+    ...{ store, clock, entropy, createId, machines, tracing },
+    onTrouble: (what, error) => log({ message: what, error: nameOf(error) }),
     onGivenUp: ({ id, type }, after) =>
       log({ message: 'a call is parked: effects.retry lets it go', detail: `${type} ${id}: ${after}` }),
-    tracing,
   })
-  const followers = new Followers(store, clock, log)
-  wake = () => followers.wake()
-  tellCommitted = ms => engine.hint('committed', { ms })
-  const subjects = new Subjects(store, createId)
-  const { actor, basis } = options
   const defaults = { ...(actor && { actor }), ...(basis && { basis }) }
-  const commands = new Commands(engine, store, clock, defaults, tracing)
-  const handle = openViews<Views>(store.viewReader)
-  const area = createArea({
-    options,
-    engine,
-    store,
-    commands,
-    subjects,
-    views: handle,
+  return createArea({
+    ...{ options, engine, store, clock, entropy, createId, log, tracing },
+    followers: new Followers(store, clock, log),
+    http: createHttpClients(options, { clock, tracing, log }),
+    commands: new Commands(engine, store, clock, defaults, tracing),
+    subjects: new Subjects(store, createId),
+    views: openViews<Views>(store.viewReader),
     rows: createRows(store),
-    clock,
-    entropy,
-    createId,
-    log,
   })
-  const accepted = new AcceptedSecrets(area, desired)
-  const troubles = new SubscriptionTroubles(area, desired, accepted)
-  Object.assign(performers, createPerformers(area, desired, waysOut))
-  Object.assign(routers, createRouters(area, desired, accepted.history))
-  Object.assign(preludes, createPreludes(area))
-  const subscriptions = createSubscriptions(area, desired)
-  const schedules = new Schedules(area)
-  tellOfIdleRetention(area)
-  tellOfUnmadeChanges(area)
+}
 
+/** What an operator should know of the store. */
+function tellingOfStore(log: (line: LogLine) => void) {
+  return {
+    onTrouble: (what: string, error: unknown) => log({ message: what, error: nameOf(error) }),
+    onViewStopped: (view: string) =>
+      log({ message: 'a view failed and stands still, and is tried again', view }),
+    onViewTaken: (view: string) =>
+      log({ message: 'another process has stopped a view, or has it in another version: see health', view }),
+    onViewBack: (view: string) => log({ message: 'a view stood still and has caught up', view }),
+    onKeyringCreated: (path: string) =>
+      log({ message: 'a keyring was made: back it up, apart from the store', path }),
+  }
+}
+
+/** Makes every area. In this order their jobs are done. */
+function createModules(area: Area, machines: readonly Machine[]) {
+  const portal = createSubscriptionModule(area)
+  const consents = createConsentModule(area)
+  const validations = createValidationModule(area, consents.methods.consents)
+  const notifications = createNotificationModule(area)
+  const receiver = createReceiverModule(area, portal)
+  const log = createLogModule(area, machines)
+  const subjects = createSubjectModule(area)
+  const audit = createAuditModule(area)
+  const looked = [portal, consents, validations, notifications, receiver, log, subjects, audit]
+  const health = createHealthModule(area, looked)
+  const modules: readonly Module[] = [...looked, health]
+  const methods = {
+    ...consents.methods,
+    ...validations.methods,
+    ...portal.methods,
+    ...notifications.methods,
+    ...receiver.methods,
+    ...log.methods,
+    ...subjects.methods,
+    ...audit.methods,
+    ...health.methods,
+  }
+  return { modules, methods }
+}
+
+/** The methods of `Averba` that are of no single area. */
+function createFace(area: Area, modules: readonly Module[]) {
+  const { engine, followers, http, store, tracing, views } = area
   let closed: Promise<void> | undefined
   const close = async () => {
     await Promise.all([engine.close(), followers.close()])
-    await waysOut.close()
+    await http.close()
     await store.close()
   }
-
-  const onMissed = (reason: HarvestReason) => void subscriptions.harvestSoon(reason)
-  const { receiver, refused } = createReceiving({ area, desired, accepted, tracing, onMissed })
-  const consents = createConsents(area)
   return {
-    consents,
-    awareness: createAwareness(area),
-    logins: createLogins(area),
-    validations: createValidations(area, consents),
-    subscriptions,
-    notifications: createNotifications(area, followers),
-    receiver,
-    log: createLog(area, followers, typesOf(machines)),
-    effects: createEffects(area),
-    subjects: createDataSubjects(area),
-    audit: createAudit(area),
-    views: handle,
+    views,
     viewAsOf: <N extends keyof Views>(name: N, asOf: AsOf) =>
       engine.admit(async () => {
         await checkAsOf(area, asOf)
         return (await store.viewAsOf(name, asOf)) as Views[N][] // The view of this name has these rows.
       }),
     // A handler that caused the event does not wait for its listeners. The cast: the type names what is told.
-    on: (type, listener) => engine.on(type, told => followers.scope.outside(() => listener(told as never))),
-    run: ({ signal }) =>
+    on: <T extends keyof Events | keyof Hints>(type: T, listener: (told: Told<T>) => void) =>
+      engine.on(type, told => followers.scope.outside(() => listener(told as never))),
+    run: ({ signal }: { signal: AbortSignal }) =>
       engine.admit(closing =>
         engine.answer(over => {
           const until = { signal: AbortSignal.any([signal, closing]), over }
-          const parts = { engine, followers, schedules, troubles, store, clock, ...until, log }
-          return tracing.apart(() => runAll(parts))
+          return tracing.apart(() => runAll(area, modules, until))
         }),
       ),
-    async settle({ timeoutMs } = {}) {
+    async settle({ timeoutMs }: { timeoutMs?: number } = {}) {
       if (timeoutMs !== undefined) checkMs(timeoutMs, 'timeoutMs')
       if (followers.scope.isWithin) {
         throw new AverbaError('REFUSED', 'Cannot settle within a handler: it would wait for its own end', {
           hint: 'Let the handler return: what it asked for is performed by `run`, or by the next `settle`',
         })
       }
-      return settleAll({ engine, followers, schedules, troubles, store, clock }, timeoutMs)
+      return settleAll(area, modules, timeoutMs)
     },
-    due: until =>
+    due: (until: Instant) =>
       engine.admit(() => {
         checkInstant(until, 'until')
-        return listDue(area, schedules, until)
+        return listDue(modules, until)
       }),
-    health: options => checkHealth({ area, followers, troubles, refused }, options),
-    figures: () => engine.admit(() => readFigures(area, followers)),
-    rebuild: options => engine.admit(() => store.rebuild(options)),
-    rebuildIndex: () => engine.admit(() => rebuildKeyedIndex(area)),
+    figures: () => engine.admit(() => readFigures(modules)),
+    rebuild: (options?: RebuildAll) => engine.admit(() => store.rebuild(options)),
+    rebuildIndex: () => engine.admit(() => rebuildKeyedIndex(store, modules)),
     close() {
       closed ??= close()
       if (!followers.scope.isWithin) return closed
@@ -331,6 +322,18 @@ export async function openOn(
       return Promise.resolve()
     },
   }
+}
+
+/** What will happen by itself until an instant, the first first. */
+async function listDue(modules: readonly Module[], until: Instant): Promise<Due[]> {
+  const all = (await Promise.all(modules.map(each => each.due?.(until) ?? []))).flat()
+  return all.filter(each => each.at <= until).sort((a, b) => (a.at < b.at ? -1 : 1))
+}
+
+/** Gathers the numbers of all areas, as they stand. */
+async function readFigures(modules: readonly Module[]): Promise<Figures> {
+  const parts = await Promise.all(modules.map(each => each.figures?.()))
+  return Object.assign({}, ...parts) as Figures // Every member is an area's: the tests ask for each.
 }
 
 /** A logger gets allow-listed fields only, and its own failures stay away from what it was told of. */

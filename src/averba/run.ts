@@ -1,14 +1,10 @@
-import type { SubscriptionTroubles } from '../api/subscriptions/troubles.ts'
-import type { Counts, Engine } from '../engine/engine.ts'
-import type { Followers } from '../engine/following/followers.ts'
-import type { Clock } from '../runtime/clock.ts'
+import type { Area } from '../api/area.ts'
+import type { Module } from '../api/module.ts'
+import type { Counts } from '../engine/engine.ts'
 import { inTurn } from '../runtime/event-loop.ts'
 import { Seldom } from '../runtime/log-limiter.ts'
-import type { Store } from '../store/store.ts'
 import { nameOf } from '../vocabulary/error-words.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
-import type { LogLine } from '../vocabulary/log-line.ts'
-import type { Schedules } from './schedules.ts'
 
 /** How often the ledger is searched for what came due, or was left by another process. */
 const lookEveryMs = 1_000
@@ -22,18 +18,20 @@ const endWaitMs = 15_000
  * waited for.
  */
 export async function settleAll(
-  { engine, followers, schedules, troubles, store, clock }: Omit<RunParts, 'signal' | 'over' | 'log'>,
+  area: Area,
+  modules: readonly Module[],
   timeoutMs: number | undefined,
 ): Promise<Counts> {
+  const { engine, followers, store, clock } = area
   const counts = { settled: 0, deferred: 0, unknown: 0 }
   const [over, done] = [new AbortController(), new AbortController()]
   // What fails in one of them, such as at a damaged event, holds up none of the others.
   const work = (closing: AbortSignal) =>
     inTurn(
       () => store.bringViewsBack(AbortSignal.any([closing, over.signal])),
-      () => schedules.look(),
+      () => doJobs(area, modules),
       () => engine.settle(counts, over.signal),
-      () => troubles.tell(),
+      () => tellAll(modules),
       () => followers.settle(over.signal),
     )
   const settling = engine.admit(work)
@@ -50,18 +48,27 @@ export async function settleAll(
   return { ...counts }
 }
 
-/** What runs, on which clock, and until when. */
-export interface RunParts {
-  readonly engine: Engine
-  readonly followers: Followers
-  readonly schedules: Schedules
-  readonly troubles: Pick<SubscriptionTroubles, 'tell'>
-  readonly store: Pick<Store, 'bringViewsBack'>
-  readonly clock: Clock
+/** Does what is due because time has passed. What fails in one job holds up no other. */
+async function doJobs({ options }: Area, modules: readonly Module[]): Promise<void> {
+  if (options.schedules === false) return
+  await inTurn(...modules.flatMap(({ jobs = [] }) => jobs.map(job => () => job.look())))
+}
+
+/** Does what a process does once, when it begins to run. */
+async function beginJobs({ options }: Area, modules: readonly Module[]): Promise<void> {
+  if (options.schedules === false) return
+  await inTurn(...modules.flatMap(({ jobs = [] }) => jobs.map(job => async () => job.begin?.())))
+}
+
+async function tellAll(modules: readonly Module[]): Promise<void> {
+  await inTurn(...modules.map(each => async () => each.tell?.()))
+}
+
+/** Until when a process runs. */
+interface Until {
   readonly signal: AbortSignal
   /** Says that nothing more is waited for, whatever is under way: the store closes. */
   readonly over: AbortSignal
-  readonly log: (line: LogLine) => void
 }
 
 /**
@@ -70,8 +77,8 @@ export interface RunParts {
  * begun once the signal has come. What is under way then is waited for, within a bound: what has not ended by then
  * stays in the ledger as begun.
  */
-export async function runAll(parts: RunParts): Promise<void> {
-  const { engine, followers, schedules, troubles, store, clock, signal, over, log } = parts
+export async function runAll(area: Area, modules: readonly Module[], { signal, over }: Until): Promise<void> {
+  const { engine, followers, store, clock, log } = area
   const seldom = new Seldom(clock)
   /** Tells why something failed once a minute: most of it is tried again every second. */
   const failed = (what: string) => (error: unknown) => {
@@ -83,13 +90,13 @@ export async function runAll(parts: RunParts): Promise<void> {
   }
   const again = (what: string, work: () => Promise<unknown>, everyMs = lookEveryMs) =>
     repeat(work, () => clock.sleep(everyMs, signal, `run: ${what}`), signal, failed(what))
-  const begin = () => engine.admit(() => schedules.begin())
+  const begin = () => engine.admit(() => beginJobs(area, modules))
   // Before anything else is written: it needs to know where the log ended.
   await begin().catch(failed('schedules'))
   const work = Promise.all([
-    ...engine.services.map(service => serve(parts, service, failed(`calls of ${service}`))),
-    again('schedules', () => engine.admit(() => schedules.look()), scheduleEveryMs),
-    again('subscriptions', () => engine.admit(() => troubles.tell()), scheduleEveryMs),
+    ...engine.services.map(service => serve(area, service, signal, failed(`calls of ${service}`))),
+    again('schedules', () => engine.admit(() => doJobs(area, modules)), scheduleEveryMs),
+    again('subscriptions', () => engine.admit(() => tellAll(modules)), scheduleEveryMs),
     again('views', () => engine.admit(closing => store.bringViewsBack(AbortSignal.any([closing, signal])))),
     again('followers', () => followers.run(signal)),
   ])
@@ -107,8 +114,9 @@ export async function runAll(parts: RunParts): Promise<void> {
 
 /** Makes the calls of one service as they come due. */
 async function serve(
-  { engine, clock, signal }: RunParts,
+  { engine, clock }: Area,
   service: string,
+  signal: AbortSignal,
   failed: (error: unknown) => void,
 ): Promise<void> {
   const calls = engine.callsOf(service, signal, failed)

@@ -4,10 +4,16 @@ import { canonicalJson } from '../proof/canonical-json.ts'
 import { stopwatchOf } from '../runtime/clock.ts'
 import { AverbaError, closed } from '../vocabulary/errors.ts'
 import type { EffectState, Json, Recorded } from '../vocabulary/message.ts'
-import type { EffectClass } from '../vocabulary/performer.ts'
+import type { EffectClass, Performer } from '../vocabulary/performer.ts'
 import { serviceOf } from '../vocabulary/service-name.ts'
 import type { Hints } from './diagnostics.ts'
-import { type AttemptParts, Attempts } from './performing/attempts.ts'
+import {
+  type AttemptParts,
+  Attempts,
+  type ChunkRecorder,
+  type Registered,
+  type Router,
+} from './performing/attempts.ts'
 import { DueCalls, type DueCallsParts, findDue } from './performing/due-calls.ts'
 import { type ServiceLimits, Throttle } from './performing/throttle.ts'
 import { Decisions, type Delivery } from './recording/decisions.ts'
@@ -18,6 +24,10 @@ import { type Handled, replayed } from './recording/repeated-command.ts'
 export interface EngineParts extends AttemptParts {
   readonly createId: () => string
   readonly machines: readonly Machine[]
+}
+
+/** What an area of the API brings to the engine. */
+export interface Registration extends Partial<Registered> {
   /** How much of a service is used at most, by the name that its effects begin with. */
   readonly limits?: Readonly<Record<string, ServiceLimits>>
 }
@@ -45,6 +55,10 @@ const lookedAtMax = 100
  */
 export class Engine {
   readonly #parts: EngineParts
+  readonly #performers: Record<string, Performer> = {}
+  readonly #routers: Record<string, Router> = {}
+  readonly #chunkRecorders: Record<string, ChunkRecorder> = {}
+  readonly #limits: Record<string, ServiceLimits> = {}
   readonly #recorder: Recorder
   readonly #attempts: Attempts
   readonly #throttles = new Map<string, Throttle>()
@@ -71,7 +85,23 @@ export class Engine {
     const { store, clock, onTrouble } = parts
     const waiting = { closing: this.#closing.signal, onTrouble }
     this.#recorder = new Recorder(store, clock, decisions, announce, waiting)
-    this.#attempts = new Attempts(parts, this.#recorder, hint => this.hint('attempted', hint))
+    const registered = {
+      performers: this.#performers,
+      routers: this.#routers,
+      chunkRecorders: this.#chunkRecorders,
+    }
+    this.#attempts = new Attempts({ ...parts, ...registered }, this.#recorder, hint =>
+      this.hint('attempted', hint),
+    )
+    store.transacted.add(ms => this.hint('committed', { ms }))
+  }
+
+  /** Takes what performs effects and takes in their answers, before any effect is performed. One of each type. */
+  register({ performers = {}, routers = {}, chunkRecorders = {}, limits = {} }: Registration): void {
+    addTo(this.#performers, performers)
+    addTo(this.#routers, routers)
+    addTo(this.#chunkRecorders, chunkRecorders)
+    addTo(this.#limits, limits)
   }
 
   /**
@@ -180,15 +210,15 @@ export class Engine {
   }
 
   #throttleOf(service: string): Throttle {
-    const { clock, limits } = this.#parts
-    const throttle = this.#throttles.get(service) ?? new Throttle(clock, limits?.[service] ?? {})
+    const throttle =
+      this.#throttles.get(service) ?? new Throttle(this.#parts.clock, this.#limits[service] ?? {})
     this.#throttles.set(service, throttle)
     return throttle
   }
 
   /** The services that this process performs effects at. */
   get services(): string[] {
-    return [...new Set(Object.keys(this.#parts.performers).map(serviceOf))]
+    return [...new Set(Object.keys(this.#performers).map(serviceOf))]
   }
 
   /**
@@ -235,11 +265,11 @@ export class Engine {
   }
 
   #dueCalls(service: string, how: Pick<DueCallsParts, 'make' | 'restMs' | 'onFailed'>): DueCalls {
-    const { clock, performers } = this.#parts
-    const types = Object.keys(performers).filter(type => serviceOf(type) === service)
+    const { clock } = this.#parts
+    const types = Object.keys(this.#performers).filter(type => serviceOf(type) === service)
     return new DueCalls({
       ...how,
-      find: limit => findDue(this.#parts, types, limit),
+      find: limit => findDue({ ...this.#parts, performers: this.#performers }, types, limit),
       max: this.#throttleOf(service).atOnceMax * 2, // Few are queued: a host's own call comes soon.
       elapsedMs: stopwatchOf(clock),
     })
@@ -247,8 +277,8 @@ export class Engine {
 
   /** Of the oldest calls that are due, those that this process leaves to one that is configured as they were asked. */
   async left(): Promise<string[]> {
-    const { store, clock, performers } = this.#parts
-    const types = Object.keys(performers).filter(type => performers[type]?.takes)
+    const { store, clock } = this.#parts
+    const types = Object.keys(this.#performers).filter(type => this.#performers[type]?.takes)
     const due = await store.dueEffects(clock.now(), { types, limit: lookedAtMax })
     const areLeft = await Promise.all(due.map(id => this.#attempts.taking.isLeft(id)))
     return due.filter((_, n) => areLeft[n])
@@ -274,7 +304,7 @@ export class Engine {
 
   /** The class of what performs effects of a type; `undefined` for a type that this process cannot perform. */
   classOf(type: string): EffectClass | undefined {
-    return this.#parts.performers[type]?.effectClass
+    return this.#performers[type]?.effectClass
   }
 
   /** Calls a listener for events after their commit, and for hints, in this process, at most once. */
@@ -320,5 +350,12 @@ export class Engine {
     this.#over.abort()
     await Promise.allSettled(this.#answering)
     this.#emitter.removeAllListeners()
+  }
+}
+
+function addTo<T>(known: Record<string, T>, more: Readonly<Record<string, T>>): void {
+  for (const [name, one] of Object.entries(more)) {
+    if (Object.hasOwn(known, name)) throw new TypeError(`Two areas register "${name}"`)
+    known[name] = one
   }
 }

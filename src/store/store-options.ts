@@ -41,10 +41,6 @@ export interface StoreOptions {
   readonly beginning?: Readonly<Record<string, Json>>
   /** Told of what an operator should know. */
   readonly onTrouble?: (what: string, error: unknown) => void
-  /** Told after every commit of this process, with the end of the log. */
-  readonly onCommitted?: (position: number) => void
-  /** Told how long each committed transaction took, in milliseconds: the event loop stood still for that time. */
-  readonly onTransacted?: (ms: number) => void
 }
 
 /** What a store stands on in place of a file, as in a simulation: its database, and where its keyring is kept. */

@@ -1,5 +1,6 @@
 import type { Clock } from '../runtime/clock.ts'
 import { stopwatchOf } from '../runtime/clock.ts'
+import { Listeners } from '../runtime/listeners.ts'
 import { Vault } from '../vault/vault.ts'
 import { clocksDifferMaxMs, fromInstant, toInstant } from '../vocabulary/instant.ts'
 import type { Json, Owed, PartAddress, Recorded } from '../vocabulary/message.ts'
@@ -54,10 +55,19 @@ import type { RecentDigest } from './writing/recent-digests.ts'
 import { Writer, type WriterParts } from './writing/writer.ts'
 
 /** What a store is opened on. */
-type StandsOn = { readonly connection: Connection; readonly vault: Vault; readonly trial: WriteTrial }
+type StandsOn = {
+  readonly connection: Connection
+  readonly vault: Vault
+  readonly trial: WriteTrial
+  readonly transacted: Listeners<number>
+}
 
 /** The log, its ledger and its views in one database: what changes together changes in one durable transaction. */
 export class Store {
+  /** Those who hear of every commit of this process, with the end of the log. */
+  readonly committed: Listeners<number> = new Listeners()
+  /** Those who hear how long each committed transaction took, in milliseconds: the event loop stood still meanwhile. */
+  readonly transacted: Listeners<number>
   readonly vault: Vault
   readonly secrets: Secrets
   readonly trial: WriteTrial
@@ -81,13 +91,18 @@ export class Store {
   /** The position of the last restore that was accepted: what was owed before may have been done since. */
   #resumedAt = 0
 
-  private constructor({ connection, vault, trial }: StandsOn, options: StoreOptions, mark?: HighWaterMark) {
+  private constructor(
+    { connection, vault, trial, transacted }: StandsOn,
+    options: StoreOptions,
+    mark?: HighWaterMark,
+  ) {
     this.trial = trial
+    this.transacted = transacted
     this.#connection = connection
     this.vault = vault
     this.secrets = new Secrets(connection, vault, () => this.#lease())
     this.followers = new FollowerTable(connection, () => this.#lease())
-    const { views, schemas = {}, onCommitted = () => undefined } = options
+    const { views, schemas = {} } = options
     const { clock, anchor, onTrouble = () => undefined } = options
     this.#views = views
     this.#schemas = schemas
@@ -101,8 +116,8 @@ export class Store {
       ...(mark && { mark }),
       ...(anchor && { anchor }),
     })
-    const onAppended = (position: number) => onCommitted(this.#checkpointer.hear(position))
-    this.#writer = new Writer({ connection, vault, schemas, project, onCommitted: onAppended })
+    const onCommitted = (position: number) => this.committed.tell(this.#checkpointer.hear(position))
+    this.#writer = new Writer({ connection, vault, schemas, project, onCommitted })
     this.#clock = clock
     const folding = { connection, schemas, clock, onRejoined: () => this.#writer.forget() }
     this.viewReader = new ViewReader({ connection, schemas, views })
@@ -122,10 +137,12 @@ export class Store {
    * `KEYS_MISMATCH`
    */
   static async open(options: StoreOptions): Promise<Store> {
-    const { medium, clock, onTransacted = () => undefined } = options
+    const { medium, clock } = options
     const opened = await (medium?.open() ?? openFile(options.path))
     const trial = new WriteTrial(clock)
-    const connection = timed(opened, stopwatchOf(clock), onTransacted, error => trial.hear(error))
+    const transacted = new Listeners<number>()
+    const tell = (ms: number) => transacted.tell(ms)
+    const connection = timed(opened, stopwatchOf(clock), tell, error => trial.hear(error))
     try {
       await connection.transact(() => prepareTables(connection, options.path))
       await connection.read(() => checkEnd(options.path))
@@ -140,7 +157,7 @@ export class Store {
       if (await isOlder()) throw olderKeyring(options.path)
       const mark = markOf(options)
       const vault = new Vault(keyring, options.entropy, options.recordKeys)
-      const store = new Store({ connection, vault, trial }, options, mark)
+      const store = new Store({ connection, vault, trial, transacted }, options, mark)
       await connection.transact(() => store.#projector.createTables())
       const append = (input: Append) => store.append(input)
       if (!began) {

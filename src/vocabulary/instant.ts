@@ -53,6 +53,9 @@ export function fromInstant(at: Instant): number {
  */
 export const nearNowMs = 60_000
 
+/** How far our clock may be from another: more than a slow answer and the whole seconds of `Date` explain. */
+export const clockSkewMaxMs = 60_000
+
 /**
  * Reads a day or an instant in UTC that a person gave.
  *

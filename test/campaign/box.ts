@@ -1,7 +1,7 @@
 import { staticHeaders } from '../../src/adapters/portal/authentication.ts'
 import type { ValidationInput } from '../../src/api/validations/validations.ts'
 import type { Averba } from '../../src/averba/averba.ts'
-import { type Wiring, wiring } from '../../src/averba/performers.ts'
+import { type Version, version } from '../../src/averba/averba.ts'
 import type { AverbaOptions } from '../../src/index.ts'
 import type { Entropy } from '../../src/runtime/entropy.ts'
 import {
@@ -63,7 +63,7 @@ export class Box {
   /** What engines want to be notified of from now on. */
   wanted = subscriptions
   /** What engines decide and show by from now on. */
-  wiring: Wiring = wiring
+  version: Version = version
   /** Who acts for others, or for themselves: whoever was enrolled last. */
   actor: Actor | undefined
   /** Who was erased. */
@@ -126,7 +126,7 @@ export class Box {
       points: this.points,
       disk: this.disk,
       jumpMs,
-      wiring: () => this.wiring,
+      version: () => this.version,
       onExchanged: (...what) => book.tell('exchanged', ...what),
     }
   }

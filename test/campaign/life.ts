@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
+import type { Version } from '../../src/averba/averba.ts'
 import { type Averba, openOn } from '../../src/averba/averba.ts'
-import type { Wiring } from '../../src/averba/performers.ts'
 import type { AverbaOptions } from '../../src/index.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
 import type { CrashPoint, CrashPoints } from './crash-points.ts'
@@ -26,7 +26,7 @@ export interface Ground {
   /** How far the engine's clock is ahead of the services'. */
   readonly jumpMs: () => number
   /** What it decides and shows by: those of a newer version after an upgrade. */
-  readonly wiring: () => Wiring
+  readonly version: () => Version
   /** Told of every request when its answer is read, or when it is known that none comes. */
   readonly onExchanged: (request: Request, response: Response | undefined) => void
 }
@@ -57,7 +57,7 @@ export class Life {
     const fetch: AverbaOptions['fetch'] = request => life.#send(request, options.fetch ?? never)
     try {
       life.#averba = await life.during(
-        openOn(undefined, { ...options, fetch, clock: life.#clock() }, ground.wiring()),
+        openOn(undefined, { ...options, fetch, clock: life.#clock() }, ground.version()),
       )
       return life
     } catch (error) {

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import type { Views } from '../../src/averba/performers.ts'
 import { openViews } from '../../src/store/views/views-handle.ts'
+import type { Views } from '../../src/views/views.ts'
 import { views } from '../../src/views/views.ts'
 import { storeConformance } from './conformance/index.ts'
 import { Place } from './conformance/place.ts'

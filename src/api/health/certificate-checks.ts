@@ -1,7 +1,9 @@
 import { type Certificate, useCertificate } from '../../adapters/credentials/certificate.ts'
 import { type Source, valueFrom } from '../../adapters/credentials/source.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { nameOf } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import type { Area } from '../area.ts'
 import type { Check, Found } from '../found.ts'
 import type { Options } from '../options.ts'
 
@@ -70,6 +72,22 @@ export async function checkCertificates(options: Options, clock: Clock): Promise
   for (const { name, source, whose } of certificatesIn(options))
     checks.push({ name, ...(await checkCertificate(source, clock, whose)) })
   return checks
+}
+
+/** Lets the machine decide which counts of days left are worth an event. */
+export async function watchCertificate(
+  { engine, clock, log }: Area,
+  { service, source, whose }: UsedCertificate,
+): Promise<void> {
+  try {
+    const certificate = await valueFrom(source, `${whose} certificate`)
+    const { daysLeft } = await useCertificate(certificate, clock.now(), whose)
+    const message = { type: 'certificate.observe', data: { service, daysLeft } }
+    await engine.record(async () => ({ targets: [{ stream: `certificate-${service}`, message }] }))
+  } catch (error) {
+    if (!(error instanceof AverbaError)) throw error
+    log({ message: error.message, error: nameOf(error) })
+  }
 }
 
 /** The client certificate of the portal's login, where it has one. */

@@ -13,12 +13,11 @@ import { readPage } from '../../store/log/read.ts'
 import { inWords } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { checkShape } from '../check-options.ts'
-import type { Check, Found } from '../found.ts'
+import { type Check, type Found, foundOwed, foundTroubled } from '../found.ts'
 import type { Options } from '../options.ts'
 import { Desired } from '../subscriptions/declared.ts'
 import { checkPortalAddress } from '../subscriptions/portal-address.ts'
 import { checkCertificates } from './certificate-checks.ts'
-import { foundOwed, foundTroubled } from './health.ts'
 import { reachServices } from './reach-services.ts'
 
 /** What an examination found. */

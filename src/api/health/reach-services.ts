@@ -1,13 +1,11 @@
 import type { SocketOptions } from '../../adapters/http/transport.ts'
 import { type Reach, tryReach } from '../../adapters/http/try-reach.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { clockSkewMaxMs } from '../../vocabulary/instant.ts'
 import type { ServiceName } from '../../vocabulary/service-name.ts'
 import type { Check } from '../found.ts'
 import type { Options } from '../options.ts'
 import { portalCertificateOf } from './certificate-checks.ts'
-
-/** How far our clock may be from a service's: more than a slow answer and the whole seconds of `Date` explain. */
-export const clockSkewMaxMs = 60_000
 
 /** Tries to reach each service that is configured, and compares our clock with theirs. Never throws. */
 export async function reachServices(options: Options, clock: Clock): Promise<Check[]> {

@@ -1,15 +1,13 @@
-import type { Engine } from '../../engine/engine.ts'
 import type { Delivery } from '../../engine/recording/decisions.ts'
 import { refusal } from '../../engine/recording/recorder.ts'
 import { type Listed, listedBy } from '../../runtime/lazy-list.ts'
-import type { Store } from '../../store/store.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import { type EffectState, effectStates, type Owed } from '../../vocabulary/message.ts'
 import { effectStream } from '../../vocabulary/names.ts'
 import type { Ask } from '../../vocabulary/outcome.ts'
+import type { Area } from '../area.ts'
 import { checkOneOf } from '../arguments.ts'
-import type { Commands } from '../commands.ts'
 
 /** The calls owed to the outside. Each stands in the ledger until it has ended. */
 export interface Effects {
@@ -42,15 +40,7 @@ const pageRows = 100
 const heldByOperator = 'an operator holds it'
 
 /** Makes the area `effects`. */
-export function createEffects({
-  engine,
-  store,
-  commands,
-}: {
-  engine: Engine
-  store: Store
-  commands: Commands
-}): Effects {
+export function createEffects({ engine, store, commands }: Area): Effects {
   /** Moves an effect and records it; `from` names the states in which it may be. */
   async function move(
     id: string,

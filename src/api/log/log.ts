@@ -1,4 +1,4 @@
-import type { Followers, FollowHandler } from '../../engine/following/followers.ts'
+import type { FollowHandler } from '../../engine/following/followers.ts'
 import type { HandlerCall, HandlerTime } from '../../engine/following/handler-call.ts'
 import { giveWay } from '../../runtime/event-loop.ts'
 import type { Follower } from '../../store/ledger/followers.ts'
@@ -8,7 +8,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Ask } from '../../vocabulary/outcome.ts'
 import type { Area } from '../area.ts'
 import { checkId, checkPosition } from '../arguments.ts'
-import type { Events, Recorded } from './events.ts'
+import type { Events, Recorded } from '../events.ts'
 
 /** The log itself. */
 export interface Log {
@@ -87,11 +87,7 @@ function notParked(name: string, how: How): AverbaError {
 }
 
 /** Makes the area `log`, for a version that records events of these types. */
-export function createLog(
-  { store, commands, log }: Area,
-  followers: Followers,
-  known: ReadonlySet<string>,
-): Log {
+export function createLog({ store, commands, followers, log }: Area, known: ReadonlySet<string>): Log {
   async function findParked(name: string, how: How): Promise<Follower> {
     const found = await store.followers.find(name)
     if (found?.isParked) return found

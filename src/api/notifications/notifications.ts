@@ -1,4 +1,3 @@
-import type { Followers } from '../../engine/following/followers.ts'
 import {
   checkHandlerTime,
   failureLine,
@@ -71,7 +70,8 @@ const pageRows = 100
 const failedOrParked = ['a handler failed at a notification', 'a notification is parked'] as const
 
 /** Makes the area `notifications`. */
-export function createNotifications(area: Area, followers: Followers): Notifications {
+export function createNotifications(area: Area): Notifications {
+  const { followers } = area
   const registered = new Map<string, string[]>()
 
   function add(handler: Registered): void {

@@ -1,31 +1,18 @@
 import { createReceiver, type Receiver } from '../../adapters/receiver/receiver.ts'
-import type { HarvestReason } from '../../machines/portal.ts'
 import { Seldom } from '../../runtime/log-limiter.ts'
 import { inWords, nameOf } from '../../vocabulary/error-words.ts'
 import type { LogLine } from '../../vocabulary/log-line.ts'
-import type { Tracing } from '../../vocabulary/tracing.ts'
 import type { Area } from '../area.ts'
 import { routeNotification } from '../notifications/intake.ts'
-import type { Desired } from '../subscriptions/declared.ts'
-import type { AcceptedSecrets } from '../subscriptions/secrets/accepted.ts'
+import type { SubscriptionModule } from '../subscriptions/module.ts'
 import { RefusedNotifications } from './refused-notifications.ts'
 
-/** What a receiver of notifications is made of. */
-export interface ReceivingParts {
-  readonly area: Area
-  readonly desired: Desired
-  readonly accepted: AcceptedSecrets
-  readonly tracing: Tracing
-  /** What the portal keeps as failed is to be fetched soon. */
-  readonly onMissed: (reason: HarvestReason) => void
-}
-
 /** Makes the receiver, which stores what comes in, and the memory of what it refused. */
-export function createReceiving({ area, desired, accepted, tracing, onMissed }: ReceivingParts): {
-  readonly receiver: Receiver
-  readonly refused: RefusedNotifications
-} {
-  const { clock, engine, options, log } = area
+export function createReceiving(
+  area: Area,
+  { desired, accepted, methods }: SubscriptionModule,
+): { readonly receiver: Receiver; readonly refused: RefusedNotifications } {
+  const { clock, engine, options, log, tracing } = area
   const refused = new RefusedNotifications(evento => desired.isDeclared(evento))
   /** Anybody may send any name: only declared ones are told. */
   const named = (evento: string) => desired.isDeclared(evento) && { evento }
@@ -54,7 +41,8 @@ export function createReceiving({ area, desired, accepted, tracing, onMissed }: 
     },
     onStoreError: error =>
       tell({ message: 'a notification was not stored: answered 503', error: nameOf(error) }),
-    onMissed,
+    // What the portal keeps as failed is to be fetched soon.
+    onMissed: reason => void methods.subscriptions.harvestSoon(reason),
     onMiswired(error, evento) {
       refused.refused(evento, error.code)
       const more = { error: error.code, detail: inWords(error), ...named(evento) }

@@ -4,6 +4,7 @@ import type { Delivery } from '../../engine/recording/decisions.ts'
 import { canonicalJson } from '../../proof/canonical-json.ts'
 import type { Carried, Json, Owed, PartAddress } from '../../vocabulary/message.ts'
 import type { Area } from '../area.ts'
+import { type IndexedEvent, type IndexRow, type Opener, rowIf } from '../keyed-index.ts'
 
 /** An answer that can be taken again, with the host's id of the validation that got it. */
 export interface Reusable {
@@ -57,8 +58,23 @@ async function isThere({ store }: Area, result: PartAddress): Promise<boolean> {
   return (await store.open(result)) !== undefined
 }
 
+/** What an answer adds to the index, where it may be given again. */
+export async function indexValidated(
+  { store, subjects }: Area,
+  { stream, data }: IndexedEvent,
+  open: Opener,
+): Promise<IndexRow[]> {
+  const [requested] = await store.read({ stream, limit: 1 })
+  if (requested?.type !== 'validation.requested') return []
+  const { subject } = requested.data as { subject: string } // As the machine writes it.
+  // What was kept of an erased person is there, and found by nothing any more.
+  if (await subjects.isErased(`subject-${subject}`)) return []
+  const [claims, result] = [await open('claims', requested.id), await open('result')]
+  return rowIf(kind, validatedText(data.environment ?? '', subject, claims, result), stream)
+}
+
 /** What an answer is found by when the same is claimed again; `undefined` where it says nothing to give again. */
-export function validatedText(
+function validatedText(
   environment: string,
   subject: string,
   claimed: Json | undefined,

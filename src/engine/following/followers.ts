@@ -65,6 +65,7 @@ export class Followers {
     this.#clock = clock
     this.#wakes = new Wakes(clock, pollMs)
     this.#log = log
+    store.committed.add(() => this.wake())
   }
 
   /**

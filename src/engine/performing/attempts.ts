@@ -27,18 +27,22 @@ export type RecordPortion = (deliver: () => Promise<Delivery>) => Promise<unknow
  * Records most of an answer that is too large for one transaction, and gives the rest, as the fact that ends its
  * effect.
  */
-export type Prelude = (owed: Owed, fact: Carried, record: RecordPortion) => Promise<Carried>
+export type ChunkRecorder = (owed: Owed, fact: Carried, record: RecordPortion) => Promise<Carried>
+
+/** What is known of effects and of their answers: what the areas of the API bring. */
+export interface Registered {
+  readonly performers: Performers
+  /** Routers by the type of the fact. Without one, a fact goes to the stream that owed the effect. */
+  readonly routers: Readonly<Record<string, Router>>
+  /** What comes before the router, by the type of the fact. */
+  readonly chunkRecorders: Readonly<Record<string, ChunkRecorder>>
+}
 
 /** What attempts are made with. */
 export interface AttemptParts {
   readonly store: Store
   readonly clock: Clock
   readonly entropy: Entropy
-  readonly performers: Performers
-  /** Routers by the type of the fact. Without one, a fact goes to the stream that owed the effect. */
-  readonly routers: Readonly<Record<string, Router>>
-  /** What comes before the router, by the type of the fact. */
-  readonly preludes?: Readonly<Record<string, Prelude>>
   /** Told of what an operator should know. */
   readonly onTrouble: (what: string, error: unknown) => void
   /** Told, once it is recorded, of a call that is parked, and after how many attempts or how long, in our own words. */
@@ -49,14 +53,14 @@ export interface AttemptParts {
 /** Makes single attempts at owed effects, and records what they came to. */
 export class Attempts {
   readonly taking: Taking
-  readonly #parts: AttemptParts
+  readonly #parts: AttemptParts & Registered
   readonly #recorder: Recorder
   readonly #tracing: Tracing
   readonly #elapsedMs: () => number
   readonly #waits: OwnWaits
   readonly #onAttempted: (hint: Attempted) => void
 
-  constructor(parts: AttemptParts, recorder: Recorder, onAttempted: (hint: Attempted) => void) {
+  constructor(parts: AttemptParts & Registered, recorder: Recorder, onAttempted: (hint: Attempted) => void) {
     this.#parts = parts
     this.#recorder = recorder
     this.#tracing = parts.tracing ?? noTracing
@@ -215,7 +219,7 @@ export class Attempts {
     because: string,
   ): Promise<void> {
     const record: RecordPortion = deliver => this.#recorder.record(deliver, { isAnswer: true, about })
-    const fact = (await this.#parts.preludes?.[learned.type]?.(owed, learned, record)) ?? learned
+    const fact = (await this.#parts.chunkRecorders[learned.type]?.(owed, learned, record)) ?? learned
     const route = this.#parts.routers[fact.type]
     const toOwner = { targets: [{ stream: owed.stream, message: fact, since }] }
     const deliver = async () => (await route?.(owed, fact, since)) ?? toOwner

@@ -1,4 +1,4 @@
-import type { Events } from '../../api/log/events.ts'
+import type { Events } from '../../api/events.ts'
 import { machines } from '../../machines/machines.ts'
 import type { ErrorCode } from '../../vocabulary/errors.ts'
 import type { Event, Message } from '../../vocabulary/message.ts'

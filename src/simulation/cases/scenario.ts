@@ -1,4 +1,4 @@
-import type { Recorded } from '../../api/log/events.ts'
+import type { Recorded } from '../../api/events.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { goQuiet, type QuietWorld } from '../world/go-quiet.ts'
 import { simulate, type World, type WorldOptions } from '../world/simulate.ts'

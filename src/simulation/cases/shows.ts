@@ -1,4 +1,4 @@
-import { type Views, views } from '../../averba/performers.ts'
+import { type Views, views } from '../../views/views.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant, Recorded } from '../../vocabulary/message.ts'
 import { checkMembers, checkTypes, type MembersOf, typesIn } from './check-case.ts'

@@ -67,10 +67,10 @@ export const perform: Performs<'beside' | 'pause' | 'upgrade'> = {
   async upgrade(box, { machine, view }) {
     // Opening writes the new tables down, and says so where there is no room for them.
     if (box.disk.isFull) return
-    const { machines, views } = box.wiring
+    const { machines, views } = box.version
     const raised = <T extends { readonly version: number }>(all: readonly T[], which: number): T[] =>
       all.map((each, i) => (i === which % all.length ? { ...each, version: each.version + 1 } : each))
-    box.wiring = { machines: raised(machines, machine), views: raised(views, view) }
+    box.version = { machines: raised(machines, machine), views: raised(views, view) }
     await box.close()
     await box.open()
     box.book.reach('engine upgraded')

@@ -10,7 +10,7 @@ import type { MakeCheck } from '../check.ts'
  */
 export const viewsEqualReplay: MakeCheck = (box, say) => ({
   async end() {
-    const { views } = box.wiring
+    const { views } = box.version
     await box.close()
     const snapshot = await Snapshot.open(box.disk.path)
     try {

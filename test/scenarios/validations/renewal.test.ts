@@ -16,21 +16,18 @@ test('a renewal that joins a look-up of the rejected token is made all the same'
   let issued = 0
   const fetch: Fetch = async () => Response.json({ access_token: `t${++issued}`, expires_in: 3600 })
   const credentials = { consumerKey: 'chave', consumerSecret: 'segredo' }
-  const performers = {}
   const parts = {
     store,
     clock,
     entropy: systemEntropy,
     createId,
-    performers,
-    routers: {},
     machines: [effectMachine, tokenMachine],
   }
   const engine = new Engine({ ...parts, onTrouble: () => undefined })
   const url = 'https://gateway.exemplo.br/token'
   const open = () => new Tokens({ engine, store, clock }, { ...credentials, url })
   const { keeper } = open()
-  Object.assign(performers, createTokenClient({ ...credentials, clock, fetch, keeper, url }))
+  engine.register({ performers: createTokenClient({ ...credentials, clock, fetch, keeper, url }) })
   const held = { status: 'held', value: 't1' }
   expect(await open().current()).toEqual(held)
   // A process that begins anew: one call looks the token up while another one learns that it is not valid any more.

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { views } from '../../../src/averba/performers.ts'
 import { type Averba, openAverba, valueOf } from '../../../src/index.ts'
 import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
 import { samples, VirtualClock } from '../../../src/simulation/index.ts'
 import { Store } from '../../../src/store/store.ts'
+import { views } from '../../../src/views/views.ts'
 import { newPath } from '../../store/sample-store.ts'
 
 const { cpf } = samples

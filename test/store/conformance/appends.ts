@@ -113,8 +113,8 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
 
   test('concurrent callers share commits, and a conflict or a mistake is its own caller’s alone', async () => {
     const ends: number[] = []
-    const store = await newPlace().open({ onCommitted: position => ends.push(position) })
-    ends.length = 0
+    const store = await newPlace().open()
+    store.committed.add(position => ends.push(position))
     const callers = Array.from({ length: 60 }, (_, i) => {
       const wrong = { ...toStream(`token-${i}`, 'none'), streams: [] }
       const input =

@@ -8,7 +8,7 @@ import { createKeyring } from '../../../src/vault/keyring.ts'
 import type { Connect } from './harness.ts'
 
 /** How the suite opens a store. */
-export type PlaceOptions = Partial<Pick<StoreOptions, 'views' | 'onViewStopped' | 'onCommitted' | 'clock'>>
+export type PlaceOptions = Partial<Pick<StoreOptions, 'views' | 'onViewStopped' | 'clock'>>
 
 /** What stands between a store and its connection. */
 export type Through = (connection: Connection) => Connection

@@ -14,11 +14,10 @@ async function given() {
     clock: systemClock,
     entropy: systemEntropy,
     createId: createIds(systemClock, systemEntropy),
-    onCommitted: position => void ends.push(position),
   })
+  store.committed.add(position => void ends.push(position))
   // What opened it is not the one that asks next.
   await new Promise(resolve => setImmediate(resolve))
-  ends.length = 0
   return { store, ends }
 }
 

@@ -1,24 +1,32 @@
-import { openSocket, type Socket, type SocketOptions } from '../adapters/http/transport.ts'
-import type { Options } from '../api/options.ts'
+import type { Certificate } from '../adapters/credentials/certificate.ts'
+import type { Source } from '../adapters/credentials/source.ts'
+import { openSocket, type Socket } from '../adapters/http/transport.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Fetch } from '../vocabulary/fetch.ts'
 import type { LogLine } from '../vocabulary/log-line.ts'
 import type { ServiceName } from '../vocabulary/service-name.ts'
 import type { Tracing } from '../vocabulary/tracing.ts'
+import type { Options } from './options.ts'
 
-/** How each service is reached: over sockets of its own, or by the host's way. */
-export interface WaysOut {
-  open(service: ServiceName, options: Omit<SocketOptions, 'clock'>): Fetch
+/** The HTTP client of each service: over sockets of its own, or the host's `fetch`. */
+export interface HttpClients {
+  open(service: ServiceName, options: Trust): Fetch
   close(): Promise<void>
 }
 
-/** Opens ways out as the options say, and tells of what an operator should know. */
-export function createWaysOut(
+/** Whom a service's connections trust, and which certificate they present. */
+interface Trust {
+  readonly ca?: string | undefined
+  readonly certificate?: Source<Certificate> | undefined
+}
+
+/** Makes HTTP clients as the options say, and tells of what an operator should know. */
+export function createHttpClients(
   { fetch, tracing: { traceparentTo = [] } = {} }: Options,
   { clock, tracing, log }: { clock: Clock; tracing: Tracing; log: (line: LogLine) => void },
-): WaysOut {
+): HttpClients {
   const sockets: Socket[] = []
-  const openOne = (options: Omit<SocketOptions, 'clock'>): Fetch => {
+  const openOne = ({ ca, certificate }: Trust): Fetch => {
     const socket = openSocket({
       clock,
       onExpiring: daysLeft => log({ message: 'the client certificate ends soon: renew it', daysLeft }),
@@ -27,7 +35,8 @@ export function createWaysOut(
           message: 'a client certificate could not be renewed: the one before is used on',
           error: code,
         }),
-      ...options,
+      ...(ca !== undefined && { ca }),
+      ...(certificate !== undefined && { certificate }),
     })
     sockets.push(socket)
     return socket.fetch

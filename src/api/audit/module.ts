@@ -1,0 +1,13 @@
+import type { Area } from '../area.ts'
+import type { Module } from '../module.ts'
+import { type Audit, createAudit } from './audit.ts'
+
+/** What is shown to others of the log. */
+export interface AuditMethods {
+  readonly audit: Audit
+}
+
+/** Makes the module of proofs and reports. */
+export function createAuditModule(area: Area): Module<AuditMethods> {
+  return { methods: { audit: createAudit(area) } }
+}

@@ -1,0 +1,44 @@
+import type { BudgetEvent } from '../machines/budget.ts'
+import type { CertificateEvent } from '../machines/certificate.ts'
+import type { ConsentEvent } from '../machines/consent/events.ts'
+import type { MachineTable } from '../machines/definition/machine-table.ts'
+import type { EffectEvent } from '../machines/effect.ts'
+import type { FollowerEvent } from '../machines/follower.ts'
+import type { NotificationEvent } from '../machines/notification.ts'
+import type { PortalEvent } from '../machines/portal.ts'
+import type { RetentionEvent } from '../machines/retention.ts'
+import type { RevealEvent } from '../machines/reveal.ts'
+import type { SubjectEvent } from '../machines/subject/messages.ts'
+import type { SubscriptionEvent } from '../machines/subscription/subscription.ts'
+import type { TokenEvent } from '../machines/token.ts'
+import type { ValidationEvent } from '../machines/validation.ts'
+import type { Resumed } from '../store/checkpoints/resuming.ts'
+import type { Recorded as AnyRecorded } from '../vocabulary/message.ts'
+
+type AnyEvent =
+  | CertificateEvent
+  | BudgetEvent
+  | ConsentEvent
+  | EffectEvent
+  | FollowerEvent
+  | NotificationEvent
+  | PortalEvent
+  | RetentionEvent
+  | RevealEvent
+  | SubjectEvent
+  | SubscriptionEvent
+  | TokenEvent
+  | ValidationEvent
+
+/** Every type of event, with its clear data. */
+export type Events = { [E in AnyEvent as E['type']]: E['data'] } & {
+  /** `key` is the verifier key line of its checkpoints, `machines` what their decisions may be. */
+  'log.began': { origin: string; keyring: string; key: string; machines?: readonly MachineTable[] }
+  /** What versions of machines may record, as `log.began` says it of those before. */
+  'log.machinesAdded': { machines: readonly MachineTable[] }
+  /** The log goes on from a backup under another name. */
+  'log.resumed': Resumed
+}
+
+/** An event as the log holds it. */
+export type Recorded<T extends keyof Events = keyof Events> = { [K in T]: AnyRecorded<K, Events[K]> }[T]

@@ -1,0 +1,56 @@
+import { statSync } from 'node:fs'
+import { describeLostErasures } from '../../store/owners/lost-erasures.ts'
+import { inWords } from '../../vocabulary/error-words.ts'
+import { clockSkewMaxMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
+import type { Area } from '../area.ts'
+import { type Checks, foundOwed } from '../found.ts'
+
+/** What is looked at in the log's own file and process. */
+export function logChecks({ store, followers, options, clock, engine }: Area): Checks {
+  return {
+    async store() {
+      const last = await store.readLast()
+      return { ok: last !== undefined, detail: `${last?.position ?? 0} events` }
+    },
+    async writing() {
+      await store.trial.make(store.secrets.leases)
+      return { ok: true, detail: 'it can be written' }
+    },
+    async keyring() {
+      const path = `${options.store}.keys`
+      if (options.store === ':memory:' || (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0)
+        return { ok: true, detail: store.vault.keyring.id }
+      return {
+        ok: false,
+        detail: 'its file is gone or empty: put it back, the log cannot be opened again without it',
+      }
+    },
+    async times() {
+      const at = (await store.readLast())?.at ?? toInstant(clock.now())
+      if (fromInstant(at) - clock.now() <= clockSkewMaxMs)
+        return { ok: true, detail: 'no event is ahead of the clock' }
+      const until = 'what is recorded until then bears that time, and retention counts its days from it'
+      return { ok: false, detail: `the last event is of ${at}, ahead of the clock: ${until}` }
+    },
+    async erasures() {
+      const lost = describeLostErasures(await store.owners.lostErasures())
+      return { ok: lost === undefined, detail: lost ?? 'none is lost' }
+    },
+    async views() {
+      const stopped = (await store.checkpoints()).filter(each => !each.isRunning)
+      if (stopped.length === 0) return { ok: true, detail: 'all of them run' }
+      const each = stopped.map(({ view, because }) => `${view} stands still: ${because}`).join('; ')
+      return { ok: false, detail: `${each}: run brings back what can be, and so does rebuild` }
+    },
+    async effects() {
+      return foundOwed(await store.countOwed(), await engine.left())
+    },
+    async followers() {
+      const parked = (await followers.list()).filter(each => each.isParked).map(each => each.name)
+      const troubled = [...followers.troubles].map(([name, why]) => `${name} cannot go on: ${inWords(why)}`)
+      const waiting = parked.length > 0 ? [`${parked.join(', ')} parked: see log.retry and log.skip`] : []
+      if (waiting.length + troubled.length === 0) return { ok: true, detail: 'none is parked' }
+      return { ok: false, detail: [...waiting, ...troubled].join('; ') }
+    },
+  }
+}

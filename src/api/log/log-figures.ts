@@ -1,0 +1,42 @@
+import { endOfLog } from '../../store/log/position-before.ts'
+import { serviceNames, serviceOf } from '../../vocabulary/service-name.ts'
+import type { Area } from '../area.ts'
+import type { Figures, OwedFigure } from '../figures.ts'
+
+type LogFigures = Pick<Figures, 'position' | 'effects' | 'underWay' | 'views' | 'followers'>
+
+/** Counts, from the ledger, the views and the followers as they stand. */
+export async function readLogFigures({ store, engine, followers }: Area): Promise<LogFigures> {
+  const position = await store.reader.read(endOfLog)
+  const followed = await followers.list()
+  const behind = (at: number) => Math.max(0, position - at)
+  return {
+    position,
+    effects: sum(
+      (await store.countOwed()).map(({ type, state, count }) => ({
+        service: serviceNames.find(name => name === serviceOf(type)) ?? 'other',
+        effectClass: engine.classOf(type) ?? 'other',
+        state,
+        count,
+      })),
+    ),
+    underWay: engine.underWay,
+    views: (await store.checkpoints()).map(({ view, isRunning, position: at }) => {
+      return { view, behind: behind(at), isRunning }
+    }),
+    followers: {
+      count: followed.length,
+      parked: followed.filter(each => each.isParked).length,
+      behindMax: Math.max(0, ...followed.map(each => behind(each.position))),
+    },
+  }
+}
+
+function sum(figures: readonly OwedFigure[]): OwedFigure[] {
+  const sums = new Map<string, OwedFigure>()
+  for (const figure of figures) {
+    const key = `${figure.service} ${figure.effectClass} ${figure.state}`
+    sums.set(key, { ...figure, count: figure.count + (sums.get(key)?.count ?? 0) })
+  }
+  return [...sums.values()]
+}

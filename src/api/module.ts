@@ -1,0 +1,55 @@
+import type { ChunkRecorder, Router } from '../engine/performing/attempts.ts'
+import type { ServiceLimits } from '../engine/performing/throttle.ts'
+import type { Instant } from '../vocabulary/message.ts'
+import type { Performers } from '../vocabulary/performer.ts'
+import type { Due } from './due.ts'
+import type { Figures } from './figures.ts'
+import type { Checks } from './found.ts'
+import type { IndexRows } from './keyed-index.ts'
+
+/**
+ * An area of the API as the composition knows it: its methods, and what it brings to the loops that perform, run, check
+ * and show. No loop names an area.
+ */
+export interface Module<Methods = unknown> {
+  /** Its methods, as members of `Averba`. */
+  readonly methods: Methods
+  /**
+   * Refuses a log that does not fit the options, before anything is written to it.
+   *
+   * @throws {AverbaError} `MISCONFIGURED`
+   */
+  readonly checkLog?: () => Promise<void>
+  /** What performs its effects, by their type. */
+  readonly performers?: Performers
+  /** How much of a service is used at most, by the name that its effects begin with. */
+  readonly limits?: Readonly<Record<string, ServiceLimits>>
+  /** Which streams a fact concerns, by the type of the fact. */
+  readonly routers?: Readonly<Record<string, Router>>
+  /** What records large answers in portions, by the type of the fact. */
+  readonly chunkRecorders?: Readonly<Record<string, ChunkRecorder>>
+  /** What is done because time has passed. */
+  readonly jobs?: readonly Job[]
+  /** What a person has to know by now is told to the logger, once. */
+  readonly tell?: () => Promise<void>
+  /** What a look at it finds, by the name of the check; `undefined` where the options do not concern it. */
+  readonly checks?: Checks
+  /** What will happen by itself until an instant. */
+  readonly due?: (until: Instant) => Promise<readonly Due[]>
+  /** Its part of the numbers for metrics. */
+  readonly figures?: () => Promise<Partial<Figures>>
+  /** Makes, for one rebuild of the keyed index, what each type of its events adds to it. */
+  readonly indexRows?: () => Readonly<Record<string, IndexRows>>
+}
+
+/**
+ * Something that is done because time has passed. When it is due follows from the log, so that it survives everything
+ * that the log survives: what was missed while no process ran is done once, at once.
+ */
+export interface Job {
+  readonly name: string
+  /** Done once when a process begins to run, before it writes anything else. */
+  readonly begin?: () => Promise<void>
+  /** Does what is due. Asked every minute while a process runs, and by `settle`. */
+  readonly look: () => Promise<void>
+}

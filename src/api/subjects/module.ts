@@ -1,0 +1,25 @@
+import type { Area } from '../area.ts'
+import { rowIf } from '../keyed-index.ts'
+import type { Module } from '../module.ts'
+import { createKeyPerformers } from './erasure-performers.ts'
+import { Retention, tellOfIdleRetention } from './retention.ts'
+import { createDataSubjects, type DataSubjects } from './subjects.ts'
+
+/** Data subjects: who they are, and what is held of them. */
+export interface SubjectMethods {
+  readonly subjects: DataSubjects
+}
+
+/** Makes the module of data subjects, with erasure and retention. */
+export function createSubjectModule(area: Area): Module<SubjectMethods> {
+  const retention = new Retention(area)
+  tellOfIdleRetention(area)
+  return {
+    methods: { subjects: createDataSubjects(area) },
+    performers: createKeyPerformers(area),
+    jobs: [{ name: 'retention', look: () => retention.look() }],
+    indexRows: () => ({
+      'subject.enrolled': async ({ data }, open) => rowIf('cpf', await open('cpf'), data.subject),
+    }),
+  }
+}

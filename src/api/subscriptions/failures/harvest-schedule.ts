@@ -1,0 +1,73 @@
+import { fractionOf } from '../../../runtime/entropy.ts'
+import { brasiliaDay, readIso } from '../../../vocabulary/brasilia.ts'
+import { fromInstant, toInstant } from '../../../vocabulary/instant.ts'
+import { portalStream } from '../../../vocabulary/names.ts'
+import type { Area } from '../../area.ts'
+import type { Due } from '../../due.ts'
+import { addressedTo } from '../portal-address.ts'
+import { daysBetween, waitingDays } from './failures.ts'
+
+const dayMs = 86_400_000
+/** After the portal's nightly stop, and not in the same minute in every process. */
+const harvestAt = '03:30:00'
+const spreadMs = 3_600_000
+
+/** Reads the portal's failure records and its list once a day. Of several processes only one gets something to do. */
+export class HarvestSchedule {
+  readonly #area: Area
+  readonly #spreadMs: number
+  #harvested = ''
+
+  constructor(area: Area) {
+    this.#area = area
+    this.#spreadMs = fractionOf(area.entropy, spreadMs)
+  }
+
+  /**
+   * When a process begins to run, there may have been no receiver since the log ended: the failures of every day since
+   * then are read. Of processes that begin one after the other only the first gets to do it.
+   */
+  async begin(): Promise<void> {
+    const { options, store, clock, engine } = this.#area
+    const last = await store.readLast()
+    // A log that has only begun has missed nothing.
+    if (!options.receiver || !last || last.position === 1) return
+    const now = toInstant(clock.now())
+    const data = { reason: 'downtime', days: daysBetween(last.at, now), now }
+    await engine.record(async () => {
+      const message = { type: 'portal.harvestSoon', data: { ...data, waiting: await waitingDays(store) } }
+      return { targets: [{ stream: portalStream, message }] }
+    })
+  }
+
+  /**
+   * Asks for the failures of every day that was not asked for since it ended, and for the list with its last successes.
+   */
+  async look(): Promise<void> {
+    const { clock, engine, store, options } = this.#area
+    const now = clock.now()
+    const today = brasiliaDay(now)
+    const day = this.#harvestOf(today) <= now ? today : brasiliaDay(now - dayMs)
+    if (day === this.#harvested) return
+    const began = await store.readAt(1)
+    const since = brasiliaDay(began ? fromInstant(began.at) : now)
+    const message = { type: 'portal.harvest', data: { day, today, since, ...addressedTo(options.portal) } }
+    await engine.record(async () => ({ targets: [{ stream: portalStream, message }] }))
+    this.#harvested = day
+  }
+
+  /** When the portal is next asked for its failures and its list. */
+  next(): Due[] {
+    const { options, clock } = this.#area
+    const { portal, schedules = true } = options
+    if (!portal || !schedules) return []
+    const now = clock.now()
+    const today = this.#harvestOf(brasiliaDay(now))
+    const at = toInstant(today > now ? today : this.#harvestOf(brasiliaDay(now + dayMs)))
+    return [{ what: 'harvest', at, id: portalStream }]
+  }
+
+  #harvestOf(day: string): number {
+    return fromInstant(readIso(`${day}T${harvestAt}`) ?? '') + this.#spreadMs
+  }
+}

@@ -1,0 +1,85 @@
+import { Turns } from '../../runtime/keyed-lock.ts'
+import { portalStream } from '../../vocabulary/names.ts'
+import type { Area } from '../area.ts'
+import { idIn, rowIf } from '../keyed-index.ts'
+import type { Module } from '../module.ts'
+import { Desired } from './declared.ts'
+import { deletionsAhead } from './deletions.ts'
+import { takeFailures } from './failures/harvest.ts'
+import { HarvestSchedule } from './failures/harvest-schedule.ts'
+import { createPortalPerformers } from './performers.ts'
+import { checkPortalAddress } from './portal-address.ts'
+import { routeSubscriptions } from './routes.ts'
+import { AcceptedSecrets } from './secrets/accepted.ts'
+import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
+import { SubscriptionTroubles } from './troubles.ts'
+
+/** What is asked of the foreign-trade portal (document 3). */
+export interface SubscriptionMethods {
+  readonly subscriptions: Subscriptions
+}
+
+/** The module of the portal, with what a receiver needs of it. */
+export interface SubscriptionModule extends Module<SubscriptionMethods> {
+  readonly desired: Desired
+  readonly accepted: AcceptedSecrets
+}
+
+/** Makes the module of the portal's subscriptions and failure records. */
+export function createSubscriptionModule(area: Area): SubscriptionModule {
+  const { options, store } = area
+  const { portal } = options
+  const desired = new Desired(options)
+  const accepted = new AcceptedSecrets(area, desired)
+  const troubles = new SubscriptionTroubles(area, desired, accepted)
+  const schedule = new HarvestSchedule(area)
+  const readings = new Turns()
+  return {
+    desired,
+    accepted,
+    methods: { subscriptions: createSubscriptions(area, desired) },
+    checkLog: () => checkPortalAddress(store, portal),
+    ...(portal && {
+      performers: createPortalPerformers(area, desired, portal),
+      limits: { portal },
+      jobs: [{ name: 'harvest', begin: () => schedule.begin(), look: () => schedule.look() }],
+    }),
+    routers: {
+      'portal.subscriptionsListed': async (_, fact, since) => {
+        const { delivery, asOurs } = await routeSubscriptions(area, desired, fact, since)
+        for (const evento of asOurs) await accepted.history.saw(evento)
+        return delivery
+      },
+      'portal.failuresListed': async (_, fact) => ({ targets: [{ stream: portalStream, message: fact }] }),
+      'portal.declined': async ({ stream, type }, fact) => {
+        // That a list is declined says nothing of the call whose outcome it was to tell: the next list tells it.
+        const isList = type === 'portal.listSubscriptions'
+        return { targets: [{ stream: isList ? portalStream : stream, message: fact }] }
+      },
+    },
+    chunkRecorders: {
+      'portal.failuresListed': (owed, fact, record) => takeFailures(area, readings, owed, fact, record),
+    },
+    tell: () => troubles.tell(),
+    checks: { subscriptions: () => troubles.look() },
+    due: async () => [...schedule.next(), ...(await deletionsAhead(area))],
+    indexRows: () => {
+      /** The portal's ids of failure records, by ours. */
+      const failures = new Map<string, string>()
+      const ofRecord = ({ data }: { data: { failure?: string; remoteId?: unknown } }) => {
+        const { failure = '', remoteId } = data
+        // Its record may be destroyed, and the portal shows it again all the same.
+        const id = idIn({ id: remoteId as string }) // Looked at there.
+        if (id !== undefined) failures.set(failure, id)
+        return rowIf('failure', id, failure)
+      }
+      return {
+        'subscription.declared': ({ data }) => rowIf('subscription', data.evento, data.subscription),
+        'subscription.failing': ofRecord,
+        'portal.foreignFailure': ofRecord,
+        'subscription.failureRecovered': ({ data }) =>
+          rowIf('recovery', failures.get(data.failure ?? ''), data.notification),
+      }
+    },
+  }
+}

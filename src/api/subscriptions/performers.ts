@@ -1,0 +1,59 @@
+import { hash } from 'node:crypto'
+import { createPortalClient } from '../../adapters/portal/client.ts'
+import type { LoginShare } from '../../adapters/portal/shared-session.ts'
+import type { SharedText } from '../../adapters/portal/shared-text.ts'
+import type { Performers } from '../../vocabulary/performer.ts'
+import type { Area } from '../area.ts'
+import type { Options } from '../options.ts'
+import type { Desired } from './declared.ts'
+import { underOwnPortal } from './portal-address.ts'
+
+/** Performs the portal's calls: with a login, over connections that present its certificate. */
+export function createPortalPerformers(
+  area: Area,
+  desired: Desired,
+  portal: NonNullable<Options['portal']>,
+): Performers {
+  const { baseUrl, authenticate, ca, failuresBytesMax } = portal
+  const login = typeof authenticate === 'object' ? authenticate : undefined
+  const sessionOf = (identity: string) => nameOf(area, 'portal-session', baseUrl, identity)
+  const client = createPortalClient({
+    baseUrl,
+    authenticate,
+    clock: area.clock,
+    fetch: area.http.open('portal', { ca, certificate: login?.certificate }),
+    secretsOf: desired.secretsOf.bind(desired),
+    closedTimes: shareText(area, `portal-closed-${digestOf(baseUrl)}`),
+    ...(failuresBytesMax !== undefined && { failuresBytesMax }),
+    ...(login && {
+      shareOf: identity => shareText(area, sessionOf(identity)),
+      logins: shareLogins(area, nameOf(area, 'portal-login', baseUrl, login.roleType), sessionOf),
+    }),
+  })
+  return underOwnPortal(area.store, portal, client)
+}
+
+/**
+ * Names what the processes of the file share of a portal and of one who logs in there, or of a profile: sealed,
+ * disposable, and never in the log.
+ */
+function nameOf({ store }: Area, kind: string, baseUrl: string, whose: string): string {
+  return `${kind}-${Buffer.from(store.digest(kind, `${baseUrl}\0${whose}`)).toString('hex')}`
+}
+
+function shareLogins(area: Area, name: string, digestOf: LoginShare['digestOf']): LoginShare {
+  const { leases } = area.store.secrets
+  const [take, release] = [() => leases.take(name), () => leases.release(name)]
+  return { ...shareText(area, name), take, release, digestOf }
+}
+
+function shareText({ store: { secrets } }: Area, name: string): SharedText {
+  return {
+    find: async () => (await secrets.find(name))?.value,
+    change: make => secrets.change(name, make),
+  }
+}
+
+function digestOf(text: string): string {
+  return hash('sha256', text, 'hex').slice(0, 16)
+}
