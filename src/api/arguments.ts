@@ -72,21 +72,6 @@ export function checkOneOf(given: unknown, known: readonly string[], what: strin
   })
 }
 
-/**
- * Refuses a member of a name that there is not: it is a slip, and what it asks for would be passed over in silence.
- *
- * @throws {AverbaError} `INVALID_INPUT`
- */
-export function checkNames(given: object, names: readonly string[], what: string): void {
-  const unknown = Object.keys(given).find(name => !names.includes(name))
-  if (unknown === undefined) return
-  // Other texts may be somebody's data that took the place of a name.
-  const named = /^[A-Za-z]{1,40}$/.test(unknown) ? `"${unknown}"` : 'a member'
-  throw new AverbaError('INVALID_INPUT', `Cannot use ${named} of ${what}: there is none of this name`, {
-    hint: `Use ${names.join(', ')}`,
-  })
-}
-
 /** Checks who acts. Throws as `checkId` does. */
 export function checkActor({ kind, ref }: Actor): void {
   if (kind !== 'subject' && kind !== 'person' && kind !== 'system') {

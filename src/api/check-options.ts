@@ -3,6 +3,7 @@ import { Secret } from '../adapters/credentials/secret.ts'
 import { parseRanges } from '../adapters/receiver/source-ranges.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
+import { checkKnownNames } from '../vocabulary/known-names.ts'
 import { partKinds, recordKinds } from '../vocabulary/part-kinds.ts'
 import { serviceNames } from '../vocabulary/service-name.ts'
 import { checkActor, checkBasis, checkId, checkSyncEveryMs } from './arguments.ts'
@@ -194,13 +195,8 @@ function checkNames(options: Options): void {
 }
 
 function checkGroup(group: string, value: object): void {
-  const known = optionNames[group] ?? []
-  const unknown = Object.keys(value).find(name => !known.includes(name))
-  if (unknown === undefined) return
-  const name = group === '' ? unknown : `${group}.${unknown}`
-  throw misconfigured(`Cannot use the option "${name}": there is none of this name`, {
-    hint: `Use one of ${known.join(', ')}`,
-  })
+  const of = group === '' ? {} : { of: group }
+  checkKnownNames(value, optionNames[group] ?? [], { noun: 'option', code: 'MISCONFIGURED', ...of })
 }
 
 function checkStore(store: unknown): void {

@@ -1,15 +1,16 @@
 import type { Engine } from '../engine/engine.ts'
+import { readTrace } from '../engine/performing/attempt-trace.ts'
 import type { Delivery } from '../engine/recording/decisions.ts'
 import type { About } from '../engine/recording/recorder.ts'
 import type { Handled } from '../engine/recording/repeated-command.ts'
 import { ofErased } from '../engine/recording/repeated-command.ts'
 import { type Clock, calledOff } from '../runtime/clock.ts'
 import type { Store } from '../store/store.ts'
+import { checkKnownNames } from '../vocabulary/known-names.ts'
 import type { Actor, Basis, Json, Owed, Problem, Recorded } from '../vocabulary/message.ts'
-import { effectStream } from '../vocabulary/names.ts'
 import type { Ask, Outcome } from '../vocabulary/outcome.ts'
 import { type Attributes, noTracing, type Tracing } from '../vocabulary/tracing.ts'
-import { checkActor, checkBasis, checkId, checkMs, checkNames } from './arguments.ts'
+import { checkActor, checkBasis, checkId, checkMs } from './arguments.ts'
 
 /** How long a caller waits for an outcome, in milliseconds, unless it says otherwise. */
 export const defaultWaitMs = 30_000
@@ -102,8 +103,7 @@ export class Commands {
       return { position, effect, replayed, status: 'settled', value: await value(decided) }
     }
     return this.#engine.answer(async over => {
-      await this.wait(this.#perform(effect), ask, over)
-      const owed = await this.#store.effect(effect)
+      const owed = (await this.wait(this.#perform(effect), ask, over)) ?? (await this.#store.effect(effect))
       if (!owed) throw new TypeError(`The command owes no effect "${effect}"`)
       if (isOfErased) throw ofErased(about.commandId ?? '', await this.#endedAs(owed))
       return { position, effect, replayed, ...(await this.#describe(owed, value)) }
@@ -112,30 +112,29 @@ export class Commands {
 
   /**
    * Performs an effect, and the reading that is owed where its outcome is in doubt or a refusal contradicts what we
-   * hold.
+   * hold. Gives the effect as it stands then.
    */
-  async #perform(id: string): Promise<void> {
+  async #perform(id: string): Promise<Owed | undefined> {
     await this.#engine.perform(id)
     const owed = await this.#store.effect(id)
-    if (owed?.state !== 'unknown' && owed?.state !== 'declined') return
+    if (owed?.state !== 'unknown' && owed?.state !== 'declined') return owed
     const probes = await this.#store.effects({ stream: owed.stream, states: ['owed'] })
     const isOfEnd = (probe: Owed) => owed.state === 'unknown' || probe.position === owed.settledAt
     for (const probe of probes.filter(isOfEnd)) await this.#engine.perform(probe.id)
+    return this.#store.effect(id)
   }
 
   /** Waits for work as long as its caller is ready to, and no longer than until the log closes. */
-  async wait(
-    work: Promise<void>,
+  async wait<T>(
+    work: Promise<T>,
     { waitMs = defaultWaitMs, signal }: Ask,
     over?: AbortSignal,
-  ): Promise<void> {
+  ): Promise<T | undefined> {
     if (waitMs === 0) return void work.catch(() => undefined) // What failed stays in the ledger.
     const done = new AbortController()
     const signals = [signal, over, done.signal].filter(each => each !== undefined)
-    await Promise.race([
-      work,
-      this.#clock.sleep(waitMs, AbortSignal.any(signals), 'the patience of a caller'),
-    ]).finally(() => done.abort(calledOff))
+    const patience = this.#clock.sleep(waitMs, AbortSignal.any(signals), 'the patience of a caller')
+    return Promise.race([work, patience.then(() => undefined)]).finally(() => done.abort(calledOff))
   }
 
   async #describe<T>(owed: Owed, value: (ended: Recorded) => Promise<T>) {
@@ -180,8 +179,7 @@ export class Commands {
     // A restored log cannot know what was done after the backup was made.
     const isCancelledSince = !this.#store.isFromBeforeRestore({ position: settledAt })
     if (this.#store.isFromBeforeRestore(owed) && isCancelledSince) return true
-    const last = await this.#store.readLast({ stream: effectStream(owed) })
-    return last?.type === 'effect.attempted'
+    return (await readTrace(this.#store, owed)).isUnderWay
   }
 
   async #endOf(owed: Owed): Promise<Recorded> {
@@ -205,7 +203,7 @@ export class Commands {
 
   /** Checked before anything is recorded, `waitMs` too. */
   #aboutOf(ask: Ask): About {
-    checkNames(ask, askNames, 'the last argument')
+    checkKnownNames(ask, askNames, { noun: 'option' })
     const { commandId, actor, basis, correlationId, waitMs } = ask
     if (waitMs !== undefined) checkMs(waitMs, 'waitMs')
     if (commandId !== undefined) checkId(commandId, 'command id')

@@ -1,7 +1,5 @@
 import type { Clock } from '../runtime/clock.ts'
-import { isWithin } from '../vocabulary/instant.ts'
-
-const dayMs = 86_400_000
+import { dayMs, isWithin } from '../vocabulary/instant.ts'
 
 /** Work that is done at most once a day by this process, however often it is asked for. */
 export function daily(clock: Clock, work: () => Promise<unknown>): () => Promise<void> {

@@ -3,6 +3,7 @@ import type { Origin } from '../machines/subject/messages.ts'
 import type { Store } from '../store/store.ts'
 import { type Cpf, parseCpf } from '../vocabulary/cpf.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
+import { streamOf } from '../vocabulary/names.ts'
 
 /** A data subject by a random name: safe in your tables and logs. What comes from there is given `as SubjectRef`. */
 export type SubjectRef = string & { readonly subject: unique symbol }
@@ -67,13 +68,14 @@ export class Subjects {
   async meet(cpf: Cpf, origin: Origin): Promise<Delivery & { readonly subject: SubjectRef }> {
     const known = await this.#store.lookUp('cpf', cpf)
     if (known !== undefined)
-      return { subject: known as SubjectRef, targets: [], claims: [], concerns: `subject-${known}` } // As above.
+      // As above.
+      return { subject: known as SubjectRef, targets: [], claims: [], concerns: streamOf('subject', known) }
     const subject = this.#createId() as SubjectRef // Made here.
-    const parts = { cpf: { owner: `subject-${subject}`, value: cpf } }
+    const parts = { cpf: { owner: streamOf('subject', subject), value: cpf } }
     const message = { type: 'subject.enrol', data: { subject, origin }, parts }
     return {
       subject,
-      targets: [{ stream: `subject-${subject}`, message, isNew: true }],
+      targets: [{ stream: streamOf('subject', subject), message, isNew: true }],
       claims: [{ kind: 'cpf', digest: this.#store.digest('cpf', cpf), value: subject }],
     }
   }
@@ -85,7 +87,7 @@ export class Subjects {
 
   /** Everyone enrolled has a key, which seals their CPF. */
   async #known(subject: SubjectRef): Promise<string | undefined> {
-    const state = await this.#store.owners.stateOf(`subject-${subject}`)
+    const state = await this.#store.owners.stateOf(streamOf('subject', subject))
     if (state === 'erased')
       throw new AverbaError('SUBJECT_ERASED', 'Cannot find the data subject: they were erased', {
         hint: 'subjects.receipt and subjects.report say what was destroyed and what is left',

@@ -206,7 +206,7 @@ export class Engine {
     const found = await this.#attempts.taking.find(id)
     // Nothing to do, such as what is left to others, takes nobody's turn.
     if (!found) return true
-    return this.#throttleOf(serviceOf(found.owed.type)).pass(() => this.#attempts.make(id), signal)
+    return this.#throttleOf(serviceOf(found.owed.type)).pass(() => this.#attempts.make(found), signal)
   }
 
   #throttleOf(service: string): Throttle {

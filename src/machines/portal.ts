@@ -1,5 +1,5 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import { clocksDifferMaxMs, fromInstant, toInstant } from '../vocabulary/instant.ts'
+import { clocksDifferMaxMs, dayMs, fromInstant, toInstant } from '../vocabulary/instant.ts'
 import type { Effect, Event, Instant, Message } from '../vocabulary/message.ts'
 import { defineMachine } from './definition/define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './definition/machine.ts'
@@ -304,7 +304,6 @@ function firstAddress({ address: known }: Context, { address = '' }: Addressed):
 
 /** Days that the portal keeps failures of (document 3, section 4). */
 const keptDays = 30
-const dayMs = 86_400_000
 
 /** The first day that is asked for at all: the day before, or the day on which the log began if that is earlier. */
 function firstDay(day: string, since: string): string {

@@ -1,5 +1,6 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Event, Instant, Message, PartAddress } from '../vocabulary/message.ts'
+import { cpfAddress } from '../vocabulary/names.ts'
 import type { Reason } from './consent/standing.ts'
 import { defineMachine } from './definition/define-machine.ts'
 import { refuseErased } from './definition/erased.ts'
@@ -98,7 +99,7 @@ const validatePerson = ({ validation, subject, environment, consent }: Requested
     ...(environment !== undefined && { environment }),
     ...(consent !== undefined && { consent }),
   },
-  opens: { cpf: `subject-${subject}/1/cpf`, claims: './claims' },
+  opens: { cpf: cpfAddress(subject), claims: './claims' },
 })
 
 // Chart

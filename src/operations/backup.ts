@@ -6,6 +6,7 @@ import { type BackupMade, type BackupOptions, makeBackup } from '../store/files/
 import { type Restored, restoreBackup } from '../store/files/restore.ts'
 import type { HighWaterMark, StoreOptions } from '../store/store-options.ts'
 import { views } from '../views/views.ts'
+import { markPath } from '../vocabulary/names.ts'
 import { claimedKinds, type OpenedWith, withStore } from './with-store.ts'
 
 type OnProgress = NonNullable<BackupOptions['onProgress']>
@@ -61,7 +62,7 @@ export async function restoreStore(
  * has the name: until then, what stood there may still be found, or has to be restored again.
  */
 async function resume(options: OpenedWith, copy: string) {
-  const mark = createFileMark(`${options.store}.mark`)
+  const mark = createFileMark(markPath(options.store))
   let moved: string | undefined
   const highWaterMark: HighWaterMark = {
     read: () => mark.read(),

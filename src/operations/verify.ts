@@ -9,6 +9,7 @@ import { Snapshot } from '../store/database/snapshot.ts'
 import { readExported } from '../store/files/export-log.ts'
 import { views } from '../views/views.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
+import { markPath } from '../vocabulary/names.ts'
 import { claimedKinds } from './with-store.ts'
 
 /**
@@ -32,7 +33,7 @@ export async function verifyLog(options: VerifyLogOptions): Promise<Verdict> {
     return verifyBundle(readExported(store), { ...known, ...(mark !== undefined && { mark }), ...progress })
   }
   // Before the log: a mark that is written meanwhile is ahead of what is looked at.
-  const mark = markNow(others.mark ?? `${store}.mark`)
+  const mark = markNow(others.mark ?? markPath(store))
   const snapshot = await Snapshot.open(store)
   try {
     const given = { ...others, ...(mark !== undefined && { mark }), ...(onProgress && { onProgress }) }

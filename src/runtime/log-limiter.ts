@@ -1,7 +1,6 @@
-import { isWithin } from '../vocabulary/instant.ts'
+import { isWithin, minuteMs } from '../vocabulary/instant.ts'
 import type { Clock } from './clock.ts'
 
-const minuteMs = 60_000
 /** How many kinds are remembered: their names come from what was declared, not from strangers. */
 const kindsMax = 1_000
 

@@ -13,6 +13,7 @@ import type { Keys } from '../vault/keys.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { toInstant } from '../vocabulary/instant.ts'
 import type { Recorded } from '../vocabulary/message.ts'
+import { keyringPath } from '../vocabulary/names.ts'
 import { keyLineOf } from './checkpoints/resuming.ts'
 import { type Connection, rows, type Steps } from './database/connection.ts'
 import { migrate } from './database/migrations.ts'
@@ -98,7 +99,7 @@ export function olderKeyring(path: string): AverbaError {
 }
 
 function keyringOf(path: string): string {
-  return `${path}.keys`
+  return keyringPath(path)
 }
 
 /** What a log is begun with. */

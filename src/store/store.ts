@@ -29,6 +29,7 @@ import {
   heldUntil,
   isOpen,
   listEffects,
+  type Move,
   type OwedCount,
   readEffect,
 } from './ledger/ledger.ts'
@@ -242,6 +243,11 @@ export class Store {
   /** Takes an effect for one attempt without an event, written down before the request leaves. */
   claimEffect(id: string, now: number): Promise<Claimed | undefined> {
     return this.#connection.transact(() => claimEffect(this.#schemas, id, this.#lease(now)))
+  }
+
+  /** The same move with a lease that begins now. */
+  leased(move: Move): Move {
+    return { ...move, lease: this.#lease() }
   }
 
   /** Finds an effect that may be taken for one attempt, with the move that takes it in the transaction of an event. */

@@ -1,6 +1,7 @@
 import type { SubjectEvent } from '../machines/subject/messages.ts'
 import { fromInstant, toInstant } from '../vocabulary/instant.ts'
 import type { Instant, PartAddress } from '../vocabulary/message.ts'
+import { idOf } from '../vocabulary/names.ts'
 import { defineView, type RecordedOf } from '../vocabulary/view.ts'
 
 /** A data subject: who it is, is sealed at `cpf`. */
@@ -49,7 +50,7 @@ export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
       case 'subject.synced':
       case 'subject.awarenessListed':
       case 'subject.erased':
-        return event.stream.slice('subject-'.length)
+        return idOf(event.stream)
       default:
         return undefined
     }

@@ -1,4 +1,4 @@
-import { toInstant } from './instant.ts'
+import { hourMs, toInstant } from './instant.ts'
 import type { Instant } from './message.ts'
 
 /** The zone of the portal's dates. It had daylight saving time until 2019, so an offset would not do. */
@@ -21,7 +21,6 @@ function formatOf(): Intl.DateTimeFormat {
 
 /** Since then all changes of the zone came at full hours. */
 const fullHoursMs = Date.parse('1915-01-01T00:00:00Z')
-const hourMs = 3_600_000
 /** Offsets by hour, counted in UTC: asking the runtime takes hundreds of times as long. */
 const offsets = new Map<number, number>()
 const offsetsMax = 10_000

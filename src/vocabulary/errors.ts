@@ -103,3 +103,8 @@ export function recordable({ message, path }: AverbaError): string {
 export class LateError extends Error {
   override readonly name = 'LateError'
 }
+
+/** Reports whether something in the file is not what was stored there, or its key is not. */
+export function isDamage(error: unknown): error is AverbaError {
+  return error instanceof AverbaError && (error.code === 'CORRUPT' || error.code === 'KEYS_MISMATCH')
+}

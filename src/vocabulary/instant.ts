@@ -1,6 +1,13 @@
 import { AverbaError } from './errors.ts'
 import type { Instant } from './message.ts'
 
+/** A minute in milliseconds. */
+export const minuteMs = 60_000
+/** An hour in milliseconds. */
+export const hourMs = 3_600_000
+/** A day in milliseconds. */
+export const dayMs = 86_400_000
+
 /**
  * Whether less than `ms` lies between two instants, in either order: one from a clock that ran ahead must not stay
  * fresh.

@@ -12,6 +12,39 @@ export function parseEffectId(id: string): [stream: string, version: number, n: 
   return [stream, Number(version), Number(n)]
 }
 
+/** What a stream is about: the machine that decides it. */
+type Kind =
+  | 'subject'
+  | 'consent'
+  | 'validation'
+  | 'subscription'
+  | 'notification'
+  | 'token'
+  | 'budget'
+  | 'certificate'
+  | 'retention'
+  | 'reveal'
+
+/** The stream of one thing of a kind. A stream is also an owner of parts. */
+export function streamOf(kind: Kind, id: string): string {
+  return `${kind}-${id}`
+}
+
+/** Reports whether a stream is about a thing of a kind. */
+export function isStreamOf(kind: Kind, stream: string): boolean {
+  return stream.startsWith(`${kind}-`)
+}
+
+/** The id of what a stream is about. */
+export function idOf(stream: string): string {
+  return stream.slice(stream.indexOf('-') + 1)
+}
+
+/** Where the CPF of a data subject is sealed: beside the first event. */
+export function cpfAddress(subject: string): PartAddress {
+  return `${streamOf('subject', subject)}/1/cpf`
+}
+
 /** The stream of an effect's own events, beside its attempts: named by its place in the ledger. */
 export function effectStream(owed: Pick<Owed, 'id' | 'position'>): string {
   const [, , n] = parseEffectId(owed.id)
@@ -25,3 +58,13 @@ export function followerOf({ evento, name }: { readonly evento: string; readonly
 
 /** The stream of our account at the portal as a whole. */
 export const portalStream = 'portal-main'
+
+/** The keyring beside a store. */
+export function keyringPath(store: string): string {
+  return `${store}.keys`
+}
+
+/** The high-water mark beside a store. */
+export function markPath(store: string): string {
+  return `${store}.mark`
+}

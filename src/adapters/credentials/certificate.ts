@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import { clocksDifferMaxMs, toInstant } from '../../vocabulary/instant.ts'
+import { clocksDifferMaxMs, dayMs, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { leafFirst } from './order-chain.ts'
 import { isOfPassphrase, type Pem, readPkcs12 } from './pkcs12.ts'
@@ -18,8 +18,6 @@ export interface UsableCertificate extends Pem {
   /** When its time comes, where it has not come yet. */
   readonly notBefore?: Instant
 }
-
-const dayMs = 86_400_000
 
 /**
  * Checks that a certificate can be used, and turns it into PEM: readable, not expired, and the key its own. TLS

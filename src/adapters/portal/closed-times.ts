@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Clock } from '../../runtime/clock.ts'
 import { brasiliaDay, readIso } from '../../vocabulary/brasilia.ts'
-import { fromInstant, isWaitOver } from '../../vocabulary/instant.ts'
+import { dayMs, fromInstant, hourMs, isWaitOver } from '../../vocabulary/instant.ts'
 import { parseJson } from '../../vocabulary/json.ts'
 import type { Outcome } from '../../vocabulary/message.ts'
 import type { Answer } from '../http/exchange.ts'
@@ -20,9 +20,6 @@ const known = z.object({
 
 type Closed = z.infer<typeof closed>
 type Known = z.infer<typeof known>
-
-const hourMs = 3_600_000
-const dayMs = 24 * hourMs
 
 /** Neither clock is exact, and coming too early costs another hour. */
 const marginMs = 60_000

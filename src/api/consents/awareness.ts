@@ -6,6 +6,7 @@ import type { AwarenessRow } from '../../views/awareness.ts'
 import { readIso } from '../../vocabulary/brasilia.ts'
 import { parseCnpj } from '../../vocabulary/cnpj.ts'
 import type { Carried, Instant, Owed } from '../../vocabulary/message.ts'
+import { idOf, streamOf } from '../../vocabulary/names.ts'
 import { valueOf } from '../../vocabulary/outcome.ts'
 import type { Area } from '../area.ts'
 import { checkAge } from '../arguments.ts'
@@ -50,7 +51,7 @@ export function createAwareness(area: Area): AwarenessArea {
   const readings = new SharedReadings(clock, async (subject: SubjectRef) => {
     const deliver = async () => {
       const message = { type: 'subject.readAwareness', data: await putOff.replaced(subject) }
-      return { targets: [{ stream: `subject-${subject}`, message }] }
+      return { targets: [{ stream: streamOf('subject', subject), message }] }
     }
     const input = { method: 'awareness.list', subject }
     const outcome = await commands.send(input, deliver, {}, async () => undefined)
@@ -60,7 +61,7 @@ export function createAwareness(area: Area): AwarenessArea {
 
   async function refresh(subject: SubjectRef, ageMaxMs: number | undefined): Promise<Instant | null> {
     const readAt = async () => {
-      return (await rows.find('subjects', subject, `subject-${subject}`))?.awareness_read_at ?? null
+      return (await rows.find('subjects', subject, streamOf('subject', subject)))?.awareness_read_at ?? null
     }
     const last = await readAt()
     if (area.isFresh(last, ageMaxMs)) return last
@@ -72,7 +73,7 @@ export function createAwareness(area: Area): AwarenessArea {
   async function find(subject: SubjectRef, id: string): Promise<AwarenessRow | undefined> {
     const awareness = await store.lookUp('awareness', `${subject}\0${id}`)
     if (awareness === undefined) return undefined
-    return rows.find('awareness', awareness, `subject-${subject}`)
+    return rows.find('awareness', awareness, streamOf('subject', subject))
   }
 
   async function toAwareness(row: AwarenessRow, readAt: Instant | null): Promise<Awareness> {
@@ -83,7 +84,7 @@ export function createAwareness(area: Area): AwarenessArea {
 
   async function describe(row: AwarenessRow, id: string): Promise<AwarenessRow> {
     area.require('consentService')
-    const stream = `subject-${row.subject}`
+    const stream = streamOf('subject', row.subject)
     const parts = { id: { owner: stream, value: id } }
     const message = { type: 'subject.readAwarenessDetail', data: { record: row.awareness }, parts }
     const outcome = await commands.send(
@@ -106,7 +107,7 @@ export function createAwareness(area: Area): AwarenessArea {
         .selectAll()
         .where('subject', '=', subject)
         .orderBy('awareness')
-      const held = await rows.select('awareness', query, { stream: `subject-${subject}` })
+      const held = await rows.select('awareness', query, { stream: streamOf('subject', subject) })
       const wanted = held.filter(row => {
         if (row.vanished_at !== null && !filter.vanished) return false
         return cnpj === undefined || row.controller === cnpj
@@ -141,7 +142,7 @@ export async function routeAwareness(
 ): Promise<Delivery> {
   const { items, unreadable, askedAt } = fact.data as List // As the client reads it.
   const owner = owed.stream
-  const subject = owner.slice('subject-'.length)
+  const subject = idOf(owner)
   const targets: Target[] = []
   const claims = []
   // Of a person who was erased meanwhile, only how much was read is recorded.

@@ -7,7 +7,7 @@ import { parseCnpj, readCnpj } from '../../vocabulary/cnpj.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant, Owed, Recorded } from '../../vocabulary/message.ts'
-import { effectStream } from '../../vocabulary/names.ts'
+import { effectStream, isStreamOf, streamOf } from '../../vocabulary/names.ts'
 import { type Ask, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
 import type { Area } from '../area.ts'
 import { checkAge, checkOneOf, notAbout } from '../arguments.ts'
@@ -134,7 +134,7 @@ export function createConsents(area: Area): Consents {
   async function find(which: Which): Promise<{ subject: SubjectRef; stream: string | undefined }> {
     const subject = await subjects.find(which)
     const consent = await store.lookUp('consent', `${subject}\0${which.id}`)
-    return { subject, stream: consent === undefined ? undefined : `consent-${consent}` }
+    return { subject, stream: consent === undefined ? undefined : streamOf('consent', consent) }
   }
 
   async function rowOf(stream: string): Promise<ConsentRow> {
@@ -156,7 +156,7 @@ export function createConsents(area: Area): Consents {
         hint: 'Call consents.sync first',
       })
     }
-    const parts = why && { why: { owner: `subject-${subject}`, value: why } }
+    const parts = why && { why: { owner: streamOf('subject', subject), value: why } }
     return commands.send(
       { method: `consents.${verb}`, subject, id: which.id, ...(why && { why }) },
       async () => {
@@ -236,7 +236,7 @@ export function createConsents(area: Area): Consents {
       }
     },
     async of({ stream }) {
-      const row = stream.startsWith('consent-') ? await rows.find('consents', stream) : undefined
+      const row = isStreamOf('consent', stream) ? await rows.find('consents', stream) : undefined
       if (!row) throw notAbout('consent')
       if (row.knowledge === 'erased') return undefined
       // As the machine writes it.

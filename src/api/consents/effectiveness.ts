@@ -3,11 +3,13 @@ import type { Use } from '../../machines/consent/events.ts'
 import type { SubjectEvent } from '../../machines/subject/messages.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
+import { checkKnownNames } from '../../vocabulary/known-names.ts'
 import type { Instant, Recorded } from '../../vocabulary/message.ts'
+import { streamOf } from '../../vocabulary/names.ts'
 import type { Ask } from '../../vocabulary/outcome.ts'
 import type { RecordedOf } from '../../vocabulary/view.ts'
 import type { Area } from '../area.ts'
-import { checkAge, checkBasis, checkNames } from '../arguments.ts'
+import { checkAge, checkBasis } from '../arguments.ts'
 import { checkCome, knownUntil } from '../as-of.ts'
 import type { SubjectRef, Which } from '../subject-directory.ts'
 import {
@@ -136,8 +138,8 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
 
   return {
     async standing(which, options = {}) {
-      checkNames(which, whichNames, 'the consent')
-      checkNames(options, ['at', 'knownAt'], 'the last argument')
+      checkKnownNames(which, whichNames, { noun: 'member', of: 'the consent' })
+      checkKnownNames(options, ['at', 'knownAt'], { noun: 'option' })
       const { at, knownAt } = options
       const { ageMaxMs } = which
       if (at !== undefined) await checkCome(area, at, 'at')
@@ -151,7 +153,7 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
       return answerAbout(story, at ?? known.at, known.at, { ageMaxMs }, clock)
     },
     async use(which, ask = {}) {
-      checkNames(which, whichNames, 'the consent')
+      checkKnownNames(which, whichNames, { noun: 'member', of: 'the consent' })
       const basis = ask.basis ?? area.options.basis
       if (!basis) {
         throw new AverbaError(
@@ -200,7 +202,7 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
     const story = await readStory(store, subject, id)
     const { at } = askedNow(story)
     if (story.stream === undefined) {
-      const stream = `subject-${subject}`
+      const stream = streamOf('subject', subject)
       const parts = { id: { owner: stream, value: id } }
       return { targets: [{ stream, message: { type: 'subject.refuseUse', data: { at }, parts } }] }
     }

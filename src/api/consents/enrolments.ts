@@ -1,4 +1,5 @@
 import { type Cpf, parseCpf } from '../../vocabulary/cpf.ts'
+import { streamOf } from '../../vocabulary/names.ts'
 import type { Ask } from '../../vocabulary/outcome.ts'
 import type { Area } from '../area.ts'
 import { checkSyncEveryMs } from '../arguments.ts'
@@ -63,7 +64,7 @@ export function createEnrolments(area: Area): Enrolments {
       if (everyMs === undefined) return met
       const before = met.targets.length > 0 ? [] : await owedReadings(area, met.subject)
       const message = scheduleSync(area, everyMs, before, { isDefault: syncEveryMs === undefined })
-      return { ...met, targets: [...met.targets, { stream: `subject-${met.subject}`, message }] }
+      return { ...met, targets: [...met.targets, { stream: streamOf('subject', met.subject), message }] }
     }
     await commands.record(input, deliver, ask)
     return subjects.find({ cpf })
@@ -95,7 +96,7 @@ export function createEnrolments(area: Area): Enrolments {
     const subject = await subjects.find(who)
     const deliver = async () => {
       const message = scheduleSync(area, syncEveryMs, await owedReadings(area, subject))
-      return { targets: [{ stream: `subject-${subject}`, message }] }
+      return { targets: [{ stream: streamOf('subject', subject), message }] }
     }
     await commands.record({ method: 'consents.schedule', subject, syncEveryMs }, deliver, ask)
   }

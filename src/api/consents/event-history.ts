@@ -5,6 +5,7 @@ import { pageRows } from '../../store/log/read.ts'
 import type { Store } from '../../store/store.ts'
 import { fromInstant, nearNowMs, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
+import { streamOf } from '../../vocabulary/names.ts'
 import type { RecordedOf } from '../../vocabulary/view.ts'
 import type { SubjectRef } from '../subject-directory.ts'
 import { type ConsentRecorded, tell } from './timeline.ts'
@@ -33,7 +34,7 @@ export async function readStory(
   options: StoryOptions = {},
 ): Promise<Story> {
   const consent = await store.lookUp('consent', `${subject}\0${id}`)
-  const stream = consent === undefined ? undefined : `consent-${consent}`
+  const stream = consent === undefined ? undefined : streamOf('consent', consent)
   if (stream === undefined) return { stream, events: [], last: undefined, synced: undefined }
   const { events, last } = await readConsentEvents(store, stream, options)
   const [first] = events
@@ -72,7 +73,12 @@ async function syncedSince(
   since: number,
   until = Number.MAX_SAFE_INTEGER,
 ): Promise<Story['synced']> {
-  const filter = { stream: `subject-${subject}`, types: ['subject.synced'], backward: true, limit: 50 }
+  const filter = {
+    stream: streamOf('subject', subject),
+    types: ['subject.synced'],
+    backward: true,
+    limit: 50,
+  }
   for (let before = Math.min(until + 1, Number.MAX_SAFE_INTEGER); ; ) {
     const page = (await store.read({ ...filter, after: before })) as NonNullable<Story['synced']>[] // Of this type.
     const found = page.find(({ position, data }) => position > since && !data.isPartial)

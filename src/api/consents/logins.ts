@@ -1,6 +1,7 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
+import { streamOf } from '../../vocabulary/names.ts'
 import { valueOf } from '../../vocabulary/outcome.ts'
 import type { Area } from '../area.ts'
 import { checkAge } from '../arguments.ts'
@@ -41,13 +42,13 @@ export function createLogins(area: Area): Logins {
     async state(who) {
       checkAge(who.ageMaxMs)
       const subject = await subjects.find(who)
-      const rowOf = () => rows.find('logins', subject, `subject-${subject}`)
+      const rowOf = () => rows.find('logins', subject, streamOf('subject', subject))
       let row = await rowOf()
       if (!row || who.ageMaxMs === undefined || !area.isFresh(row.read_at, who.ageMaxMs)) {
         area.require('consentService')
         const deliver = async () => {
           const message = { type: 'subject.readLogin', data: await putOff.replaced(subject) }
-          return { targets: [{ stream: `subject-${subject}`, message }] }
+          return { targets: [{ stream: streamOf('subject', subject), message }] }
         }
         const outcome = await commands.send({ method: 'logins.state', subject }, deliver, {}, rowOf)
         putOff.note(subject, outcome)
@@ -70,7 +71,7 @@ export function createLogins(area: Area): Logins {
           },
         )
       }
-      const stream = `subject-${subject}`
+      const stream = streamOf('subject', subject)
       const parts =
         redirectUrl === undefined ? {} : { parts: { redirect: { owner: stream, value: redirectUrl } } }
       const data = { hasRedirect: redirectUrl !== undefined }

@@ -1,5 +1,6 @@
 import { unlessStopped } from '../../store/views/view-reader.ts'
 import type { Instant } from '../../vocabulary/message.ts'
+import { streamOf } from '../../vocabulary/names.ts'
 import { type Ask, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
 import type { Area } from '../area.ts'
 import { defaultWaitMs } from '../commands.ts'
@@ -55,7 +56,7 @@ export function createConsentReadings(area: Area): ConsentReadings {
       { method: 'consents.sync', subject },
       async () => {
         const message = { type: 'subject.sync', data: await replaced() }
-        return { targets: [{ stream: `subject-${subject}`, message }] }
+        return { targets: [{ stream: streamOf('subject', subject), message }] }
       },
       ask,
       async ended => {
@@ -88,13 +89,15 @@ export function createConsentReadings(area: Area): ConsentReadings {
   async function owingReadings(subject: SubjectRef): Promise<{ consent: string }[]> {
     const owed = await store.effects({ states: ['owed'] })
     const theirs = owed.filter(({ type, opens }) => {
-      return type === 'consentService.readConsent' && opens?.cpf?.startsWith(`subject-${subject}/`)
+      return (
+        type === 'consentService.readConsent' && opens?.cpf?.startsWith(`${streamOf('subject', subject)}/`)
+      )
     })
     return theirs.map(({ stream: consent }) => ({ consent }))
   }
 
   async function readAt(subject: SubjectRef): Promise<Instant | null> {
-    return (await rows.find('subjects', subject, `subject-${subject}`))?.synced_at ?? null
+    return (await rows.find('subjects', subject, streamOf('subject', subject)))?.synced_at ?? null
   }
 
   return {

@@ -4,6 +4,7 @@ import type { Listing } from '../../adapters/http/listing.ts'
 import type { Delivery, Target } from '../../engine/recording/decisions.ts'
 import { unlessStopped } from '../../store/views/view-reader.ts'
 import type { Carried, Instant, Owed } from '../../vocabulary/message.ts'
+import { idOf, streamOf } from '../../vocabulary/names.ts'
 import type { Area } from '../area.ts'
 import { syncAgain } from './sync-schedule.ts'
 
@@ -19,7 +20,7 @@ export async function routeConsents(area: Area, owed: Owed, fact: Carried, since
   const count = { read: items.length, unreadable: unreadable.length, ...when, ...again }
   if (await area.subjects.isErased(owner))
     return { targets: [{ stream: owner, message: listedAs({ ...count, changed: 0 }) }] }
-  const subject = owner.slice('subject-'.length)
+  const subject = idOf(owner)
   const targets: Target[] = []
   const claims = []
   const seen = new Set<string>()
@@ -28,7 +29,7 @@ export async function routeConsents(area: Area, owed: Owed, fact: Carried, since
     const key = `${subject}\0${id}`
     const known = await area.store.lookUp('consent', key)
     const consent = known ?? area.createId()
-    const stream = `consent-${consent}`
+    const stream = streamOf('consent', consent)
     seen.add(stream)
     if (known === undefined)
       claims.push({ kind: 'consent', digest: area.store.digest('consent', key), value: consent })
@@ -40,7 +41,7 @@ export async function routeConsents(area: Area, owed: Owed, fact: Carried, since
   for (const id of unclear) {
     const known = await area.store.lookUp('consent', `${subject}\0${id}`)
     if (known === undefined) continue
-    const stream = `consent-${known}`
+    const stream = streamOf('consent', known)
     seen.add(stream)
     targets.push({ stream, message: { type: 'consent.observeUnreadable', data: {} }, since })
   }

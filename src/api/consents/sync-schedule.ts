@@ -2,6 +2,7 @@ import type { SyncAgain } from '../../machines/subject/messages.ts'
 import { fractionOf } from '../../runtime/entropy.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { Carried, Owed } from '../../vocabulary/message.ts'
+import { streamOf } from '../../vocabulary/names.ts'
 import type { Area } from '../area.ts'
 
 /**
@@ -22,7 +23,10 @@ export function scheduleSync(
 
 /** The next reading of a schedule, where one is owed. A reading under way ends by itself. */
 export async function owedReadings({ store }: Area, subject: string): Promise<string[]> {
-  const owed = await store.effects({ stream: `subject-${subject}`, states: ['owed', 'deferred', 'parked'] })
+  const owed = await store.effects({
+    stream: streamOf('subject', subject),
+    states: ['owed', 'deferred', 'parked'],
+  })
   // Only looked for.
   const isOfSchedule = ({ data }: Owed) => typeof (data as { schedule?: unknown }).schedule === 'number'
   return owed.filter(isOfSchedule).map(each => each.id)

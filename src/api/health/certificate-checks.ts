@@ -3,6 +3,7 @@ import { type Source, valueFrom } from '../../adapters/credentials/source.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { nameOf } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { streamOf } from '../../vocabulary/names.ts'
 import type { Area } from '../area.ts'
 import type { Check, Found } from '../found.ts'
 import type { Options } from '../options.ts'
@@ -83,7 +84,7 @@ export async function watchCertificate(
     const certificate = await valueFrom(source, `${whose} certificate`)
     const { daysLeft } = await useCertificate(certificate, clock.now(), whose)
     const message = { type: 'certificate.observe', data: { service, daysLeft } }
-    await engine.record(async () => ({ targets: [{ stream: `certificate-${service}`, message }] }))
+    await engine.record(async () => ({ targets: [{ stream: streamOf('certificate', service), message }] }))
   } catch (error) {
     if (!(error instanceof AverbaError)) throw error
     log({ message: error.message, error: nameOf(error) })

@@ -12,6 +12,7 @@ import { Snapshot } from '../../store/database/snapshot.ts'
 import { readPage } from '../../store/log/read.ts'
 import { inWords } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { keyringPath } from '../../vocabulary/names.ts'
 import { checkShape } from '../check-options.ts'
 import { type Check, type Found, foundOwed, foundTroubled } from '../found.ts'
 import type { Options } from '../options.ts'
@@ -131,7 +132,7 @@ function* storeChecks(store: string, diagnosis: Diagnosis | string | undefined):
 function missingStore(store: string): Check {
   const name = 'store'
   if (store === ':memory:') return { name, ok: true, detail: 'it is in memory, and ends with the process' }
-  if (existsSync(`${store}.keys`)) {
+  if (existsSync(keyringPath(store))) {
     return { name, ok: false, detail: 'its file is gone, and its keyring is there: restore a backup' }
   }
   return { name, ok: true, detail: 'it is not there yet: it is made when it is opened' }
@@ -166,7 +167,7 @@ const countTroubled = `select trouble, count(*) as count from notifications wher
 /** SQLite makes files beside the store. */
 function checkAccess(store: string): Found {
   if (store === ':memory:') return { ok: true, detail: 'it is in memory' }
-  const paths = [dirname(store), store, `${store}.keys`].filter((path, i) => i === 0 || existsSync(path))
+  const paths = [dirname(store), store, keyringPath(store)].filter((path, i) => i === 0 || existsSync(path))
   for (const path of paths) {
     try {
       accessSync(path, constants.R_OK | constants.W_OK)

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { describeLostErasures } from '../../store/owners/lost-erasures.ts'
 import { inWords } from '../../vocabulary/error-words.ts'
 import { clockSkewMaxMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
+import { keyringPath } from '../../vocabulary/names.ts'
 import type { Area } from '../area.ts'
 import { type Checks, foundOwed } from '../found.ts'
 
@@ -17,7 +18,7 @@ export function logChecks({ store, followers, options, clock, engine }: Area): C
       return { ok: true, detail: 'it can be written' }
     },
     async keyring() {
-      const path = `${options.store}.keys`
+      const path = keyringPath(options.store)
       if (options.store === ':memory:' || (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0)
         return { ok: true, detail: store.vault.keyring.id }
       return {

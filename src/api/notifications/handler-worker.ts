@@ -7,7 +7,7 @@ import { nameOf } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { backoffMs, fromInstant, isWaitOver, toInstant } from '../../vocabulary/instant.ts'
 import type { Recorded } from '../../vocabulary/message.ts'
-import { followerOf } from '../../vocabulary/names.ts'
+import { followerOf, idOf } from '../../vocabulary/names.ts'
 import type { Area } from '../area.ts'
 import { callHandler, type Registered } from './call-handler.ts'
 import { isGone, type Notification, openNotification } from './notification.ts'
@@ -240,7 +240,7 @@ export class HandlerWorker {
       return true
     }
     await recording
-    if (failed.failure) this.#parts.onFailed(stream.slice('notification-'.length), failed.failure)
+    if (failed.failure) this.#parts.onFailed(idOf(stream), failed.failure)
     return failed.isOver
   }
 
@@ -254,7 +254,7 @@ export class HandlerWorker {
     one.damage = { error, attempts }
     one.dueAt = this.#parts.area.clock.now() + backoffMs(attempts - 1, backoffBaseMs, backoffMaxMs)
     const failure = { attempt: attempts, because: error.code, isParked: false }
-    this.#parts.onFailed(stream.slice('notification-'.length), failure)
+    this.#parts.onFailed(idOf(stream), failure)
     return false
   }
 

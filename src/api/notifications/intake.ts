@@ -3,6 +3,7 @@ import type { Incoming } from '../../adapters/receiver/receiver.ts'
 import type { Delivery } from '../../engine/recording/decisions.ts'
 import { isCnpj } from '../../vocabulary/cnpj.ts'
 import { holdsCpf, isCpf } from '../../vocabulary/cpf.ts'
+import { streamOf } from '../../vocabulary/names.ts'
 import type { Area } from '../area.ts'
 import { copyWindowMs, sealedBody } from './notification.ts'
 
@@ -42,7 +43,7 @@ export async function routeNotification(area: Area, incoming: Incoming): Promise
   const original = earlier === undefined ? undefined : await store.readAt(earlier)
   if (original) return { targets: [{ stream: original.stream, message }] }
   const notification = area.createId()
-  const stream = `notification-${notification}`
+  const stream = streamOf('notification', notification)
   const { owner, targets, claims = [] } = await ownerOf(area, evento, recipient, stream)
   const addressed = { tipo: recipient.kind, id: incoming.recipient.id, evento: incoming.evento }
   const parts = { body: { owner, value: sealedBody(body, addressed) } }
@@ -66,7 +67,7 @@ async function ownerOf(
 ): Promise<Delivery & { owner: string }> {
   if (kind === 'CPF' && isCpf(id)) {
     const { subject, targets, claims = [] } = await area.subjects.meet(id, 'notification')
-    return { owner: `subject-${subject}`, targets, claims }
+    return { owner: streamOf('subject', subject), targets, claims }
   }
   if (kind === 'CNPJ' && isCnpj(id)) return { owner: `organisation-${id}`, targets: [] }
   if (kind === 'ORGAO' && id !== '') {
@@ -74,5 +75,5 @@ async function ownerOf(
     return { owner: `organisation-${digest}`, targets: [] }
   }
   const subscription = await area.store.lookUp('subscription', evento)
-  return { owner: subscription === undefined ? stream : `subscription-${subscription}`, targets: [] }
+  return { owner: subscription === undefined ? stream : streamOf('subscription', subscription), targets: [] }
 }

@@ -1,8 +1,9 @@
 import { type Handling, type HandlingState, stateOf } from '../../machines/notification.ts'
+import { isDamage } from '../../vocabulary/errors.ts'
 import { parseJson } from '../../vocabulary/json.ts'
 import type { Instant, Json, PartAddress, Recorded } from '../../vocabulary/message.ts'
+import { idOf } from '../../vocabulary/names.ts'
 import type { Area } from '../area.ts'
-import { isDamage, type Open } from '../open-part.ts'
 
 /**
  * A notification in the inbox (document 3, section 6). A recovered one comes from a failure record of the portal, which
@@ -75,6 +76,9 @@ export function sealedBody(body: Uint8Array, recipient?: SealedBody['recipient']
   return { bytes: Buffer.from(body).toString('base64'), ...(recipient && { recipient }) }
 }
 
+/** Opens a part. */
+type Open = (address: PartAddress) => Promise<Json | undefined>
+
 /** Opens what is sealed of a notification, by `open` where it is given. */
 export async function openNotification(
   { store }: Pick<Area, 'store'>,
@@ -85,7 +89,7 @@ export async function openNotification(
   const raw = Buffer.from(sealed?.bytes ?? '', 'base64')
   const named = sealed?.recipient
   const stored = {
-    id: stream.slice('notification-'.length),
+    id: idOf(stream),
     ...clear,
     body: sealed === undefined ? null : parseBody(raw),
     raw,

@@ -9,7 +9,7 @@ import { giveWay } from '../../runtime/event-loop.ts'
 import { readHandlings } from '../../views/notifications.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Json } from '../../vocabulary/message.ts'
-import { followerOf } from '../../vocabulary/names.ts'
+import { followerOf, streamOf } from '../../vocabulary/names.ts'
 import type { Ask } from '../../vocabulary/outcome.ts'
 import type { Area } from '../area.ts'
 import { checkId, checkOneOf } from '../arguments.ts'
@@ -159,7 +159,7 @@ export function createNotifications(area: Area): Notifications {
       if ('id' in filter) {
         const { id, parked = false } = filter
         checkId(id, 'id of a notification')
-        const stream = `notification-${id}`
+        const stream = streamOf('notification', id)
         const [first] = await area.store.read({ stream, limit: 1 })
         if (!first) {
           throw new AverbaError('NOT_FOUND', `Cannot replay "${id}": there is no such notification`, {

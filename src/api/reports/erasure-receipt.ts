@@ -3,6 +3,7 @@ import type { DestroyedPart, ProvenEvent } from '../../proof/erasure.ts'
 import { placeOf } from '../../store/parts/place.ts'
 import type { Store } from '../../store/store.ts'
 import type { Instant, Recorded } from '../../vocabulary/message.ts'
+import { streamOf } from '../../vocabulary/names.ts'
 import type { SubjectRef } from '../subject-directory.ts'
 
 /** How an erasure was completed. `copiesOpenUntil` is null where the key is kept: as long as it is, copies open. */
@@ -62,7 +63,7 @@ const types = [
 
 /** Builds the receipt of the newest erasure of a subject from the log; `undefined` when there was none. */
 export async function readReceipt(store: Store, subject: SubjectRef): Promise<ErasureReceipt | undefined> {
-  const stream = `subject-${subject}`
+  const stream = streamOf('subject', subject)
   const all = await store.read({ stream, types })
   const from = all.findLastIndex(event => event.type === 'subject.erasureRequested')
   if (from === -1) return undefined

@@ -1,8 +1,8 @@
-import { wasAnswered } from '../../engine/performing/guarded-performer.ts'
+import { hasLeft, readTrace } from '../../engine/performing/attempt-trace.ts'
 import { GenerationalCache } from '../../runtime/generational-cache.ts'
 import type { Store } from '../../store/store.ts'
 import type { Effect, Recorded } from '../../vocabulary/message.ts'
-import { effectStream, parseEffectId } from '../../vocabulary/names.ts'
+import { isStreamOf, parseEffectId } from '../../vocabulary/names.ts'
 import { serviceNames, serviceOf } from '../../vocabulary/service-name.ts'
 
 /** A call by which personal data left, or may have left. */
@@ -84,16 +84,12 @@ export class CallsThatLeft {
   }
 
   /**
-   * Whether a cancelled call had left: an attempt was answered, or was under way. A process that makes an attempt does
-   * not hear that the call was ended meanwhile; an attempt that only reads leaves no trace.
+   * Whether a cancelled call had left. A process that makes an attempt does not hear that the call was ended meanwhile.
    */
   async #hasLeft(id: string): Promise<boolean> {
     const owing = this.#owing.get(id) ?? (await this.#read(id))
     if (!owing) return false
-    const call = { id, position: owing.position }
-    const types = ['effect.attempted', 'effect.deferred', 'effect.parked']
-    const last = await this.#store.readLast({ stream: effectStream(call), types })
-    return last?.type === 'effect.attempted' || (last !== undefined && wasAnswered(this.#store, call))
+    return hasLeft(await readTrace(this.#store, { id, position: owing.position }))
   }
 
   async #read(id: string): Promise<Recorded | undefined> {
@@ -109,7 +105,7 @@ function isTold({ type, opens = {} }: Effect): boolean {
 
 function toLeft({ type, opens = {} }: Effect, owing: Recorded): Left {
   const owners = Object.values(opens).flatMap(address => {
-    if (!address.startsWith('./')) return address.startsWith('subject-') ? address.split('/', 1) : []
+    if (!address.startsWith('./')) return isStreamOf('subject', address) ? address.split('/', 1) : []
     return (owing.parts ?? []).flatMap(({ name, owner }) => (address === `./${name}` ? [owner] : []))
   })
   return { service: serviceOf(type), opened: Object.keys(opens), owners, owing }

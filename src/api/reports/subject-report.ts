@@ -1,3 +1,4 @@
+import { hasLeft, isAttempt, traceOf } from '../../engine/performing/attempt-trace.ts'
 import { describeCall, describeEvent, describeKind, wordsOf } from '../../pages/describe.ts'
 import type { Language } from '../../pages/language.ts'
 import { sourceOf } from '../../pages/source-of.ts'
@@ -17,7 +18,7 @@ import { isOf, streamsHolding } from '../../store/parts/person-search.ts'
 import type { Store } from '../../store/store.ts'
 import { parseCpf } from '../../vocabulary/cpf.ts'
 import { type Recorded as AnyRecorded, effectStates, type Owed } from '../../vocabulary/message.ts'
-import { effectStream } from '../../vocabulary/names.ts'
+import { effectStream, streamOf } from '../../vocabulary/names.ts'
 import type { Area } from '../area.ts'
 import { checkWho, type SubjectRef, type Who } from '../subject-directory.ts'
 import { readReceipt } from './erasure-receipt.ts'
@@ -41,7 +42,7 @@ export async function gatherSubjectReport(
 ): Promise<SubjectReport> {
   checkWho(who)
   const words = wordsOf(language)
-  const isErased = 'subject' in who && (await subjects.isErased(`subject-${who.subject}`))
+  const isErased = 'subject' in who && (await subjects.isErased(streamOf('subject', who.subject)))
   const subject = isErased ? who.subject : await subjects.find(who)
   const { streams, until } = await streamsHolding(store.reader, subject)
   const own = await readOwn(store, subject, streams, until)
@@ -133,7 +134,7 @@ async function retainedOf(
   events: readonly AnyRecorded[],
   until: number,
 ): Promise<AnyRecorded[]> {
-  const isTheirs = ({ owner }: { owner: string }) => owner === `subject-${subject}`
+  const isTheirs = ({ owner }: { owner: string }) => owner === streamOf('subject', subject)
   const own = new Set(
     events.flatMap(({ position, parts = [] }) =>
       parts.filter(isTheirs).map(({ name }) => `${position}/${name}`),
@@ -175,7 +176,7 @@ async function heldBy(
 ): Promise<HeldKind[]> {
   const parts = events.flatMap(({ position, type, at, parts: marks = [] }) =>
     marks
-      .filter(({ owner }) => owner === `subject-${subject}`)
+      .filter(({ owner }) => owner === streamOf('subject', subject))
       .map(({ name, bytes }) => ({ position, name, kind: `${type}/${name}`, at, bytes })),
   )
   parts.sort((one, other) => one.position - other.position)
@@ -256,13 +257,10 @@ function toldOf(calls: readonly Owed[], events: readonly AnyRecorded[], words: W
   })
 }
 
-/** Whether a call that was cancelled had left all the same: an attempt was under way, or was answered. */
+/** Whether a call that was cancelled had left all the same. */
 function hadLeft(id: string, events: readonly AnyRecorded[]): boolean {
-  const attempts = events.flatMap(({ type, data }) => {
-    const { effect, isAnswered = false } = data as { effect?: unknown; isAnswered?: boolean } // As its machine has it.
-    return type.startsWith('effect.') && effect === id ? [{ type, isAnswered }] : []
-  })
-  return attempts.at(-1)?.type === 'effect.attempted' || attempts.some(each => each.isAnswered)
+  const attempts = events.filter(isAttempt).filter(({ data }) => data.effect === id)
+  return hasLeft(traceOf(attempts))
 }
 
 /** Shows an event as one entry of a timeline. */

@@ -1,10 +1,10 @@
 import type { Erased } from '../../machines/subject/erasure.ts'
-import { toInstant } from '../../vocabulary/instant.ts'
+import { dayMs, toInstant } from '../../vocabulary/instant.ts'
 import type { Outcome, Owed } from '../../vocabulary/message.ts'
+import { idOf } from '../../vocabulary/names.ts'
 import type { Performer, Performers } from '../../vocabulary/performer.ts'
 import type { Area } from '../area.ts'
 
-const dayMs = 86_400_000
 const defaultRetentionDays = 30
 
 /** The largest file that is rewritten while everybody waits, which takes seconds. */
@@ -27,7 +27,7 @@ async function rotate({ store, clock, options }: Area, owed: Owed): Promise<Outc
   const erased = await store.readAt(owed.position)
   // As the machine writes it.
   const { endings = [], parts = 0, isPartial = false } = (erased?.data ?? {}) as Partial<Erased>
-  const subject = owed.stream.slice('subject-'.length)
+  const subject = idOf(owed.stream)
   const rotated = await store.owners.rotate(
     owed.position,
     erased && { subject, at: erased.at, keepsKey: isPartial },

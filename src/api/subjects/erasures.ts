@@ -6,6 +6,7 @@ import { placeOf } from '../../store/parts/place.ts'
 import { parseCpf } from '../../vocabulary/cpf.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Recorded } from '../../vocabulary/message.ts'
+import { idOf, streamOf } from '../../vocabulary/names.ts'
 import type { Ask } from '../../vocabulary/outcome.ts'
 import { checkKinds, kindOf, type PartKind } from '../../vocabulary/part-kinds.ts'
 import type { Area } from '../area.ts'
@@ -68,10 +69,10 @@ export function createErasures(area: Area): Erasures {
     if ('cpf' in who) {
       const isEnrolled = (await store.lookUp('cpf', parseCpf(who.cpf))) !== undefined
       const before = isEnrolled || commandId === undefined ? undefined : await erasedUnder(commandId)
-      if (before) return before.stream.slice('subject-'.length) as SubjectRef // On theirs.
+      if (before) return idOf(before.stream) as SubjectRef // On theirs.
       return subjects.find(who)
     }
-    const state = await store.owners.stateOf(`subject-${who.subject}`)
+    const state = await store.owners.stateOf(streamOf('subject', who.subject))
     if (state !== undefined) return who.subject
     throw new AverbaError('NOT_FOUND', 'Cannot find the data subject: nobody is enrolled under it')
   }
@@ -91,7 +92,7 @@ export function createErasures(area: Area): Erasures {
     const gone = found.parts.filter(part => !kept.includes(part))
     const keeps = keep.filter(kind => kept.some(part => kindOf(part) === kind))
     const keepsKey = kept.length > 0
-    const owner = `subject-${subject}`
+    const owner = streamOf('subject', subject)
     const { until, effects } = found
     const claims = found.claims.filter(({ kind }) => !staying.has(kind))
     const data = {
@@ -119,7 +120,7 @@ export function createErasures(area: Area): Erasures {
     const known = await receipt(who.subject)
     // What was kept has to be asked for again, else it goes now.
     if (!known?.keeps.every(kind => keep.some(each => each === kind))) return undefined
-    const stream = `subject-${who.subject}`
+    const stream = streamOf('subject', who.subject)
     const owed = await store.effects({ stream, states: ['owed', 'started', 'deferred'] })
     for (const { id, type } of owed) if (type.startsWith('keys.')) await engine.perform(id)
     return receipt(who.subject)

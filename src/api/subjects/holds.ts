@@ -1,3 +1,4 @@
+import { streamOf } from '../../vocabulary/names.ts'
 import type { Ask } from '../../vocabulary/outcome.ts'
 import type { Area } from '../area.ts'
 import { checkId } from '../arguments.ts'
@@ -25,7 +26,7 @@ export function createHolds({ commands, subjects }: Area): Holds {
   /** Of whom an erasure has kept something is there; their machine refuses whoever was erased as a whole. */
   async function find(who: Who): Promise<SubjectRef> {
     checkWho(who)
-    const isErased = 'subject' in who && (await subjects.isErased(`subject-${who.subject}`))
+    const isErased = 'subject' in who && (await subjects.isErased(streamOf('subject', who.subject)))
     return isErased ? who.subject : subjects.find(who)
   }
 
@@ -35,7 +36,7 @@ export function createHolds({ commands, subjects }: Area): Holds {
     const message = { type: `subject.${verb}`, data: { because } }
     await commands.record(
       { method: `subjects.${verb}`, subject, because },
-      async () => ({ targets: [{ stream: `subject-${subject}`, message }] }),
+      async () => ({ targets: [{ stream: streamOf('subject', subject), message }] }),
       ask,
     )
   }

@@ -8,15 +8,14 @@ import type { ExpectedStream } from '../../store/writing/append.ts'
 import { readHandlings } from '../../views/notifications.ts'
 import { readIso } from '../../vocabulary/brasilia.ts'
 import { AverbaError, type ErrorCode } from '../../vocabulary/errors.ts'
-import { fromInstant, isWithin, toInstant } from '../../vocabulary/instant.ts'
+import { dayMs, fromInstant, isWithin, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant, Owed } from '../../vocabulary/message.ts'
-import { portalStream } from '../../vocabulary/names.ts'
+import { isStreamOf, portalStream, streamOf } from '../../vocabulary/names.ts'
 import { type PartKind, partKinds } from '../../vocabulary/part-kinds.ts'
 import type { Area } from '../area.ts'
 import { copyWindowMs } from '../notifications/notification.ts'
 import type { RetentionRule } from '../options.ts'
 
-const dayMs = 86_400_000
 /** How long after a look that failed the next one is, unless a disk was full or held. */
 const againMs = 3_600_000
 const passing: ReadonlySet<ErrorCode> = new Set(['STORE_UNSAFE', 'STORE_BUSY'])
@@ -168,7 +167,7 @@ export class Retention {
    * again.
    */
   async #destroying(over: readonly AgedPart[], named: { kind: string; rule: string }): Promise<Delivery> {
-    const owners = [...new Set(over.map(part => part.owner))].filter(owner => owner.startsWith('subject-'))
+    const owners = [...new Set(over.map(part => part.owner))].filter(owner => isStreamOf('subject', owner))
     const restsOn = await Promise.all(owners.map(owner => this.#expected(owner)))
     const held = new Set<string>()
     for (const owner of owners) if (await this.#isHeld(owner)) held.add(owner)
@@ -177,7 +176,7 @@ export class Retention {
     const data = { ...named, parts: free.map(placeOf) }
     const message = { type: 'retention.apply', data }
     return {
-      targets: [{ stream: `retention-${named.kind}`, message }],
+      targets: [{ stream: streamOf('retention', named.kind), message }],
       restsOn: restsOn.filter(({ stream }) => !held.has(stream)),
       destroys: { parts: free },
     }
@@ -191,7 +190,7 @@ export class Retention {
   /** Whether nobody waits for it any longer; where only age counts, a handler that has not finished still does. */
   async #isSettled({ stream, position, name }: AgedPart, isByTime: boolean): Promise<boolean> {
     const { rows } = this.#area
-    if (stream.startsWith('notification-')) {
+    if (isStreamOf('notification', stream)) {
       const row = await rows.find('notifications', stream)
       if (!row) return false
       const isUntried = isByTime && readHandlings(row).length === 0
@@ -199,12 +198,12 @@ export class Retention {
     }
     // What a validation in doubt was answered may be all that says whether it was paid.
     if (isByTime && name !== 'unreadable') return true
-    if (stream.startsWith('validation-')) {
+    if (isStreamOf('validation', stream)) {
       const row = await rows.find('validations', stream)
       return row?.state === 'answered' || row?.state === 'declined' || typeof row?.resolved_at === 'string'
     }
     // The stream of a failure record: what can be recovered is read anew.
-    if (!stream.startsWith('consent-')) return true
+    if (!isStreamOf('consent', stream)) return true
     const row = await rows.find('consents', stream)
     return row?.knowledge === 'vanished' || (row?.status !== 'PENDENTE' && row?.status !== 'ATIVO')
   }

@@ -1,6 +1,7 @@
 import type { Revealed as RevealedParts } from '../../machines/reveal.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Actor, Json, PartAddress } from '../../vocabulary/message.ts'
+import { streamOf } from '../../vocabulary/names.ts'
 import type { Area } from '../area.ts'
 import { checkActor, checkBasis } from '../arguments.ts'
 
@@ -72,7 +73,7 @@ export async function recordReveal(
   actor: Actor,
 ): Promise<void> {
   const { parts, purpose } = revealed
-  const stream = `reveal-${createId()}`
+  const stream = streamOf('reveal', createId())
   await commands.record(
     { method, parts, purpose },
     async () => ({ targets: [{ stream, message: { type: 'reveal.record', data: revealed }, isNew: true }] }),

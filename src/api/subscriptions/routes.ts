@@ -8,7 +8,7 @@ import {
 import type { Delivery, Target } from '../../engine/recording/decisions.ts'
 import type { SubscriptionReading } from '../../machines/subscription/messages.ts'
 import type { SubscriptionRow } from '../../views/subscriptions.ts'
-import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
+import { dayMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Carried, Json } from '../../vocabulary/message.ts'
 import { portalStream } from '../../vocabulary/names.ts'
 import type { Area } from '../area.ts'
@@ -76,7 +76,7 @@ export async function routeSubscriptions(
 }
 
 /** How far the portal's clock may be ahead of ours: it may be set to another day. */
-const portalAheadMaxMs = 2 * 86_400_000
+const portalAheadMaxMs = 2 * dayMs
 
 /** A success that is still to come is none: it would hide every failure until then, up to the deletion. */
 function withoutFuture(listed: ListedSubscription, now: number): ListedSubscription {

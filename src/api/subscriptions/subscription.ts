@@ -1,6 +1,6 @@
 import { daysUntil, deletionAfter } from '../../machines/subscription/health.ts'
 import type { SubscriptionRow } from '../../views/subscriptions.ts'
-import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
+import { dayMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant, Json } from '../../vocabulary/message.ts'
 
 /** A subscription at the portal (document 3, section 2), without its secrets. */
@@ -29,8 +29,6 @@ export interface Subscription {
   readonly dataExclusao: Instant | null
   readonly motivoExclusao: string | null
 }
-
-const dayMs = 86_400_000
 
 /** Shows a row, as it stands now; `reason` is the portal's, opened. */
 export function showSubscription(row: SubscriptionRow, reason: Json | undefined, now: number): Subscription {

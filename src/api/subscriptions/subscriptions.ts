@@ -3,7 +3,7 @@ import { type Listed, listedBy } from '../../runtime/lazy-list.ts'
 import type { SubscriptionRow } from '../../views/subscriptions.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
-import { portalStream } from '../../vocabulary/names.ts'
+import { portalStream, streamOf } from '../../vocabulary/names.ts'
 import { type Ask, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
 import type { Area } from '../area.ts'
 import type { Desired } from './declared.ts'
@@ -100,9 +100,9 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
   /** The stream of an event's subscription, with the message that declares it when it is new. */
   async function declare(evento: string, endpoint: string): Promise<Delivery & { stream: string }> {
     const known = await store.lookUp('subscription', evento)
-    if (known !== undefined) return { stream: `subscription-${known}`, targets: [] }
+    if (known !== undefined) return { stream: streamOf('subscription', known), targets: [] }
     const subscription = area.createId()
-    const stream = `subscription-${subscription}`
+    const stream = streamOf('subscription', subscription)
     const message = { type: 'subscription.declare', data: { subscription, evento, endpoint } }
     const claim = { kind: 'subscription', digest: store.digest('subscription', evento), value: subscription }
     return { stream, targets: [{ stream, message, isNew: true }], claims: [claim] }
@@ -170,7 +170,8 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
 
   async function subscriptionOf(evento: string): Promise<Subscription> {
     const known = await store.lookUp('subscription', evento)
-    const row = known === undefined ? undefined : await rows.find('subscriptions', `subscription-${known}`)
+    const row =
+      known === undefined ? undefined : await rows.find('subscriptions', streamOf('subscription', known))
     if (!row) throw new TypeError(`The subscription to "${evento}" is not in its view`)
     return toSubscription(row)
   }

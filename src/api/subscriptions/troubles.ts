@@ -1,7 +1,7 @@
 import type { ListedFailures } from '../../machines/portal.ts'
 import { threatOf } from '../../machines/subscription/health.ts'
 import type { SubscriptionRow } from '../../views/subscriptions.ts'
-import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
+import { dayMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { LogLine } from '../../vocabulary/log-line.ts'
 import type { Recorded } from '../../vocabulary/message.ts'
 import { portalStream } from '../../vocabulary/names.ts'
@@ -20,7 +20,6 @@ interface Trouble {
   readonly detail: string
 }
 
-const dayMs = 86_400_000
 /** The portal is read every day: one reading may be late. */
 const readingAgeMaxMs = 2 * dayMs
 /** So many readings of failures are looked at: those of a month, with each day read twice. */

@@ -4,6 +4,7 @@ import type { Cpf } from '../../vocabulary/cpf.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Basis, Owed } from '../../vocabulary/message.ts'
+import { idOf, streamOf } from '../../vocabulary/names.ts'
 import type { Ask } from '../../vocabulary/outcome.ts'
 import { ownerOf, type Performers } from '../../vocabulary/performer.ts'
 import type { Area } from '../area.ts'
@@ -66,7 +67,7 @@ export async function checkNamedBefore({ store, subjects }: Area, id: string, wh
   const event = receipt && (await store.readAt(receipt.position))
   if (event?.type !== 'validation.requested') return
   const { subject, consent } = event.data as { subject: SubjectRef; consent?: string } // As the machine writes it.
-  if (await subjects.isErased(`subject-${subject}`)) return
+  if (await subjects.isErased(streamOf('subject', subject))) return
   const named = await store.lookUp('consent', `${await subjects.find(which)}\0${which.id}`)
   if (consent !== undefined && consent === named) return
   throw new AverbaError('COMMAND_REUSED', 'Cannot validate: this id was asked without this consent', {
@@ -97,7 +98,7 @@ async function useConsent(
       before?.position ?? (await use(which, { ...ask, basis: { purpose, legalBasis }, commandId })).position
     const used = await store.readAt(position)
     const isUsed = used?.type === 'consent.used'
-    if (isUsed && (!before || (await standing(which)).effective)) return used.stream.slice('consent-'.length)
+    if (isUsed && (!before || (await standing(which)).effective)) return idOf(used.stream)
     after = position
   }
 }
@@ -120,7 +121,7 @@ async function withhold(
 ): Promise<Withhold | undefined> {
   const { consent } = owed.data as { consent?: string } // As the machine writes it.
   if (consent === undefined) return undefined
-  const { events, last } = await readConsentEvents(store, `consent-${consent}`)
+  const { events, last } = await readConsentEvents(store, streamOf('consent', consent))
   // The system's clock may have been set back: never before what is recorded.
   const at = toInstant(Math.max(clock.now(), last ? fromInstant(last.at) : 0))
   const { because } = tell(events, { at, knownAt: at, ageMaxMs: null, syncedAt: null })

@@ -3,6 +3,7 @@ import type { ValidationResult } from '../../adapters/validation/protocol.ts'
 import type { Delivery } from '../../engine/recording/decisions.ts'
 import { canonicalJson } from '../../proof/canonical-json.ts'
 import type { Carried, Json, Owed, PartAddress } from '../../vocabulary/message.ts'
+import { idOf, parsePartAddress, streamOf } from '../../vocabulary/names.ts'
 import type { Area } from '../area.ts'
 import { type IndexedEvent, type IndexRow, type Opener, rowIf } from '../keyed-index.ts'
 
@@ -23,7 +24,8 @@ export async function routeAnswer(area: Area, owed: Owed, fact: Carried, since: 
   const targets = [{ stream: owed.stream, message: fact, since }]
   const { cpf = '', claims = '' } = owed.opens ?? {}
   const claimed = await area.store.open(claims)
-  const subject = cpf.slice('subject-'.length, cpf.indexOf('/'))
+  const [owner] = parsePartAddress(cpf)
+  const subject = idOf(owner)
   const { environment } = fact.data as { environment: string } // As the client writes it.
   const text = validatedText(environment, subject, claimed, fact.parts?.result?.value)
   if (text === undefined) return { targets }
@@ -68,7 +70,7 @@ export async function indexValidated(
   if (requested?.type !== 'validation.requested') return []
   const { subject } = requested.data as { subject: string } // As the machine writes it.
   // What was kept of an erased person is there, and found by nothing any more.
-  if (await subjects.isErased(`subject-${subject}`)) return []
+  if (await subjects.isErased(streamOf('subject', subject))) return []
   const [claims, result] = [await open('claims', requested.id), await open('result')]
   return rowIf(kind, validatedText(data.environment ?? '', subject, claims, result), stream)
 }

@@ -3,6 +3,7 @@ import { remainingMs } from '../../machines/token.ts'
 import type { TokenRow } from '../../views/tokens.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
+import { streamOf } from '../../vocabulary/names.ts'
 import type { Area } from '../area.ts'
 import type { Found } from '../found.ts'
 
@@ -11,7 +12,7 @@ export async function checkToken(
   { store, rows, clock }: Area,
   { credential = 'default' }: { readonly credential?: string },
 ): Promise<Found> {
-  const stream = `token-${credential}`
+  const stream = streamOf('token', credential)
   const row = await rows.find('tokens', stream)
   const wrong = row && wrongOf(row, toInstant(clock.now()))
   if (wrong !== undefined) return { ok: false, detail: wrong }

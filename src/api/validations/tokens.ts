@@ -8,6 +8,7 @@ import type { Store } from '../../store/store.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { fromInstant, isWithin, toInstant } from '../../vocabulary/instant.ts'
 import type { Message, Recorded } from '../../vocabulary/message.ts'
+import { streamOf } from '../../vocabulary/names.ts'
 
 /** How often to look whether another process has its answer. */
 const pollMs = 50
@@ -64,7 +65,7 @@ export class Tokens implements TokenSource {
     this.#engine = parts.engine
     this.#store = parts.store
     this.#clock = parts.clock
-    const stream = `token-${options.credential ?? 'default'}`
+    const stream = streamOf('token', options.credential ?? 'default')
     this.#stream = stream
     const { secrets } = parts.store
     // However it is spelled, it is one gateway.

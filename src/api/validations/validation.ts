@@ -2,6 +2,7 @@ import type { FieldResult, ValidationResult } from '../../adapters/validation/pr
 import type { ValidationRow } from '../../views/validations.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant, Json } from '../../vocabulary/message.ts'
+import { idOf } from '../../vocabulary/names.ts'
 import type { Area } from '../area.ts'
 
 /** A validation of what was claimed of a person (document 2, section 2). */
@@ -92,7 +93,7 @@ function show(row: ValidationRow, { result, note, unreadable }: Sealed): Validat
     state: row.state,
     fields,
     ...(cpfDisponivel !== undefined && { cpfDisponivel }),
-    traceId: row.validation.slice('validation-'.length),
+    traceId: idOf(row.validation),
     requestedAt: row.requested_at,
     ...(row.ended_at !== null && { endedAt: row.ended_at }),
     ...(row.reused_from !== null && { reusedFrom: row.reused_from }),

@@ -8,10 +8,12 @@ import { validationStates } from '../../views/validations.ts'
 import { brasiliaDay } from '../../vocabulary/brasilia.ts'
 import { parseCpf } from '../../vocabulary/cpf.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { checkKnownNames } from '../../vocabulary/known-names.ts'
 import type { Basis, Instant, Json, Part, Recorded } from '../../vocabulary/message.ts'
+import { isStreamOf, streamOf } from '../../vocabulary/names.ts'
 import type { Ask, Outcome } from '../../vocabulary/outcome.ts'
 import type { Area } from '../area.ts'
-import { checkId, checkInstant, checkNames, checkOneOf, checkText, notAbout } from '../arguments.ts'
+import { checkId, checkInstant, checkOneOf, checkText, notAbout } from '../arguments.ts'
 import type { Standings } from '../consents/effectiveness.ts'
 import type { Fresh } from '../consents/readings.ts'
 import type { Which } from '../subject-directory.ts'
@@ -82,6 +84,7 @@ export interface Validations {
   resolve(id: string, verdict: { charged: boolean; note?: string }, ask?: Ask): Promise<void>
 }
 
+const inputNames = ['id', 'cpf', 'claims', 'again', 'reuseWithinMs'] as const
 const pageRows = 100
 /** Of a text that is kept sealed. */
 const textMax = 2_000
@@ -117,7 +120,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
   function spend(validation: string): Target[] {
     if (paidPerDayMax === undefined) return []
     const data = { for: validation, max: paidPerDayMax }
-    const stream = `budget-${brasiliaDay(area.clock.now())}`
+    const stream = streamOf('budget', brasiliaDay(area.clock.now()))
     return [{ stream, message: { type: 'budget.spend', data } }]
   }
 
@@ -137,7 +140,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
   return {
     get,
     async of({ stream }) {
-      const row = stream.startsWith('validation-') ? await rows.find('validations', stream) : undefined
+      const row = isStreamOf('validation', stream) ? await rows.find('validations', stream) : undefined
       if (!row) throw notAbout('validation')
       return openValidation(area, row)
     },
@@ -152,7 +155,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
       const which = basis?.consent
       const named = which && (await useNamed(area, standings, { id, cpf, which, basis }, ask))
       const validation = area.createId()
-      const stream = `validation-${validation}`
+      const stream = streamOf('validation', validation)
       const read = async () => {
         const answered = await get(id)
         if (!answered) throw new TypeError('A validation was answered and is not in its view')
@@ -164,7 +167,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
           const { subject, targets, claims: met = [], ...about } = await subjects.meet(cpf, 'validation')
           // The person was erased and met again since: nothing links the consent's subject to this one.
           if (named && named.subject !== subject) throw invalid('consent: its person was erased meanwhile')
-          const owner = `subject-${subject}`
+          const owner = streamOf('subject', subject)
           const reusable =
             withinMs === undefined ? undefined : await findReusable(area, { subject, claims, withinMs })
           if (reusable) {
@@ -219,7 +222,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
       if (typeof charged !== 'boolean') throw invalid('verdict: charged must be true or false')
       if (note !== undefined) checkText(note, 'note', textMax)
       const { stream, subject } = await requireValidation(area, id)
-      const owner = `subject-${subject}`
+      const owner = streamOf('subject', subject)
       const parts: Record<string, Part> = {
         ...(note !== undefined && { note: { owner, value: note } }),
         problem: { owner, value: charged ? lostResult : notCharged },
@@ -243,7 +246,7 @@ function isSame(a: Json, b: Json): boolean {
 }
 
 function checkInput(input: ValidationInput): void {
-  checkNames(input, ['id', 'cpf', 'claims', 'again', 'reuseWithinMs'], 'what is to be validated')
+  checkKnownNames(input, inputNames, { noun: 'member', of: 'the validation' })
   const { id, again, reuseWithinMs } = input
   checkId(id, 'validation id')
   if (again) {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { type Averba, AverbaError, openAverba, type SubjectRef, valueOf } from '../../index.ts'
 import { type RunningServices, startServices, VirtualClock } from '../../simulation/index.ts'
+import { dayMs, hourMs } from '../../vocabulary/instant.ts'
 import { timeline } from '../timeline.ts'
 
 /** What a demonstration did, for machines. */
@@ -24,8 +25,6 @@ export interface DemoResult {
 }
 
 const host = 'receptor.exemplo.br'
-const hourMs = 3_600_000
-const dayMs = 24 * hourMs
 const secondCpf = '52998224725'
 const eventos = { duimp: 'dimp-situacao-import', lpco: 'talp-altsit-lpco-anu' } as const
 

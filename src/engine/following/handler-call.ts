@@ -3,6 +3,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { withinTime } from '../../runtime/within-time.ts'
 import { nameOf } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { dayMs } from '../../vocabulary/instant.ts'
 import type { LogLine } from '../../vocabulary/log-line.ts'
 
 /** What a handler is called with beside what it handles. */
@@ -18,7 +19,7 @@ export interface HandlerTime {
 }
 
 const timeoutDefaultMs = 60_000
-const timeoutMaxMs = 86_400_000
+const timeoutMaxMs = dayMs
 
 /**
  * How long a handler may take.

@@ -1,7 +1,7 @@
 import { type Clock, stopwatchOf } from '../../runtime/clock.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
 import type { Store } from '../../store/store.ts'
-import { AverbaError, recordable } from '../../vocabulary/errors.ts'
+import { AverbaError, isDamage, recordable } from '../../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Carried, Json, Outcome, Owed, Recorded, Settlement } from '../../vocabulary/message.ts'
 import { effectStream, parseEffectId } from '../../vocabulary/names.ts'
@@ -10,7 +10,14 @@ import { noTracing, type Tracing } from '../../vocabulary/tracing.ts'
 import type { Attempted } from '../diagnostics.ts'
 import type { Delivery } from '../recording/decisions.ts'
 import type { Recorder } from '../recording/recorder.ts'
-import { isFromBeforeRestore, isLost, isRepeatable, type Taken, Taking } from './effect-claimer.ts'
+import {
+  isFromBeforeRestore,
+  isLost,
+  isRepeatable,
+  type Takeable,
+  type Taken,
+  Taking,
+} from './effect-claimer.ts'
 import { OwnWaits } from './local-waits.ts'
 import { choose, retryPolicyOf } from './retry-policy.ts'
 
@@ -75,8 +82,8 @@ export class Attempts {
    * process cannot perform is left as it stands: another one has the service, and has to see what was begun. Says
    * whether it made one.
    */
-  async make(id: string): Promise<boolean> {
-    const taken = await this.taking.take(id)
+  async make(found: Takeable): Promise<boolean> {
+    const taken = await this.taking.take(found)
     if (taken) await this.#attempt(taken)
     return taken !== undefined
   }
@@ -237,9 +244,4 @@ export class Attempts {
     }
     return opened
   }
-}
-
-/** Whether an answer cannot be recorded for what is in the file, such as a damaged key of its owner. */
-function isDamage(error: unknown): error is AverbaError {
-  return error instanceof AverbaError && (error.code === 'KEYS_MISMATCH' || error.code === 'CORRUPT')
 }

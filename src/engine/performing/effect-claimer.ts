@@ -54,29 +54,33 @@ export class Taking {
   }
 
   /**
-   * Takes an effect. Where the attempt may change something or costs something, an event says so in the same
-   * transaction: the log alone then tells what may have left. An attempt that only reads stands in the ledger only.
+   * Takes an effect that was found. Where the attempt may change something or costs something, an event says so in the
+   * same transaction: the log alone then tells what may have left. An attempt that only reads stands in the ledger only.
    */
-  async take(id: string): Promise<Taken | undefined> {
+  async take(found: Takeable): Promise<Taken | undefined> {
     const { store, clock } = this.#parts
-    const found = await this.find(id)
-    if (!found) return undefined
+    // It may have waited for its turn, and been put off meanwhile.
+    if (this.#waits.holds(found)) return undefined
     const { performer } = found
+    const { id } = found.owed
     // Before it leaves: no answer is lost because this cannot be read.
     const about = await this.#aboutOf(found.owed)
     if (!this.#isRecorded(found)) {
       const read = await store.claimEffect(id, clock.now())
       return read && { ...read, performer, about }
     }
+    let known: Claimable | undefined = found
     let claimed: Claimable | undefined
     const deliver = async (): Promise<Delivery> => {
-      const now = await store.findClaimable(id, clock.now())
+      // Where it stands elsewhere by now, the append conflicts, and it is looked at again.
+      const now = known ?? (await store.findClaimable(id, clock.now()))
+      known = undefined
       claimed = now && this.#isRecorded(now) ? now : undefined
       if (!claimed) return { targets: [] }
       const { owed, move } = claimed
       const data = { effect: id, type: owed.type, attempts: owed.attempts }
       const message = { type: 'effect.attempt', data }
-      return { targets: [{ stream: effectStream(owed), message }], moves: move }
+      return { targets: [{ stream: effectStream(owed), message }], moves: store.leased(move) }
     }
     const { position } = await this.#recorder.record(deliver, { about })
     return claimed && { ...claimed, performer, about, since: position }

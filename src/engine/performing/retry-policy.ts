@@ -1,5 +1,5 @@
 import { type Entropy, fractionOf } from '../../runtime/entropy.ts'
-import { backoffMs } from '../../vocabulary/instant.ts'
+import { backoffMs, dayMs, minuteMs } from '../../vocabulary/instant.ts'
 import type { EffectClass } from '../../vocabulary/performer.ts'
 
 /** How often and how long a call is tried again that was certainly not done. */
@@ -13,9 +13,6 @@ export interface RetryPolicy {
   readonly backoffBaseMs: number
   readonly backoffMaxMs: number
 }
-
-const minuteMs = 60_000
-const dayMs = 24 * 60 * minuteMs
 
 const aDay: RetryPolicy = {
   name: 'day-1',

@@ -1,5 +1,6 @@
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Carried, Effect, Instant } from '../../vocabulary/message.ts'
+import { cpfAddress, streamOf } from '../../vocabulary/names.ts'
 import { defineMachine } from '../definition/define-machine.ts'
 import { decideErased } from '../definition/erased.ts'
 import { type Decision, type Machine, record, refuse } from '../definition/machine.ts'
@@ -299,5 +300,5 @@ const readConsent = (whose: Whose) => ({
 })
 
 function addresses({ consent, subject }: Whose) {
-  return { cpf: `subject-${subject}/1/cpf`, record: `consent-${consent}/1/record` }
+  return { cpf: cpfAddress(subject), record: `${streamOf('consent', consent)}/1/record` }
 }

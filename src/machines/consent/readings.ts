@@ -1,4 +1,4 @@
-import { fromInstant, isWaitOver, toInstant } from '../../vocabulary/instant.ts'
+import { dayMs, fromInstant, isWaitOver, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { endShownAt, type Held } from './context.ts'
 import type { ConsentEvent, ConsentReading } from './events.ts'
@@ -16,7 +16,7 @@ type When = { readonly askedAt?: Instant | undefined }
 export const lateChangeMs = 60_000
 
 /** How often lists owe a reading in full of a consent whose history speaks against its status. */
-const historyReadMs = 24 * 60 * 60_000
+const historyReadMs = dayMs
 
 /**
  * What a list adds: nothing when nothing changed. Another status is only noted, since a list hides what happened in

@@ -1,5 +1,6 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Carried, Effect, Event } from '../../vocabulary/message.ts'
+import { cpfAddress } from '../../vocabulary/names.ts'
 import { defineMachine } from '../definition/define-machine.ts'
 import { decideErased } from '../definition/erased.ts'
 import { type Decision, type Machine, record, refuse } from '../definition/machine.ts'
@@ -9,7 +10,7 @@ import type { AwarenessReading, SubjectEvent, SubjectMessage, SyncAgain } from '
 // Effects
 
 function effect(subject: string, verb: string, parts: Record<string, string> = {}, data: object = {}) {
-  return { type: `consentService.${verb}`, data, opens: { cpf: `subject-${subject}/1/cpf`, ...parts } }
+  return { type: `consentService.${verb}`, data, opens: { cpf: cpfAddress(subject), ...parts } }
 }
 
 /** The next reading of a schedule; none when the host has asked for another schedule since. */

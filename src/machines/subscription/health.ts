@@ -1,4 +1,4 @@
-import { clocksDifferMaxMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
+import { clocksDifferMaxMs, dayMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 
 /** How far a subscription has come towards its automatic deletion, as its last events tell. */
@@ -31,7 +31,6 @@ export const unharmed: Failing = {
   announced: 0,
 }
 
-const dayMs = 86_400_000
 const windowMs = 30 * dayMs
 /** The shares of the thirty days of nothing but errors (document 3, section 8) at which a threat is announced. */
 const announcedAt = [90, 75, 50] as const

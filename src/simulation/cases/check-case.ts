@@ -1,26 +1,16 @@
 import { typesOf } from '../../engine/machine-tables.ts'
 import { machines } from '../../machines/machines.ts'
+import { checkKnownNames } from '../../vocabulary/known-names.ts'
 
 /** The names of all members that a case may have. */
 export type MembersOf<Name extends PropertyKey> = Readonly<Record<Name, true>>
 
 /**
- * Refuses members that a case does not have: where nobody checks types, one that is misspelt would be passed over, and
- * the case hold whatever happens.
- *
- * @throws {TypeError} for the first
- */
-export function checkMembers(what: string, given: object, members: MembersOf<string>): void {
-  const unknown = Object.keys(given).find(name => !Object.hasOwn(members, name))
-  if (unknown === undefined) return
-  throw new TypeError(`${what} has no member "${unknown}": there are ${Object.keys(members).join(', ')}`)
-}
-
-/**
  * Refuses an expectation that everything meets: no such members, or none that says something. `isEmpty` tells of a
  * value that says nothing for its member.
  *
- * @throws {TypeError} for what it is
+ * @throws {AverbaError} `INVALID_INPUT` for an unknown member
+ * @throws {TypeError} where it expects nothing
  */
 export function checkExpectation(
   of: string,
@@ -29,7 +19,7 @@ export function checkExpectation(
   isEmpty: (value: unknown, name: string) => boolean = value => value === undefined,
 ): void {
   const expected = typeof given === 'object' && given !== null ? given : {}
-  checkMembers(`"expected" of ${of}`, expected, members)
+  checkKnownNames(expected, Object.keys(members), { noun: 'member', of: `"expected" of ${of}` })
   if (Object.entries(expected).some(([name, value]) => !isEmpty(value, name))) return
   throw new TypeError(`"expected" of ${of} expects nothing: leave it out, or say what is expected`)
 }

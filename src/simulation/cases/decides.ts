@@ -1,8 +1,9 @@
 import type { Events } from '../../api/events.ts'
 import { machines } from '../../machines/machines.ts'
 import type { ErrorCode } from '../../vocabulary/errors.ts'
+import { checkKnownNames } from '../../vocabulary/known-names.ts'
 import type { Event, Message } from '../../vocabulary/message.ts'
-import { checkExpectation, checkMembers, checkTypes, type MembersOf, typesIn } from './check-case.ts'
+import { checkExpectation, checkTypes, type MembersOf, typesIn } from './check-case.ts'
 import { ExpectationError, type Expected, isMatcher, meets } from './expectation.ts'
 
 /** The machines of averba, by the name that their messages and events begin with. */
@@ -89,7 +90,7 @@ export function decides(asked: MachineCase): Answer {
 
 /** A test that cannot fail is refused. */
 function checkCase(asked: MachineCase): void {
-  checkMembers('A case of decides', asked, caseMembers)
+  checkKnownNames(asked, Object.keys(caseMembers), { noun: 'member', of: 'a case of decides' })
   const { expected } = asked
   if (expected === undefined || typeof expected === 'function' || isMatcher(expected)) return
   checkExpectation('decides', expected, answerMembers)

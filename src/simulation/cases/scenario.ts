@@ -1,8 +1,9 @@
 import type { Recorded } from '../../api/events.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { checkKnownNames } from '../../vocabulary/known-names.ts'
 import { goQuiet, type QuietWorld } from '../world/go-quiet.ts'
 import { simulate, type World, type WorldOptions } from '../world/simulate.ts'
-import { checkExpectation, checkMembers, checkTypes, type MembersOf, typesIn } from './check-case.ts'
+import { checkExpectation, checkTypes, type MembersOf, typesIn } from './check-case.ts'
 import { ExpectationError, type Expected, meets, misfitOf } from './expectation.ts'
 
 /** A sentence about the whole: the services, the engine, and the time that passes. */
@@ -89,7 +90,7 @@ export async function scenario<R, G = undefined>(played: Scenario<G, R>): Promis
 
 /** A test that cannot fail is refused. */
 function checkScenario<G, R>(played: Scenario<G, R>): void {
-  checkMembers('A scenario', played, scenarioMembers)
+  checkKnownNames(played, Object.keys(scenarioMembers), { noun: 'member', of: 'a scenario' })
   const { expected } = played
   if (expected === undefined) return
   checkExpectation('a scenario', expected, endingMembers, isEmpty)

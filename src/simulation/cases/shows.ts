@@ -1,7 +1,8 @@
 import { type Views, views } from '../../views/views.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
+import { checkKnownNames } from '../../vocabulary/known-names.ts'
 import type { Instant, Recorded } from '../../vocabulary/message.ts'
-import { checkMembers, checkTypes, type MembersOf, typesIn } from './check-case.ts'
+import { checkTypes, type MembersOf, typesIn } from './check-case.ts'
 import type { GivenEvent } from './decides.ts'
 import { type Expected, meets } from './expectation.ts'
 
@@ -42,7 +43,7 @@ const startsAt: Instant = '2026-11-20T12:00:00.000Z'
  * ```
  */
 export function shows<N extends keyof Views>(shown: ViewCase<N>): Views[N][] {
-  checkMembers('A case of shows', shown, caseMembers)
+  checkKnownNames(shown, Object.keys(caseMembers), { noun: 'member', of: 'a case of shows' })
   const { view: name, given, expected } = shown
   const view = views.find(each => each.name === name)
   if (!view) throw new TypeError(`There is no view ${name}`)

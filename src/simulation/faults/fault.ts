@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { dayMs } from '../../vocabulary/instant.ts'
 import { type ServiceName, serviceNames } from '../../vocabulary/service-name.ts'
 
 /** The kinds that befall a call, to any service or to the receiver. */
@@ -31,7 +32,7 @@ const ownMembers: { readonly [K in FaultKind]?: readonly OwnMember[] } = {
 }
 type OwnMember = 'ms' | 'status' | 'retryAfterS' | 'ended'
 
-const centuryMs = 100 * 365 * 86_400_000
+const centuryMs = 100 * 365 * dayMs
 
 /**
  * What can go wrong at a service, on the way to it, or on the way to the receiver, as data:

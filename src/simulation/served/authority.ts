@@ -1,3 +1,4 @@
+import { dayMs, hourMs } from '../../vocabulary/instant.ts'
 import 'reflect-metadata'
 import { webcrypto } from 'node:crypto'
 import {
@@ -31,7 +32,6 @@ export interface Authority {
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const serverAuth = '1.3.6.1.5.5.7.3.1'
 const clientAuth = '1.3.6.1.5.5.7.3.2'
-const [hourMs, dayMs] = [3_600_000, 86_400_000]
 
 /** Makes an authority whose certificates are valid from a day before `now`, for a year. */
 export async function createAuthority(

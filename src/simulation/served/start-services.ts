@@ -5,9 +5,9 @@ import { staticHeaders } from '../../index.ts'
 import { type Clock, systemClock } from '../../runtime/clock.ts'
 import { type Entropy, systemEntropy } from '../../runtime/entropy.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { checkKnownNames } from '../../vocabulary/known-names.ts'
 import type { ServiceName } from '../../vocabulary/service-name.ts'
 import type { Fault } from '../faults/fault.ts'
-import { checkOptionNames } from '../services/check-option-names.ts'
 import { createSimulators, credentials, type Simulators, samples } from '../services/create-simulators.ts'
 import type { Policies } from '../services/policies.ts'
 import { createAuthority, type Issued } from './authority.ts'
@@ -63,7 +63,7 @@ const optionNames: Readonly<Record<keyof ServicesOptions, true>> = {
  * not one; `MISCONFIGURED` for an option of another name
  */
 export async function startServices(options: ServicesOptions = {}): Promise<RunningServices> {
-  checkOptionNames(options, optionNames)
+  checkKnownNames(options, Object.keys(optionNames), { noun: 'option', code: 'MISCONFIGURED' })
   const { clock = systemClock, entropy = systemEntropy, deliverFrom } = options
   if (deliverFrom !== undefined) checkLoopback(deliverFrom)
   const policies = options.policies !== undefined && { policies: options.policies }

@@ -14,6 +14,7 @@ import {
 import type { Clock } from '../../runtime/clock.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
 import { isCpf, parseCpf } from '../../vocabulary/cpf.ts'
+import { dayMs } from '../../vocabulary/instant.ts'
 import type { Peer } from '../served/serve.ts'
 import { controllerOf, sampleCategory, samplePurpose, titularOf } from './consent-record.ts'
 import type { ConsentPolicies } from './policies.ts'
@@ -66,7 +67,7 @@ const guarded = [
   [5, 'GET', 'ciencias/:cpf/:id'],
 ] as const
 
-const yearMs = 365 * 86_400_000
+const yearMs = 365 * dayMs
 
 /** Makes an empty consent service. */
 export function simulateConsentService(options: Options): ConsentSimulator {

@@ -1,4 +1,4 @@
-import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
+import { dayMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import type { World } from './simulate.ts'
 import { listTroubled } from './troubled-handlers.ts'
@@ -17,7 +17,6 @@ export interface QuietWorld {
   readonly differences: readonly string[]
 }
 
-const dayMs = 86_400_000
 const stepsMax = 1_000
 const endOfTime = '9999-12-31T23:59:59.999Z'
 

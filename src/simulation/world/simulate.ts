@@ -2,8 +2,8 @@ import type { Averba, AverbaOptions } from '../../averba/averba.ts'
 import { staticHeaders } from '../../index.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Fetch } from '../../vocabulary/fetch.ts'
+import { checkKnownNames } from '../../vocabulary/known-names.ts'
 import type { Fault } from '../faults/fault.ts'
-import { checkOptionNames } from '../services/check-option-names.ts'
 import { createSimulators, credentials, type Simulators, samples } from '../services/create-simulators.ts'
 import type { Policies } from '../services/policies.ts'
 import { seededEntropy } from './seeded-entropy.ts'
@@ -161,7 +161,8 @@ export async function simulate(options: WorldOptions = {}): Promise<World> {
 
 function checkWorldOptions(options: WorldOptions): void {
   const { seed = 1 } = options
-  checkOptionNames(options, optionNames, '; those of the engine stand in averba')
+  const more = '; those of the engine stand in averba'
+  checkKnownNames(options, Object.keys(optionNames), { noun: 'option', code: 'MISCONFIGURED', more })
   if (!Number.isSafeInteger(seed) || seed < 0)
     throw new AverbaError('MISCONFIGURED', 'Cannot use the seed: it must be a whole number, 0 or more')
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { parseCheckpoint } from '../../proof/checkpoint.ts'
 import { replaceDurably } from '../../vault/durable-file.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { markPath } from '../../vocabulary/names.ts'
 import type { HighWaterMark } from '../store-options.ts'
 import { damagedMark } from './checkpoints.ts'
 
@@ -9,7 +10,7 @@ import { damagedMark } from './checkpoints.ts'
 export function markOf(options: { path: string; highWaterMark?: HighWaterMark }): HighWaterMark | undefined {
   const { path, highWaterMark } = options
   if (highWaterMark || path === ':memory:') return highWaterMark
-  return createFileMark(`${path}.mark`)
+  return createFileMark(markPath(path))
 }
 
 /** Distinguishes the files that one process writes: the host's randomness goes into the log, and is not spent here. */

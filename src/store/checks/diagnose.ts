@@ -5,6 +5,7 @@ import { copiesLeft } from '../../vault/keyring-file.ts'
 import type { RememberedErasures } from '../../vault/remembered-erasures.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
+import { keyringPath, markPath } from '../../vocabulary/names.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { readMark } from '../checkpoints/high-water-mark.ts'
 import { contradicted } from '../checkpoints/resuming.ts'
@@ -92,7 +93,7 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
       keys,
       erased,
       problems: keyProblems,
-    } = findKeys(options.keys ?? `${store}.keys`, facts, options.entropy)
+    } = findKeys(options.keys ?? keyringPath(store), facts, options.entropy)
     const lost = describeLostErasures(snapshot.run(() => findLostErasures(erased)))
     const checked = isDeep ? await checkStore(snapshot, options) : undefined
     const views = snapshot.run(readCheckpoints)
@@ -144,7 +145,7 @@ function quickFaults(snapshot: Snapshot, found: readonly Checkpoint[], views: re
 /** Reads the mark beside a store, if there is one; what it says of the log is told later. */
 function findMark(store: string): (snapshot: Snapshot) => string[] {
   try {
-    const mark = readMark(`${store}.mark`)
+    const mark = readMark(markPath(store))
     return snapshot => {
       const fault = mark && snapshot.run(() => contradicted(mark))
       return fault ? [`mark: the log does not open beside it: ${fault}`] : []

@@ -11,6 +11,7 @@ import { giveWay } from '../../runtime/event-loop.ts'
 import { hasRoot, type Keyring, openKeyringFile, openKeyringFileUnder } from '../../vault/keyring.ts'
 import type { Keys } from '../../vault/keys.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { keyringPath, markPath } from '../../vocabulary/names.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { readCheckpointNotes, readKeyLines, type StoredCheckpoint } from '../checkpoints/checkpoints.ts'
 import { readMark } from '../checkpoints/high-water-mark.ts'
@@ -131,7 +132,7 @@ async function keyringBeside(
   { entropy, rootKey }: VerifyStoreOptions,
   faults: Faults,
 ): Promise<Keyring | undefined> {
-  const path = `${store}.keys`
+  const path = keyringPath(store)
   if (!existsSync(path)) return undefined
   try {
     if (hasRoot(path)) return openKeyringFile(path, entropy)
@@ -156,7 +157,7 @@ async function readOutside(
   keys: readonly VerifierKey[],
   faults: Faults,
 ) {
-  const text = mark?.includes('\n') ? mark : readMark(mark ?? `${path}.mark`)
+  const text = mark?.includes('\n') ? mark : readMark(mark ?? markPath(path))
   if (text === undefined) return undefined
   const checkpoint = await verifyCheckpoint(text, keys)
   if (typeof checkpoint !== 'string') return checkpoint

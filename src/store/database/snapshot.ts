@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Database } from 'better-sqlite3'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { keyringPath } from '../../vocabulary/names.ts'
 import { first, type Steps } from './connection.ts'
 import { migrations } from './migrations.ts'
 import { applicationId, loadSqlite, promisedPragmas } from './sqlite.ts'
@@ -134,7 +135,7 @@ export class Snapshot {
 
 /** A keyring without its store: a log that was lost. */
 function notThere(path: string, named: string): AverbaError {
-  const hint = existsSync(`${path}.keys`)
+  const hint = existsSync(keyringPath(path))
     ? 'Its keyring is there: restore a backup with averba restore, or move the keyring away to begin a new log'
     : 'Name the file of a log, or a backup of one'
   return new AverbaError('NOT_FOUND', `Cannot open "${named}": it is not there`, { hint })

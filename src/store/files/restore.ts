@@ -9,6 +9,7 @@ import {
 } from '../../vault/keyring.ts'
 import type { Keys } from '../../vault/keys.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { keyringPath, markPath } from '../../vocabulary/names.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { damagedMark, markFault } from '../checkpoints/checkpoints.ts'
 import { readMark } from '../checkpoints/high-water-mark.ts'
@@ -109,9 +110,9 @@ async function copyChecked(
     const checked = await checkStore(copy, { views, claimedKinds, ...(onProgress && { onProgress }) })
     const differing = checked.faults.filter(fault => fault.check === 'views')
     refuseFaults(cannot, { faults: checked.faults.filter(fault => fault.check !== 'views') })
-    if (!accept) copy.run(() => refuseRollback(cannot, readMark(`${store}.mark`)))
+    if (!accept) copy.run(() => refuseRollback(cannot, readMark(markPath(store))))
     // The keyring comes first: a store without one would not open.
-    const keys = await placeKeyring(keyring, `${store}.keys`, entropy)
+    const keys = await placeKeyring(keyring, keyringPath(store), entropy)
     const { parts } = checked
     const owed = copy.run(countOwed)
     const { erased } = inspectKeyringFile(keys, entropy)
@@ -137,8 +138,8 @@ function* refuseRollback(cannot: string, mark: string | undefined): Steps<void> 
 
 /** Which keyring to take. One beside the new store stays there, and has to open the log as well. */
 function findKeyring({ backup, store, keys }: RestoreOptions): { path: string; opens: readonly string[] } {
-  const beside = `${store}.keys`
-  const path = keys ?? (existsSync(beside) ? beside : `${backup}.keys`)
+  const beside = keyringPath(store)
+  const path = keys ?? (existsSync(beside) ? beside : keyringPath(backup))
   if (!existsSync(path)) {
     throw new AverbaError('KEYS_MISSING', `Cannot restore "${backup}": there is no keyring at "${path}"`, {
       hint: `Put the keyring that was made with the log at "${beside}", or name it with --keys`,

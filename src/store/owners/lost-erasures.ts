@@ -1,5 +1,6 @@
 import type { RememberedErasures } from '../../vault/remembered-erasures.ts'
 import type { Instant } from '../../vocabulary/message.ts'
+import { streamOf } from '../../vocabulary/names.ts'
 import { first, type Steps } from '../database/connection.ts'
 import { parseHeader } from '../log/header.ts'
 
@@ -14,7 +15,7 @@ export interface LostErasure {
 export function* findLostErasures(erased: RememberedErasures): Steps<readonly LostErasure[]> {
   const lost: LostErasure[] = []
   for (const [subject, { at, keepsKey }] of Object.entries(erased)) {
-    const owner = `subject-${subject}`
+    const owner = streamOf('subject', subject)
     const row = yield* first<{ isErased: 0 | 1; epoch: number }>({ sql: selectOwner, parameters: [owner] })
     if (!row) continue
     // A later erasure may have kept less than the one in the store.

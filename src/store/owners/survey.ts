@@ -1,5 +1,6 @@
 import { giveWay } from '../../runtime/event-loop.ts'
 import type { PartMark } from '../../vocabulary/message.ts'
+import { streamOf } from '../../vocabulary/names.ts'
 import { type Connection, first, rows, type Steps } from '../database/connection.ts'
 import { parseHeader } from '../log/header.ts'
 import { endOfLog } from '../log/position-before.ts'
@@ -46,12 +47,12 @@ const endingBytes = 16
 export async function survey(connection: Connection, subject: string): Promise<Survey> {
   const { values, ...found } = await findMarks(connection, subject)
   const claims = await findClaims(connection, values)
-  return connection.read(() => readRest(`subject-${subject}`, { ...found, claims }))
+  return connection.read(() => readRest(streamOf('subject', subject), { ...found, claims }))
 }
 
 /** Searches the headers for the parts that the log names, or named, of a person. */
 export async function findMarks(connection: Connection, subject: string): Promise<Marked> {
-  const owner = `subject-${subject}`
+  const owner = streamOf('subject', subject)
   const parts: NamedPart[] = []
   const streams = new Map<number, string>()
   const values = new Set([subject])

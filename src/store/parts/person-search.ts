@@ -1,5 +1,6 @@
 import { giveWay } from '../../runtime/event-loop.ts'
 import type { PartMark } from '../../vocabulary/message.ts'
+import { isStreamOf, streamOf } from '../../vocabulary/names.ts'
 import { type Connection, rows, type Steps } from '../database/connection.ts'
 import { endOfLog } from '../log/position-before.ts'
 
@@ -37,8 +38,8 @@ interface Concerning {
  * named by a reason or an id that a host gave.
  */
 export function isOf(subject: string, { stream, data, parts = [] }: Concerning): boolean {
-  const owner = `subject-${subject}`
-  if (stream.startsWith('subject-')) return stream === owner
+  const owner = streamOf('subject', subject)
+  if (isStreamOf('subject', stream)) return stream === owner
   // As their machines have it: consents and validations say whose they are, and openings of what is sealed.
   const { subject: whose, owners } = data as { subject?: unknown; owners?: unknown }
   if (whose === subject || (Array.isArray(owners) && owners.includes(owner))) return true

@@ -150,7 +150,7 @@ test('options, secrets and certificates that cannot work are said by their name'
     ),
   }
   expect(wrongs).toMatchObject({
-    option: { configuration: expect.stringMatching(/"storee": there is none of this name: Use one of/) },
+    option: { configuration: expect.stringMatching(/Unknown option "storee": Known options: /) },
     vault: { configuration: expect.stringContaining('Cannot get the consumer secret') },
     empty: { configuration: expect.stringContaining('consumer key: it is empty') },
     both: {

@@ -228,8 +228,8 @@ test('run of an engine ends by its signal, and with the engine when that is clos
 })
 
 test.each([
-  [{ sed: 3 }, 'Cannot use the option "sed": there is none of this name'],
-  [{ schedules: true }, 'Cannot use the option "schedules": there is none of this name'],
+  [{ sed: 3 }, 'Unknown option "sed"'],
+  [{ schedules: true }, 'Unknown option "schedules"'],
   [{ seed: 'x' }, 'Cannot use the seed: it must be a whole number, 0 or more'],
   [{ seed: 1.5 }, 'Cannot use the seed: it must be a whole number, 0 or more'],
   [{ seed: -1 }, 'Cannot use the seed: it must be a whole number, 0 or more'],

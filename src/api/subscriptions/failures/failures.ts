@@ -5,9 +5,9 @@ import { type Listed, listedBy } from '../../../runtime/lazy-list.ts'
 import type { FailureRow } from '../../../views/failures.ts'
 import { brasiliaDay, readIso } from '../../../vocabulary/brasilia.ts'
 import { AverbaError } from '../../../vocabulary/errors.ts'
-import { fromInstant, toInstant } from '../../../vocabulary/instant.ts'
+import { dayMs, fromInstant, toInstant } from '../../../vocabulary/instant.ts'
 import type { Instant } from '../../../vocabulary/message.ts'
-import { portalStream } from '../../../vocabulary/names.ts'
+import { portalStream, streamOf } from '../../../vocabulary/names.ts'
 import { type Outcome, valueOf } from '../../../vocabulary/outcome.ts'
 import type { Area } from '../../area.ts'
 import type { SealedBody } from '../../notifications/notification.ts'
@@ -62,7 +62,6 @@ export interface Failures {
   harvestSoon(reason: HarvestReason, since?: Instant): Promise<void>
 }
 
-const dayMs = 86_400_000
 const keptDays = 30
 const pageRows = 100
 
@@ -100,7 +99,9 @@ export function createFailures(area: Area, list: () => Promise<unknown>): Failur
     if (kept !== undefined) return contentOf({ record: { conteudo: kept } }) ?? ''
     if (notification === null) return ''
     // As `sealedBody` made it.
-    const body = (await store.open(`notification-${notification}/1/body`)) as SealedBody | undefined
+    const body = (await store.open(`${streamOf('notification', notification)}/1/body`)) as
+      | SealedBody
+      | undefined
     return Buffer.from(body?.bytes ?? '', 'base64').toString()
   }
 

@@ -4,12 +4,12 @@ import { type Place, placeOf } from '../../../store/parts/place.ts'
 import type { Claim } from '../../../store/writing/append.ts'
 import type { FailureRow } from '../../../views/failures.ts'
 import { brasiliaDay } from '../../../vocabulary/brasilia.ts'
+import { isDamage } from '../../../vocabulary/errors.ts'
 import { fromInstant } from '../../../vocabulary/instant.ts'
 import type { Instant, Json, PartAddress } from '../../../vocabulary/message.ts'
-import { parsePartAddress, portalStream } from '../../../vocabulary/names.ts'
+import { parsePartAddress, portalStream, streamOf } from '../../../vocabulary/names.ts'
 import type { Area } from '../../area.ts'
 import { sealedBody } from '../../notifications/notification.ts'
-import { isDamage } from '../../open-part.ts'
 import type { Found, StoredNotifications } from './matching.ts'
 
 /** How many records, or characters of them, are recorded at once: receiving waits no longer than that takes. */
@@ -53,7 +53,7 @@ export class FailurePortion {
     const failure = known ?? (await this.#observe(item, subscription))
     const isOpen = this.#recovers && (await this.#isUnknown('recovery', item))
     if (!isOpen || subscription === undefined) return
-    const stream = `subscription-${subscription}`
+    const stream = streamOf('subscription', subscription)
     const row = known === undefined ? undefined : await this.#rowOf(known, stream)
     if (row && row.subscription === null) await this.#tell(item, failure, stream)
     await this.#recover(item, failure, stream)
@@ -66,7 +66,7 @@ export class FailurePortion {
     await this.#tell(
       item,
       failure,
-      subscription === undefined ? portalStream : `subscription-${subscription}`,
+      subscription === undefined ? portalStream : streamOf('subscription', subscription),
     )
     this.#claim('failure', item, failure)
     return failure
@@ -141,7 +141,7 @@ export class FailurePortion {
       const data = { notification, evento, failedAt, bodyBytes: body.length }
       const parts = { body: { owner: stream, value: sealedBody(body) } }
       const message = { type: 'notification.recover', data, parts }
-      this.#targets.push({ stream: `notification-${notification}`, message, isNew: true })
+      this.#targets.push({ stream: streamOf('notification', notification), message, isNew: true })
     }
     const data = { failure, evento, notification, how }
     this.#targets.push({ stream, message: { type: 'subscription.recoverFailure', data } })

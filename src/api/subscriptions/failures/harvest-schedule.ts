@@ -1,13 +1,12 @@
 import { fractionOf } from '../../../runtime/entropy.ts'
 import { brasiliaDay, readIso } from '../../../vocabulary/brasilia.ts'
-import { fromInstant, toInstant } from '../../../vocabulary/instant.ts'
+import { dayMs, fromInstant, toInstant } from '../../../vocabulary/instant.ts'
 import { portalStream } from '../../../vocabulary/names.ts'
 import type { Area } from '../../area.ts'
 import type { Due } from '../../due.ts'
 import { addressedTo } from '../portal-address.ts'
 import { daysBetween, waitingDays } from './failures.ts'
 
-const dayMs = 86_400_000
 /** After the portal's nightly stop, and not in the same minute in every process. */
 const harvestAt = '03:30:00'
 const spreadMs = 3_600_000

@@ -7,14 +7,12 @@ import { unlessStopped } from '../../../store/views/view-reader.ts'
 import type { FailureRow } from '../../../views/failures.ts'
 import { brasiliaDay, startOfDay } from '../../../vocabulary/brasilia.ts'
 import { answerBytesMax } from '../../../vocabulary/fetch.ts'
-import { fromInstant, toInstant } from '../../../vocabulary/instant.ts'
+import { dayMs, fromInstant, toInstant } from '../../../vocabulary/instant.ts'
 import type { Carried, Instant, Json, Owed } from '../../../vocabulary/message.ts'
-import { portalStream } from '../../../vocabulary/names.ts'
+import { portalStream, streamOf } from '../../../vocabulary/names.ts'
 import type { Area } from '../../area.ts'
 import { contentOf, FailurePortion, portionItems, portionsOf } from './harvest-portion.ts'
 import { answerMs, type Sought, StoredNotifications } from './matching.ts'
-
-const dayMs = 86_400_000
 
 /** One record of the portal's answer about failures, as far as it is needed to find it again. */
 export interface AnsweredFailure {
@@ -163,7 +161,7 @@ class Harvest {
     for (const evento of new Set(items.map(each => each.evento))) {
       const subscription = await store.lookUp('subscription', evento)
       if (subscription === undefined) continue
-      const stream = `subscription-${subscription}`
+      const stream = streamOf('subscription', subscription)
       const [last] = await store.read({ stream, backward: true, limit: 1 })
       if (last) versions.set(stream, last.version)
     }

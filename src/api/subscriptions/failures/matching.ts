@@ -2,11 +2,12 @@ import type { Received, Recovered } from '../../../machines/notification.ts'
 import { giveWay } from '../../../runtime/event-loop.ts'
 import { positionBefore } from '../../../store/log/position-before.ts'
 import { brasiliaDay } from '../../../vocabulary/brasilia.ts'
+import { isDamage } from '../../../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../../../vocabulary/instant.ts'
 import type { Instant, Recorded } from '../../../vocabulary/message.ts'
+import { idOf, streamOf } from '../../../vocabulary/names.ts'
 import type { Area } from '../../area.ts'
 import { copyWindowMs, type SealedBody } from '../../notifications/notification.ts'
-import { isDamage } from '../../open-part.ts'
 
 /**
  * So much later than a delivery the portal notes that it failed, with all its tries: nearer, the failure is of that
@@ -176,7 +177,7 @@ export class StoredNotifications {
     const isAlike = ({ evento, content }: Sought) =>
       this.#unopened.has(shapeOf(evento, Buffer.byteLength(content)))
     if (!failures.some(isAlike)) return
-    const [event] = await this.#area.store.read({ stream: `notification-${notification}`, limit: 1 })
+    const [event] = await this.#area.store.read({ stream: streamOf('notification', notification), limit: 1 })
     if (event?.type === 'notification.recovered') this.#add(event)
   }
 
@@ -257,7 +258,7 @@ export class StoredNotifications {
 
   #add(event: Recorded): void {
     if (event.type === 'notification.copied') {
-      const first = this.#byNotification.get(event.stream.slice('notification-'.length))
+      const first = this.#byNotification.get(idOf(event.stream))
       first?.times.push(fromInstant(event.at))
       return
     }

@@ -4,7 +4,7 @@ import { pageRows } from '../../../store/log/read.ts'
 import type { Store } from '../../../store/store.ts'
 import { fromInstant, isWithin } from '../../../vocabulary/instant.ts'
 import type { Recorded } from '../../../vocabulary/message.ts'
-import { effectStream } from '../../../vocabulary/names.ts'
+import { effectStream, streamOf } from '../../../vocabulary/names.ts'
 
 /** For how long the secrets before a change or rotation are accepted after the portal confirmed it. */
 export const formerSecretsAcceptedMs = 60 * 60_000
@@ -105,7 +105,7 @@ export class SecretGenerations {
     const subscription = await this.#store.lookUp('subscription', evento)
     if (subscription === undefined)
       return { held: undefined, asked: undefined, former: [], confirmed: undefined }
-    const told = await this.#readOn(`subscription-${subscription}`)
+    const told = await this.#readOn(streamOf('subscription', subscription))
     const { last, former = [], request } = told
     const isOpen = request && request.position > (last?.position ?? 0)
     return {

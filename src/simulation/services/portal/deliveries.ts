@@ -3,6 +3,7 @@ import type { Clock } from '../../../runtime/clock.ts'
 import { type Limit, withinTime } from '../../../runtime/within-time.ts'
 import { brasiliaDay, writeBrasilia } from '../../../vocabulary/brasilia.ts'
 import { LateError } from '../../../vocabulary/errors.ts'
+import { dayMs } from '../../../vocabulary/instant.ts'
 import { drain } from '../../faults/drain.ts'
 import type { PortalPolicies } from '../policies.ts'
 import { describeFailure } from './failure.ts'
@@ -41,8 +42,6 @@ interface Options {
   readonly nextId: () => number
   readonly policies: Pick<PortalPolicies, 'success' | 'silence' | 'processingTime' | 'tries' | 'redirects'>
 }
-
-const dayMs = 86_400_000
 
 /** How many redirects are followed, where they are followed at all. */
 const redirectsMax = 5

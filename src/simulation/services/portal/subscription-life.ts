@@ -1,4 +1,5 @@
 import { limits } from '../../../adapters/portal/wire.ts'
+import { dayMs } from '../../../vocabulary/instant.ts'
 
 /**
  * The life of a subscription at the portal, written from document 3, section 3, for the simulated portal alone:
@@ -44,7 +45,7 @@ const table: readonly Row[] = [
   { state: 'deleted', input: 'delivered', next: 'deleted', notes: 'success' },
 ]
 
-const windowMs = limits.deletionDays * 86_400_000
+const windowMs = limits.deletionDays * dayMs
 
 /** The first moment of a subscription. */
 export function beginLife(at: number): SubscriptionLife {
