@@ -28,7 +28,7 @@ export async function verifyLog(options: VerifyLogOptions): Promise<Verdict> {
     const { mark: given, ...known } = others
     const mark = given === undefined || given.includes('\n') ? given : readMark(given)
     const progress = onProgress && {
-      onProgress: (done: number, end: number) => onProgress('proof', done, end),
+      onProgress: (done: number, end: number) => onProgress('log', done, end),
     }
     return verifyBundle(readExported(store), { ...known, ...(mark !== undefined && { mark }), ...progress })
   }

@@ -60,6 +60,11 @@ export class LogVerifier {
     return this.#tree.size
   }
 
+  /** The parts that the log says retention destroyed, as `<position>/<name>`: none of them may be there. */
+  get destroyed(): readonly string[] {
+    return this.#absence.destroyed
+  }
+
   /** Takes the next event, with its parts that are there. */
   add(text: string, parts: readonly PresentPart[]): void {
     const before = this.#tree.size

@@ -194,7 +194,7 @@ describe('a bundle', () => {
     const largest = Math.max(...readdirSync(bundle).map(name => statSync(join(bundle, name)).size))
     const limitKb = Math.floor((largest - 1) / 1024)
     const script = `
-      import { exportUpTo } from './src/operations/diagnose.ts'
+      import { exportUpTo } from './src/operations/export.ts'
       await exportUpTo({ store: process.argv[1], dir: process.argv[2] }, async () => 'signed before')
         .then(() => console.log('exported'), error => console.log(error.code))`
     const command = `trap '' XFSZ; ulimit -S -f ${limitKb}; exec "$0" --input-type=module -e "$@"`

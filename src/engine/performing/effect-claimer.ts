@@ -54,8 +54,9 @@ export class Taking {
   }
 
   /**
-   * Takes an effect that was found. Where the attempt may change something or costs something, an event says so in the
-   * same transaction: the log alone then tells what may have left. An attempt that only reads stands in the ledger only.
+   * Takes an effect that was found. Where the attempt may change something or costs something, an event says so in
+   * the same transaction: the log alone then tells what may have left. An attempt that only reads stands in the
+   * ledger only.
    */
   async take(found: Takeable): Promise<Taken | undefined> {
     const { store, clock } = this.#parts

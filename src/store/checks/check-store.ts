@@ -1,4 +1,5 @@
 import { type Fault, Faults } from '../../proof/faults.ts'
+import { type LogVerified, LogVerifier } from '../../proof/log-verifier.ts'
 import { giveWay } from '../../runtime/event-loop.ts'
 import type { Keyring } from '../../vault/keyring.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
@@ -10,7 +11,7 @@ import { endOfLog } from '../log/position-before.ts'
 import type { Schemas } from '../log/upcasters.ts'
 import { type ClaimedKind, checkClaims } from './check-claims.ts'
 import { endFault } from './check-end.ts'
-import { checkLog, type LogChecked } from './check-log.ts'
+import { checkLog } from './check-log.ts'
 import { checkRecent } from './check-recent.ts'
 import { checkViews } from './check-views.ts'
 
@@ -27,6 +28,14 @@ export interface CheckOptions {
   readonly signal?: AbortSignal
 }
 
+/** What was looked at of the log. */
+export interface LogChecked {
+  readonly events: number
+  readonly parts: number
+  /** Parts that are not there because their owner was erased or their time was over. */
+  readonly erasedParts: number
+}
+
 /** What a check looked at, and what is wrong: no fault means that all is well. */
 export interface Checked extends LogChecked {
   readonly faults: readonly Fault[]
@@ -38,9 +47,23 @@ export interface Checked extends LogChecked {
  * the views.
  */
 export async function checkStore(snapshot: Snapshot, options: CheckOptions = {}): Promise<Checked> {
-  const { views = [], schemas = {}, claimedKinds = [], onProgress, signal } = options
   const faults = new Faults()
-  let checked: LogChecked = { events: 0, parts: 0, erasedParts: 0 }
+  const verifier = new LogVerifier([], [])
+  const checked = await checkRows(snapshot, verifier, faults, options)
+  // What a decision may be is the verifier's business: a copy of the log is as good.
+  faults.take(verifier.faults.list().filter(({ check }) => check !== 'legality'))
+  return { ...checked, faults: faults.list() }
+}
+
+/** The same, with a verifier that is given every event: what it finds is its own. */
+export async function checkRows(
+  snapshot: Snapshot,
+  verifier: LogVerifier,
+  faults: Faults,
+  options: CheckOptions,
+): Promise<LogChecked & Partial<LogVerified>> {
+  const { views = [], schemas = {}, claimedKinds = [], onProgress, signal } = options
+  let verified: LogVerified | undefined
   const head = await readEnd(snapshot, faults)
   const onPage = (what: 'log' | 'views') => async (position: number) => {
     onProgress?.(what, position, Math.max(head, position))
@@ -49,14 +72,14 @@ export async function checkStore(snapshot: Snapshot, options: CheckOptions = {})
   }
   await within(faults, () => checkFile(snapshot, faults))
   await within(faults, async () => {
-    checked = await checkLog(snapshot, faults, onPage('log'))
+    verified = await checkLog(snapshot, verifier, faults, onPage('log'))
   })
   const onIndex = () => onPage('log')(head)
   await within(faults, () => checkClaims(snapshot, claimedKinds, views, faults, onIndex))
   await within(faults, () => checkRecent(snapshot, faults, onIndex))
   if (views.length > 0)
     await within(faults, () => checkViews(snapshot, views, schemas, faults, onPage('views')))
-  return { ...checked, faults: faults.list() }
+  return verified ?? { events: verifier.size, parts: 0, erasedParts: 0 }
 }
 
 /** Faults of the keyring with regard to the log. */

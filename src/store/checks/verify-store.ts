@@ -1,13 +1,11 @@
-import { hash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { parseCheckpoint } from '../../proof/checkpoint.ts'
+import { type Checkpoint, parseCheckpoint } from '../../proof/checkpoint.ts'
 import { Faults } from '../../proof/faults.ts'
-import { LogVerifier, type PresentPart } from '../../proof/log-verifier.ts'
+import { LogVerifier } from '../../proof/log-verifier.ts'
 import { type GivenCheckpoint, verifyCheckpoint, verifyCheckpoints } from '../../proof/marks.ts'
 import { createVerifierKey, parseVerifierKey, type VerifierKey, writeVerifierKey } from '../../proof/note.ts'
 import { conclude, type Findings, type Verdict } from '../../proof/verdict.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
-import { giveWay } from '../../runtime/event-loop.ts'
 import { hasRoot, type Keyring, openKeyringFile, openKeyringFileUnder } from '../../vault/keyring.ts'
 import type { Keys } from '../../vault/keys.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
@@ -17,11 +15,9 @@ import { readCheckpointNotes, readKeyLines, type StoredCheckpoint } from '../che
 import { readMark } from '../checkpoints/high-water-mark.ts'
 import { rows, type Steps } from '../database/connection.ts'
 import type { Snapshot } from '../database/snapshot.ts'
-import { endOfLog } from '../log/position-before.ts'
 import { unopenedKeys } from '../owners/unopened-keys.ts'
 import type { ClaimedKind } from './check-claims.ts'
-import { LedgerCheck } from './check-ledger.ts'
-import { checkStore, within } from './check-store.ts'
+import { checkRows, within } from './check-store.ts'
 
 /** How to verify a store. */
 export interface VerifyStoreOptions {
@@ -39,39 +35,57 @@ export interface VerifyStoreOptions {
   readonly mark?: string
   /** Verifier key lines of others who sign checkpoints. */
   readonly witnesses?: readonly string[]
-  readonly onProgress?: (what: 'log' | 'views' | 'proof', position: number, end: number) => void
+  readonly onProgress?: (what: 'log' | 'views', position: number, end: number) => void
 }
-
-/** Events are held a few at a time: their parts may be large. */
-const pageRows = 100
 
 /** Verifies a store: everything that a bundle's verifier looks at, and that its rows, tiles and views say the same. */
 export async function verifyStore(snapshot: Snapshot, options: VerifyStoreOptions): Promise<Verdict> {
   const { views, claimedKinds = [], onProgress } = options
   const faults = new Faults()
-  const checked = await checkStore(snapshot, { views, claimedKinds, ...(onProgress && { onProgress }) })
-  faults.take(checked.faults)
-  const { events, parts, erasedParts } = checked
-  let found: Proven = { ...nothing, events, parts, erasedParts }
+  let outside: Outside = nothing
   await within(faults, async () => {
-    found = await prove(snapshot, options, faults)
+    outside = await lookOutside(snapshot, options, faults)
   })
+  const { keys, points, mark, ...found } = outside
+  const verifier = new LogVerifier(points, keys.map(writeVerifierKey))
+  const how = { views, claimedKinds, ...(onProgress && { onProgress }) }
+  const { origin = '', root = '', ...checked } = await checkRows(snapshot, verifier, faults, how)
+  faults.take(verifier.faults.list())
+  await within(faults, async () => {
+    const [head, ...others] = snapshot.run(readHead)
+    if (!head || others.length > 0 || head.id !== 1 || head.schema < 1)
+      faults.add('end', 'its head is not one row')
+  })
+  if (mark > found.signed && mark <= checked.events)
+    faults.add('checkpoints', `the checkpoint over ${mark} events is missing`)
   return conclude({
-    ...found,
+    ...{ origin, root, ...checked, ...found, held: mark },
     faults: faults.list(),
     whyNotHeld: 'There is no high-water mark: nothing from outside says how far the log had come.',
   })
 }
 
-type Proven = Omit<Findings, 'faults' | 'whyNotHeld'>
-
-const nothing = {
-  ...{ origin: '', root: '', checkpoints: 0, signed: 0, held: 0, anchored: 0, uncounted: [] },
-  isKeyGiven: false,
+/** What is known of the log beside its events: who signs it, and what was signed. */
+interface Outside extends Pick<Findings, 'checkpoints' | 'signed' | 'anchored' | 'stamped' | 'uncounted'> {
+  readonly keys: readonly VerifierKey[]
+  readonly isKeyGiven: boolean
+  /** The checkpoints that the log is held against, the smallest first. */
+  readonly points: readonly Checkpoint[]
+  /** How many events the high-water mark is over; 0 without one. */
+  readonly mark: number
 }
 
-async function prove(snapshot: Snapshot, options: VerifyStoreOptions, faults: Faults): Promise<Proven> {
-  const { onProgress, witnesses = [] } = options
+const nothing: Outside = {
+  ...{ checkpoints: 0, signed: 0, anchored: 0, uncounted: [], mark: 0 },
+  ...{ keys: [], points: [], isKeyGiven: false },
+}
+
+async function lookOutside(
+  snapshot: Snapshot,
+  options: VerifyStoreOptions,
+  faults: Faults,
+): Promise<Outside> {
+  const { witnesses = [] } = options
   const { keys, isKeyGiven } = await keysOf(snapshot, options, faults)
   const stored = snapshot.run(readCheckpointNotes)
   const trusted = await verifyCheckpoints(stored.map(toGiven), keys, readKeys(witnesses), faults)
@@ -81,29 +95,13 @@ async function prove(snapshot: Snapshot, options: VerifyStoreOptions, faults: Fa
       faults.add('checkpoints', `checkpoint ${number} says something else than its row`)
   }
   const mark = await readOutside(snapshot, options, keys, faults)
-  const points = [...trusted.checkpoints, ...(mark ? [mark] : [])].sort((a, b) => a.size - b.size)
-  const verifier = new LogVerifier(points, keys.map(writeVerifierKey))
-  const ledger = LedgerCheck.begin(snapshot)
-  await walk(snapshot, verifier, ledger, onProgress)
-  await ledger.compare(faults)
-  const [head, ...others] = snapshot.run(readHead)
-  if (!head || others.length > 0 || head.id !== 1 || head.schema < 1)
-    faults.add('end', 'its head is not one row')
-  const verified = verifier.finish()
-  faults.take(verifier.faults.list())
-  const signed = trusted.checkpoints.at(-1)?.size ?? 0
-  if (mark && mark.size > signed && mark.size <= verified.events)
-    faults.add('checkpoints', `the checkpoint over ${mark.size} events is missing`)
   const { anchored, stamped, uncounted } = trusted
   return {
-    ...verified,
+    points: [...trusted.checkpoints, ...(mark ? [mark] : [])].sort((a, b) => a.size - b.size),
+    mark: mark?.size ?? 0,
     checkpoints: stored.length,
-    signed,
-    held: mark?.size ?? 0,
-    anchored,
-    stamped,
-    uncounted,
-    isKeyGiven,
+    signed: trusted.checkpoints.at(-1)?.size ?? 0,
+    ...{ keys, isKeyGiven, anchored, stamped, uncounted },
   }
 }
 
@@ -165,54 +163,6 @@ async function readOutside(
   return undefined
 }
 
-async function walk(
-  snapshot: Snapshot,
-  verifier: LogVerifier,
-  ledger: LedgerCheck,
-  onProgress: VerifyStoreOptions['onProgress'],
-): Promise<void> {
-  const end = snapshot.run(endOfLog)
-  for (let after = 0; ; ) {
-    const page = snapshot.run(() => readPage(after))
-    const until = page.at(-1)?.position
-    if (until === undefined) return
-    const parts = new Map<number, PresentPart[]>()
-    for (const part of snapshot.run(() => readParts(after, until)))
-      parts.set(part.position, [...(parts.get(part.position) ?? []), part])
-    for (const { position, header } of page) verifier.add(header, parts.get(position) ?? [])
-    ledger.hear(page.map(({ header }) => header))
-    after = until
-    onProgress?.('proof', after, end)
-    await giveWay()
-  }
-}
-
-interface PartRow {
-  readonly position: number
-  readonly name: string
-  readonly owner: string | null
-  readonly sealed: Uint8Array
-}
-
-function* readPage(after: number): Steps<readonly { position: number; header: string }[]> {
-  return yield* rows({ sql: selectPage, parameters: [after, pageRows] })
-}
-
-function* readParts(after: number, until: number): Steps<(PresentPart & { position: number })[]> {
-  const found = yield* rows<PartRow>({ sql: selectParts, parameters: [after, until] })
-  return found.map(({ sealed, owner, ...place }) => ({
-    ...place,
-    owner: owner ?? '',
-    hash: hash('sha256', sealed, 'hex'),
-    bytes: sealed.length,
-  }))
-}
-
 function* readHead(): Steps<readonly { id: number; schema: number }[]> {
   return yield* rows({ sql: 'select id, schema from head', parameters: [] })
 }
-
-const selectPage = 'select position, header from event where position > ? order by position limit ?'
-const selectParts = `select part.position, part.name, owner_key.owner, part.sealed from part
-  left join owner_key on owner_key.key = part.owner
-  where part.position > ? and part.position <= ? order by part.position, part.name`

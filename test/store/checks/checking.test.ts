@@ -92,7 +92,7 @@ describe('a deep look finds', () => {
       'headers',
     ],
     ['a header that is no JSON', "update event set header = 'x' where position = 100", 'headers'],
-    ['a version that is not the next', 'update event set version = 7 where position = 100', 'versions'],
+    ['a version that is not the next', 'update event set version = 7 where position = 100', 'headers'],
     ['a tile that was edited', 'update tile set hashes = zeroblob(length(hashes)) where number = 0', 'tree'],
     ['a tile too many', 'insert into tile values (1, -1, zeroblob(32))', 'tree'],
     [
