@@ -18,6 +18,7 @@ export const own = [
     'receiver',
   ] as const),
 ]
+
 /** The certificates that are looked at. */
 export const certificates = ['certificate', 'portalCertificate', 'receiverCertificate'] as const
 

@@ -1,8 +1,9 @@
 import type { ChunkRecorder, Router } from '../engine/performing/attempts.ts'
 import type { ServiceLimits } from '../engine/performing/throttle.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { dayMs, isWithin } from '../vocabulary/instant.ts'
 import type { Instant } from '../vocabulary/message.ts'
 import type { Performers } from '../vocabulary/performer.ts'
-import type { Due } from './due.ts'
 import type { Figures } from './figures.ts'
 import type { Checks } from './found.ts'
 import type { IndexRows } from './keyed-index.ts'
@@ -52,4 +53,29 @@ export interface Job {
   readonly begin?: () => Promise<void>
   /** Does what is due. Asked every minute while a process runs, and by `settle`. */
   readonly look: () => Promise<void>
+}
+
+/** Work that is done at most once a day by this process, however often it is asked for. */
+export function daily(clock: Clock, work: () => Promise<unknown>): () => Promise<void> {
+  let doneAt = Number.NEGATIVE_INFINITY
+  return async () => {
+    if (isWithin(dayMs, doneAt, clock.now())) return
+    doneAt = clock.now()
+    await work()
+  }
+}
+
+/** Something that will happen by itself if nothing else does. */
+export interface Due {
+  /**
+   * - `call`: a call that is owed, or put off, goes.
+   * - `sync`: the consents of a person are read again.
+   * - `harvest`: the portal's failures and list are read.
+   * - `expiry`: a consent's `dataExpiracao` comes.
+   * - `deletion`: the portal deletes a subscription that has had nothing but errors (document 3, section 7).
+   */
+  readonly what: 'call' | 'sync' | 'harvest' | 'expiry' | 'deletion'
+  readonly at: Instant
+  /** The call's id, or the stream of the consent or the subscription. */
+  readonly id: string
 }

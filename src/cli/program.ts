@@ -21,7 +21,7 @@ import { restoreCommand } from './commands/restore.ts'
 import { runCommand } from './commands/run.ts'
 import type { SimulateOptions } from './commands/simulate.ts'
 import { verifyCommand } from './commands/verify.ts'
-import { print } from './print.ts'
+import { print } from './output.ts'
 
 /** Exit codes: 0 done, 1 an error that the message explains, 70 a bug. */
 const exitCodes = { error: 1, bug: 70 } as const

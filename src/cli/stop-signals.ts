@@ -1,3 +1,5 @@
+import { fstatSync } from 'node:fs'
+
 /** Exit codes of a process that a second signal ends: those that a shell gives for a process killed by it. */
 const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const
 
@@ -14,4 +16,16 @@ export function stopSignals(): AbortSignal {
     })
   }
   return stopping.signal
+}
+
+/** Resolves at a signal, or when the pipe at our standard input ends: then nobody is left to stop us. */
+export function untilToldToStop(): Promise<void> {
+  return new Promise(stop => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop())
+    const input = fstatSync(0)
+    if (!input.isFIFO() && !input.isSocket()) return
+    process.stdin.on('end', () => stop())
+    process.stdin.on('close', () => stop())
+    process.stdin.resume()
+  })
 }

@@ -3,7 +3,7 @@ import { type MachineTable, tableOf } from '../machines/definition/machine-table
 import { beganType, logStream, logTypes, machinesAddedType } from '../proof/log-stream.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Store } from '../store/store.ts'
-import { logEvent } from '../store/writing/log-event.ts'
+import { logEvent } from '../store/writing/append.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { toInstant } from '../vocabulary/instant.ts'
 import type { Json } from '../vocabulary/message.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Html, html, trusted } from './html.ts'
+import type { Labels } from './labels.ts'
 import type { Language } from './language.ts'
-import { style } from './style.ts'
 
 /** What a page is made of. */
 export interface DocumentParts {
@@ -47,3 +47,45 @@ ${script !== undefined && html`<script>${trusted(script)}</script>`}
 function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`
 }
+
+/** Shows rows under headings; says so where there are none. */
+export function showTable(
+  caption: string,
+  headings: readonly string[],
+  rows: readonly (readonly (Html | string | number | null)[])[],
+  labels: Labels,
+): Html {
+  if (rows.length === 0) return html`<p class="none">${labels.nothing}</p>`
+  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
+<thead><tr>${headings.map(text => html`<th scope="col">${text}</th>`)}</tr></thead>
+<tbody>
+${rows.map(cells => html`<tr>${cells.map(cell => html`<td>${cell ?? labels.none}</td>`)}</tr>\n`)}</tbody></table></div>`
+}
+
+/** How pages look: on a screen by day and by night, on a small one, and on paper. */
+const style = `
+:root{color-scheme:light dark;--ink:#1c2430;--soft:#566072;--line:#d8dde6;--paper:#fff;--tint:#f4f6f9;--blue:#1351b4;--good:#0f6b3a;--good-tint:#e5f4eb;--bad:#a3171d;--bad-tint:#fdebec;--doubt:#7a5200;--doubt-tint:#fff4dc}
+@media(prefers-color-scheme:dark){:root{--ink:#e7eaf0;--soft:#a4aec0;--line:#38404f;--paper:#12161d;--tint:#1b212b;--blue:#8ab4ff;--good:#7fd8a4;--good-tint:#12301f;--bad:#ff9a9e;--bad-tint:#3a1719;--doubt:#f2c76b;--doubt-tint:#33270d}}
+*{box-sizing:border-box}
+body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
+main,header,footer{max-width:60rem;margin:0 auto;padding:0 1.25rem}
+header{padding-top:2rem}h1{font-size:1.75rem;line-height:1.25;margin:.25rem 0 .5rem}h2{font-size:1.2rem;margin:2.5rem 0 .75rem;padding-bottom:.3rem;border-bottom:2px solid var(--line)}
+h3{font-size:1rem;margin:1.5rem 0 .5rem}p{margin:.4rem 0;max-width:46rem}
+.lead{color:var(--soft)}.utc,.soft{color:var(--soft);font-size:.85em}.utc{white-space:nowrap}.local{white-space:nowrap;font-variant-numeric:tabular-nums}.none{color:var(--soft)}
+code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;font-size:.82em;overflow-wrap:anywhere}
+pre{background:var(--tint);border:1px solid var(--line);border-radius:.4rem;padding:.6rem;white-space:pre-wrap;margin:.4rem 0;direction:ltr;unicode-bidi:bidi-override}
+dl{display:grid;grid-template-columns:minmax(9rem,max-content) 1fr;gap:.3rem 1.25rem;margin:1rem 0}dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}
+.card{border:1px solid var(--line);border-left:.4rem solid var(--soft);border-radius:.5rem;background:var(--tint);padding:.9rem 1.1rem;margin:1rem 0}
+.card>strong{font-size:1.1rem}.yes{border-left-color:var(--good);background:var(--good-tint)}.yes>strong{color:var(--good)}.no{border-left-color:var(--bad);background:var(--bad-tint)}.no>strong{color:var(--bad)}.doubt{border-left-color:var(--doubt);background:var(--doubt-tint)}.doubt>strong{color:var(--doubt)}
+.wide{max-width:84rem}td time .utc{display:block}
+.two{display:grid;grid-template-columns:repeat(auto-fit,minmax(17rem,1fr));gap:0 1rem}
+.scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.92rem}th,td{text-align:left;vertical-align:top;padding:.45rem .7rem .45rem 0;border-bottom:1px solid var(--line)}th{color:var(--soft);font-weight:600}td.number{font-variant-numeric:tabular-nums}td code{white-space:normal}
+ol.timeline{list-style:none;margin:0;padding:0 0 0 1.1rem;border-left:2px solid var(--line)}
+.timeline>li{position:relative;padding:0 0 1rem}.timeline>li::before{content:"";position:absolute;left:-1.48rem;top:.45rem;width:.65rem;height:.65rem;border-radius:50%;background:var(--paper);border:2px solid var(--soft)}
+.timeline>li.good::before{background:var(--good);border-color:var(--good)}.timeline>li.bad::before{background:var(--bad);border-color:var(--bad)}.timeline>li.doubt::before{background:var(--doubt);border-color:var(--doubt)}
+.timeline .day{font-weight:600;margin:0 0 .5rem}.what{font-weight:600}.timeline ol.timeline{margin-top:.6rem}
+details{margin:.25rem 0}summary{cursor:pointer;color:var(--blue)}summary:focus-visible,a:focus-visible{outline:3px solid var(--blue);outline-offset:2px}
+ul.plain{padding-left:1.2rem;margin:.4rem 0}footer{color:var(--soft);font-size:.88rem;padding-bottom:3rem;margin-top:3rem}
+@media(max-width:36rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.6rem}}
+@media print{:root{--ink:#000;--soft:#444;--line:#bbb;--paper:#fff;--tint:#fff;--blue:#000}body{font-size:10.5pt}header,main,footer{max-width:none;padding:0}.scroll{overflow:visible}table{font-size:8.5pt}h2{break-after:avoid}.card,.timeline>li,tr{break-inside:avoid}details:not([open])>:not(summary){display:none}}
+`.trim()

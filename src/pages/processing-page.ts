@@ -1,9 +1,8 @@
-import { writeDocument } from './document.ts'
+import { showTable, writeDocument } from './document.ts'
 import { html } from './html.ts'
 import { showInstant } from './instants.ts'
 import { labelsOf } from './labels.ts'
 import type { ProcessingOperation, ProcessingReport } from './processing-report.ts'
-import { showTable } from './show-table.ts'
 import { showLog } from './subject-page.ts'
 
 /** Writes the operations of a period as one page: those of one kind are one row. Pure. */

@@ -1,8 +1,7 @@
-import { writeDocument } from './document.ts'
+import { showTable, writeDocument } from './document.ts'
 import { type Html, html } from './html.ts'
 import { showInstant } from './instants.ts'
 import { type Labels, labelsOf } from './labels.ts'
-import { showTable } from './show-table.ts'
 import { showTimeline } from './show-timeline.ts'
 import type { Acted, ReportedCall, ReportedErasure, ReportedLog, SubjectReport } from './subject-report.ts'
 

@@ -1,5 +1,4 @@
-import { isObject } from './is-object.ts'
-import type { RecordedHeader } from './recorded-header.ts'
+import { isObject, type RecordedHeader } from './recorded-header.ts'
 
 /** Where a stream may stand: for each region, the states that its events may have led to. */
 export interface Standing {

@@ -1,5 +1,4 @@
 import type { PartMark } from '../vocabulary/message.ts'
-import { isObject } from './is-object.ts'
 
 /** The members of a header that a verifier looks at, as the text has them: only what was checked is certain. */
 export interface RecordedHeader {
@@ -53,4 +52,9 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
 
 function areObjects(value: unknown): boolean {
   return value === undefined || (Array.isArray(value) && value.every(isObject))
+}
+
+/** Reports whether a value is an object with members, and no list. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -20,8 +20,7 @@ import { migrate } from './database/migrations.ts'
 import { openSqlite } from './database/sqlite.ts'
 import { damaged } from './log/damaged.ts'
 import type { StoreOptions } from './store-options.ts'
-import type { Append } from './writing/append.ts'
-import { logEvent } from './writing/log-event.ts'
+import { type Append, logEvent } from './writing/append.ts'
 
 interface KeyringOptions {
   readonly path: string

@@ -3,8 +3,8 @@ import type { Entropy } from '../runtime/entropy.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import type { Json } from '../vocabulary/message.ts'
 import { decrypt, encrypt } from './encrypt.ts'
+import { hmac, hmacKey } from './hmac.ts'
 import type { Keyring } from './keyring.ts'
-import { type RecordKey, recordKeyOf } from './record-key.ts'
 
 /** An owner's key as the store keeps it: wrapped by an epoch of the keyring. */
 export interface OwnerKey {
@@ -171,4 +171,25 @@ function recordOf(place: string): string {
 
 function nameOf({ owner, wrapped }: OwnerKey): string {
   return `${owner}\0${Buffer.from(wrapped).toString('base64')}`
+}
+
+/** The key of one record: for what one event holds of one owner. */
+export interface RecordKey {
+  readonly key: Buffer
+  /** What the key is known by, in hexadecimal: nobody can find another key with the same commitment. */
+  readonly commitment: string
+}
+
+/**
+ * Derives the key of a record from its owner's: nothing is stored for it, and it goes with the owner's. Whoever is
+ * given it learns nothing of the owner's key, or of the key of any other record (HMAC-SHA-256 as a pseudorandom
+ * function).
+ *
+ * @param record the event, as `<stream>/<version>`
+ */
+export function recordKeyOf(ownerKey: KeyObject, owner: string, record: string): RecordKey {
+  const key = hmac(hmacKey(ownerKey.export()), `averba record key v1\0${owner}\0${record}`)
+  // GCM alone would let one text open under two keys that were chosen for it. The same as in src/proof/disclosure.ts.
+  const domain = Buffer.from(`averba record key commitment v1\0${owner}\0${record}\0`)
+  return { key, commitment: hash('sha256', Buffer.concat([domain, key]), 'hex') }
 }

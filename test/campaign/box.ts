@@ -10,7 +10,7 @@ import {
   type Simulators,
 } from '../../src/simulation/services/create-simulators.ts'
 import { seededEntropy } from '../../src/simulation/world/seeded-entropy.ts'
-import { withinBudget } from '../../src/simulation/world/within-budget.ts'
+import { withinBudget } from '../../src/simulation/world/simulate.ts'
 import { AverbaError } from '../../src/vocabulary/errors.ts'
 import type { Fetch } from '../../src/vocabulary/fetch.ts'
 import type { Actor } from '../../src/vocabulary/message.ts'

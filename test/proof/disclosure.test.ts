@@ -9,7 +9,7 @@ import { writeTlogProof } from '../../src/proof/tlog-proof.ts'
 import { systemEntropy } from '../../src/runtime/entropy.ts'
 import { encrypt } from '../../src/vault/encrypt.ts'
 import { createKeyring } from '../../src/vault/keyring.ts'
-import { recordKeyOf } from '../../src/vault/record-key.ts'
+import { recordKeyOf } from '../../src/vault/vault.ts'
 import { verifyDisclosure } from '../../src/verify.ts'
 
 const origin = 'log.exemplo.br'

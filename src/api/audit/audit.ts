@@ -6,14 +6,16 @@ import { writeProcessingPage } from '../../pages/processing-page.ts'
 import type { ProcessingOperation } from '../../pages/processing-report.ts'
 import type { Checkpoint } from '../../proof/checkpoint.ts'
 import type { Verdict } from '../../proof/verdict.ts'
+import { discloseEvent, findDisclosable } from '../../store/checkpoints/disclose.ts'
 import { proveConsistency, proveEvent, type WhichEvent } from '../../store/checkpoints/prove.ts'
 import type { Exported } from '../../store/files/export-log.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import type { Actor } from '../../vocabulary/message.ts'
 import type { Area } from '../area.ts'
 import { checkPage } from '../arguments.ts'
 import { type ConsentQuestion, proveConsent } from '../reports/consent-proof.ts'
 import { gatherProcessingReport, type Period, readProcessing } from '../reports/processing.ts'
-import { type DiscloseOptions, disclose } from './disclosures.ts'
+import { checkAsking, recordReveal } from '../subjects/reveals.ts'
 
 /** Shows others what the log holds, so that they need to believe nobody. */
 export interface Audit {
@@ -109,4 +111,22 @@ export function createAudit(area: Area): Audit {
         return format === 'html' ? writeProcessingPage(report) : `${JSON.stringify(report, null, 2)}\n`
       }),
   }
+}
+
+/** Who gives a record away, and what for: both are kept in clear. */
+export interface DiscloseOptions {
+  readonly actor: Actor
+  readonly purpose: string
+}
+
+/** Records that what an event holds is given away, and then writes it with its proof and the keys of its record. */
+async function disclose(area: Area, which: WhichEvent, asking: DiscloseOptions): Promise<string> {
+  checkAsking(asking)
+  const { store } = area
+  const { parts, owners } = await store.reader.read(() => findDisclosable(which))
+  const { actor, purpose } = asking
+  await recordReveal(area, 'audit.disclose', { parts, owners, purpose, isDisclosed: true }, actor)
+  await store.checkpoint()
+  const { keyring } = store.vault
+  return keyring.whenRefreshed(() => store.reader.read(() => discloseEvent(store.vault, which)))
 }

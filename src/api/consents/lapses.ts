@@ -3,7 +3,7 @@ import { unlessStopped } from '../../store/views/view-reader.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import type { Area } from '../area.ts'
-import type { Due } from '../due.ts'
+import type { Due } from '../module.ts'
 
 /** How many expired consents are looked up at once. */
 const pageRows = 200

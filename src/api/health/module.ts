@@ -1,7 +1,6 @@
 import { inTurn } from '../../runtime/event-loop.ts'
 import type { Area } from '../area.ts'
-import { daily } from '../daily.ts'
-import type { Module } from '../module.ts'
+import { daily, type Module } from '../module.ts'
 import { certificatesIn, watchCertificate } from './certificate-checks.ts'
 import { checkHealth, type Health, type HealthOptions } from './health.ts'
 

@@ -1,6 +1,6 @@
 import type { Erased, ErasureCompleted, ErasureRequest } from '../../machines/subject/erasure.ts'
 import type { DestroyedPart, ProvenEvent } from '../../proof/erasure.ts'
-import { placeOf } from '../../store/parts/place.ts'
+import { placeOf } from '../../store/parts/parts.ts'
 import type { Store } from '../../store/store.ts'
 import type { Instant, Recorded } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'

@@ -2,6 +2,8 @@ import { daysUntil, deletionAfter } from '../../machines/subscription/health.ts'
 import type { SubscriptionRow } from '../../views/subscriptions.ts'
 import { dayMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant, Json } from '../../vocabulary/message.ts'
+import type { Area } from '../area.ts'
+import type { Due } from '../module.ts'
 
 /** A subscription at the portal (document 3, section 2), without its secrets. */
 export interface Subscription {
@@ -54,4 +56,17 @@ export function showSubscription(row: SubscriptionRow, reason: Json | undefined,
     dataExclusao: row.deleted_at,
     motivoExclusao: typeof reason === 'string' ? reason : null,
   }
+}
+
+/** The deletions ahead, counted from the first error since the last success, as far as errors are known. */
+export async function deletionsAhead({ views }: Area): Promise<Due[]> {
+  const failing = await views
+    .selectFrom('subscriptions')
+    .select(['subscription', 'failing_since'])
+    .where('remote_id', 'is not', null)
+    .where('failing_since', 'is not', null)
+    .execute()
+  return failing.flatMap(({ subscription: id, failing_since: since }) =>
+    since === null ? [] : [{ what: 'deletion', at: deletionAfter(since), id } as const],
+  )
 }

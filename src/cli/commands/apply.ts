@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { type Applied, AverbaError } from '../../index.ts'
 import { refusalOf } from '../../vocabulary/outcome.ts'
 import { defaultConfig, withConfigured } from '../load-config.ts'
-import { print } from '../print.ts'
+import { print } from '../output.ts'
 
 interface Options {
   readonly config: string

@@ -1,7 +1,6 @@
 import { Command } from 'commander'
 import { backupStore } from '../../index.ts'
-import { counted } from '../counted.ts'
-import { describeBytes, describeOwed } from '../describe-owed.ts'
+import { counted, describeBytes, describeOwed } from '../output.ts'
 import { createStoppableProgress } from '../progress.ts'
 
 /** The command `averba backup`. */

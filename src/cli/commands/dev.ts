@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { AverbaError, openAverba, valueOf } from '../../index.ts'
 import { type RunningServices, ShiftedClock, startControl, startServices } from '../../simulation/index.ts'
-import { untilToldToStop } from '../until-told-to-stop.ts'
+import { untilToldToStop } from '../stop-signals.ts'
 
 /** How the simulated portal is to notify a receiver under development. */
 export interface DevOptions {

@@ -1,9 +1,7 @@
 import { Command } from 'commander'
 import { AverbaError, type Diagnosis, diagnoseStore, type Examination, examine } from '../../index.ts'
-import { counted } from '../counted.ts'
-import { describeBytes, describeOwed } from '../describe-owed.ts'
 import { defaultConfig, loadConfig } from '../load-config.ts'
-import { print } from '../print.ts'
+import { counted, describeBytes, describeOwed, print } from '../output.ts'
 import { createProgress } from '../progress.ts'
 
 interface Options {

@@ -9,7 +9,7 @@ import {
   type SubjectRef,
   type Who,
 } from '../../index.ts'
-import { counted } from '../counted.ts'
+import { counted } from '../output.ts'
 import { type RootKeyOption, rootKeyOf, rootKeyOption } from '../root-key.ts'
 
 interface Options extends RootKeyOption {

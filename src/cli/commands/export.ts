@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { exportBundle } from '../../index.ts'
-import { counted } from '../counted.ts'
+import { counted } from '../output.ts'
 import { createProgress } from '../progress.ts'
 import { type RootKeyOption, rootKeyOf, rootKeyOption } from '../root-key.ts'
 

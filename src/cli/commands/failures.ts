@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import type { Failure } from '../../index.ts'
 import { defaultConfig, withConfigured } from '../load-config.ts'
-import { print } from '../print.ts'
+import { print } from '../output.ts'
 
 interface Options {
   readonly config: string

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { rebuildStore } from '../../index.ts'
-import { print } from '../print.ts'
+import { print } from '../output.ts'
 import { createProgress } from '../progress.ts'
 import { type RootKeyOption, rootKeyOf, rootKeyOption } from '../root-key.ts'
 

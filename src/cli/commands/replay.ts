@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { replayLog } from '../../index.ts'
-import { print } from '../print.ts'
+import { print } from '../output.ts'
 import { createProgress } from '../progress.ts'
 
 /** Exit code for a decision that comes out differently. */

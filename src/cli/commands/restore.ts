@@ -1,8 +1,6 @@
 import { Command } from 'commander'
 import { type Restored, restoreStore } from '../../index.ts'
-import { counted } from '../counted.ts'
-import { describeOwed } from '../describe-owed.ts'
-import { print } from '../print.ts'
+import { counted, describeOwed, print } from '../output.ts'
 import { createStoppableProgress } from '../progress.ts'
 import { type RootKeyOption, rootKeyOf, rootKeyOption } from '../root-key.ts'
 

@@ -11,7 +11,7 @@ import {
   startControl,
   startServices,
 } from '../../simulation/index.ts'
-import { untilToldToStop } from '../until-told-to-stop.ts'
+import { untilToldToStop } from '../stop-signals.ts'
 
 /** Where the simulated services are, for programs: file paths for certificates, whole addresses. */
 export interface SimulationAddresses {

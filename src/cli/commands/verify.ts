@@ -10,7 +10,7 @@ import {
   verifyDisclosure,
   verifyTlogProof,
 } from '../../verify.ts'
-import { print } from '../print.ts'
+import { print } from '../output.ts'
 import { createProgress } from '../progress.ts'
 import { type RootKeyOption, rootKeyOf, rootKeyOption } from '../root-key.ts'
 

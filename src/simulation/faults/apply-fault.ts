@@ -1,7 +1,6 @@
 import type { Clock } from '../../runtime/clock.ts'
 import { UnsentError } from '../../vocabulary/connection-errors.ts'
 import { defaultBudgetMs, type Fetch } from '../../vocabulary/fetch.ts'
-import { drain } from './drain.ts'
 import type { Fault } from './fault.ts'
 
 /** Sends a request under a fault. Throws where the transport would. */
@@ -147,4 +146,9 @@ function withWrongSecrets(request: Request): Request {
   headers.set('secret', neverAgreed)
   if (headers.has('authorization')) headers.set('authorization', neverAgreed)
   return new Request(request, { headers })
+}
+
+/** Reads an answer to its end, which says that the work is done, and keeps nothing of it, however long it is. */
+export async function drain({ body }: Response): Promise<void> {
+  await body?.pipeTo(new WritableStream())
 }

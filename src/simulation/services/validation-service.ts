@@ -5,7 +5,6 @@ import {
   validationRequestSchema,
 } from '../../adapters/validation/wire.ts'
 import { parseCpf } from '../../vocabulary/cpf.ts'
-import { writeGatewayError } from './gateway-error.ts'
 import type { ValidationPolicies } from './policies.ts'
 
 /**
@@ -161,4 +160,18 @@ function distance(a: string, b: string): number {
     row = next
   }
   return row[b.length] ?? 0
+}
+
+/** How a gateway writes its errors: document 2 does not show it, and both are publicly known. */
+type GatewayErrorForm = 'json' | 'xml'
+/** A gateway's error body, in the publicly known form of `fault`. Its texts hold no markup. */
+function writeGatewayError(
+  form: GatewayErrorForm,
+  status: number,
+  fault: { readonly code: number; readonly message: string; readonly description: string },
+): Response {
+  if (form === 'json') return Response.json({ fault }, { status })
+  const members = Object.entries(fault).map(([name, value]) => `<ams:${name}>${value}</ams:${name}>`)
+  const body = `<ams:fault xmlns:ams="http://wso2.org/apimanager/security">${members.join('')}</ams:fault>`
+  return new Response(body, { status, headers: { 'content-type': 'application/xml' } })
 }

@@ -1,7 +1,9 @@
+import { readBounded } from '../../adapters/http/bounded-body.ts'
 import type { Averba, AverbaOptions } from '../../averba/averba.ts'
 import { staticHeaders } from '../../index.ts'
+import { type Clock, calledOff } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { Fetch } from '../../vocabulary/fetch.ts'
+import { answerBytesMax, defaultBudgetMs, type Fetch, limitsOf } from '../../vocabulary/fetch.ts'
 import { checkKnownNames } from '../../vocabulary/known-names.ts'
 import type { Fault } from '../faults/fault.ts'
 import { createSimulators, credentials, type Simulators, samples } from '../services/create-simulators.ts'
@@ -9,7 +11,6 @@ import type { Policies } from '../services/policies.ts'
 import { seededEntropy } from './seeded-entropy.ts'
 import { type CrashPoint, SimulatedProcess } from './simulated-process.ts'
 import { VirtualClock } from './virtual-clock.ts'
-import { withinBudget } from './within-budget.ts'
 
 /** The services, the engine and one virtual clock in one process, without sockets. */
 export interface World extends Simulators {
@@ -181,4 +182,27 @@ function throughTheNetwork(clock: VirtualClock, { reach }: Simulators): Fetch {
     await clock.arrive()
     return service(request)
   })
+}
+
+const usual = { budgetMs: defaultBudgetMs, bodyBytesMax: answerBytesMax }
+
+/** Takes answers as a socket would, without one: whole, within the client's budget by this clock, and bounded. */
+export function withinBudget(clock: Clock, forward: Fetch): Fetch {
+  return async request => {
+    const { budgetMs, bodyBytesMax } = limitsOf(request) ?? usual
+    const done = new AbortController()
+    const late = clock.sleep(budgetMs, done.signal, 'the budget of a request').then(() => undefined)
+    try {
+      const taken = await Promise.race([takeWhole(forward, request, bodyBytesMax), late])
+      if (!taken) throw new DOMException('The budget is over', 'TimeoutError')
+      return taken
+    } finally {
+      done.abort(calledOff)
+    }
+  }
+}
+
+async function takeWhole(forward: Fetch, request: Request, bytesMax: number): Promise<Response> {
+  const { body, status, headers } = await forward(request)
+  return new Response(body && (await readBounded(body, bytesMax)), { status, headers })
 }

@@ -1,3 +1,4 @@
+import { logStream, type logTypes } from '../../proof/log-stream.ts'
 import type {
   Actor,
   Basis,
@@ -101,4 +102,11 @@ export interface StagedEvent {
   readonly header: string
   readonly leaf: Uint8Array
   readonly parts: readonly { readonly name: string; readonly owner: number; readonly sealed: Uint8Array }[]
+}
+
+type LogEvent = Append['events'][number]
+
+/** An event that the log records of itself, with the command that made it: no chart decides it. */
+export function logEvent(type: (typeof logTypes)[number], because: string, data: unknown): LogEvent {
+  return { stream: logStream, event: { type, data }, because, machine: { name: 'log', version: 1 } }
 }

@@ -1,8 +1,8 @@
 import type { Recorded } from '../../vocabulary/message.ts'
 import { each, rows, type Steps } from '../database/connection.ts'
 import { parseHeader } from '../log/header.ts'
+import { placeOf, present } from '../parts/parts.ts'
 import { isOf } from '../parts/person-search.ts'
-import { placeOf, present } from '../parts/place.ts'
 import { forgetRecent } from './recent-digests.ts'
 import type { KnownOwner } from './writer-cache.ts'
 

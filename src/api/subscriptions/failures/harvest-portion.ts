@@ -1,6 +1,6 @@
 import type { ListedFailure } from '../../../adapters/portal/protocol.ts'
 import type { Delivery, Target } from '../../../engine/recording/decisions.ts'
-import { type Place, placeOf } from '../../../store/parts/place.ts'
+import { type Place, placeOf } from '../../../store/parts/parts.ts'
 import type { Claim } from '../../../store/writing/append.ts'
 import type { FailureRow } from '../../../views/failures.ts'
 import { brasiliaDay } from '../../../vocabulary/brasilia.ts'

@@ -3,7 +3,7 @@ import { brasiliaDay, readIso } from '../../../vocabulary/brasilia.ts'
 import { dayMs, fromInstant, toInstant } from '../../../vocabulary/instant.ts'
 import { portalStream } from '../../../vocabulary/names.ts'
 import type { Area } from '../../area.ts'
-import type { Due } from '../../due.ts'
+import type { Due } from '../../module.ts'
 import { addressedTo } from '../portal-address.ts'
 import { daysBetween, waitingDays } from './failures.ts'
 

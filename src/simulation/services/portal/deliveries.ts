@@ -2,11 +2,11 @@ import { type Falha, limits, type RecipientKind } from '../../../adapters/portal
 import type { Clock } from '../../../runtime/clock.ts'
 import { type Limit, withinTime } from '../../../runtime/within-time.ts'
 import { brasiliaDay, writeBrasilia } from '../../../vocabulary/brasilia.ts'
+import { codeOf, describe, isUntrusted } from '../../../vocabulary/connection-errors.ts'
 import { LateError } from '../../../vocabulary/errors.ts'
 import { dayMs } from '../../../vocabulary/instant.ts'
-import { drain } from '../../faults/drain.ts'
+import { drain } from '../../faults/apply-fault.ts'
 import type { PortalPolicies } from '../policies.ts'
-import { describeFailure } from './failure.ts'
 import type { SimulatedSubscription } from './subscription.ts'
 import { live } from './subscription-life.ts'
 
@@ -154,4 +154,20 @@ function write(
 function locationOf(answer: Response, from: URL): URL | null {
   const location = [301, 302, 303, 307, 308].includes(answer.status) ? answer.headers.get('location') : null
   return location === null ? null : URL.parse(location, from)
+}
+
+/** Says in words why a delivery failed, as seen from the portal. */
+function describeFailure(error: unknown): string {
+  const words = wordsOf(codeOf(error))
+  return words === undefined ? describe(error) : `${words} (${codeOf(error)})`
+}
+
+function wordsOf(code: string): string | undefined {
+  if (/^(ECONNRESET|EPIPE|ECONNABORTED|UND_ERR_SOCKET)$/.test(code)) return 'the connection broke'
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'the name of the receiver was not found'
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return "the receiver's certificate is for another name"
+  if (code === 'CERT_HAS_EXPIRED') return "the receiver's certificate has expired"
+  if (code.includes('ALERT')) return 'the receiver refused the handshake'
+  if (isUntrusted(code)) return "the portal does not trust the receiver's certificate"
+  return undefined
 }

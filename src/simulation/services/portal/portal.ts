@@ -10,12 +10,11 @@ import type { Clock } from '../../../runtime/clock.ts'
 import type { Entropy } from '../../../runtime/entropy.ts'
 import { brasiliaDay } from '../../../vocabulary/brasilia.ts'
 import { AverbaError } from '../../../vocabulary/errors.ts'
-import type { PortalPolicies } from '../policies.ts'
+import type { PortalPolicies, PortalUser, Recipient } from '../policies.ts'
 import { type Deliver, type Delivered, type Notice, SimulatedDeliveries } from './deliveries.ts'
 import { SimulatedSession } from './session.ts'
 import { type SimulatedSubscription, writeListed, writeSubscription } from './subscription.ts'
 import { beginLife, type LifeInput, live } from './subscription-life.ts'
-import { SimulatedUsers } from './users.ts'
 
 /**
  * The webhook portal as document 3 describes it: five operations, deliveries, failure records, and the
@@ -220,4 +219,30 @@ function bodyOf(context: Context): Promise<unknown> {
 /** The portal's error body as publicly known; the contract shows none. */
 function refuse(context: Context, status: 401 | 404 | 422, code: string, message: string): Response {
   return context.json({ code, message }, status)
+}
+
+/** The users of the simulated portal: who calls, and whose notifications each of them gets. */
+class SimulatedUsers {
+  readonly #users: readonly PortalUser[]
+
+  constructor(users: readonly PortalUser[]) {
+    this.#users = users
+  }
+
+  /** The number of the user whose headers a call carries; `undefined` for a stranger. */
+  find(given: Headers): number | undefined {
+    const found = this.#users.findIndex(({ headers }) => {
+      return Object.entries(headers).every(([name, value]) => given.get(name) === value)
+    })
+    return found < 0 ? undefined : found
+  }
+
+  /**
+   * Reports whether a user represents a recipient. Notifications go to all representatives of a CNPJ
+   * (document 3, section 1); a branch is another CNPJ.
+   */
+  represents(user: number, { tipo, id }: Recipient): boolean {
+    const { represents = 'everyone' } = this.#users[user] ?? {}
+    return represents === 'everyone' || represents.some(each => each.tipo === tipo && each.id === id)
+  }
 }

@@ -1,4 +1,15 @@
 import type { Diagnosis } from '../index.ts'
+import { printable } from '../vocabulary/printable.ts'
+
+/** Prints one line that may hold foreign text, as from a service or another log: a terminal obeys none of it. */
+export function print(line: string): void {
+  console.log(printable(line))
+}
+
+/** A number of things as people read it: one of them is no plural. */
+export function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
+}
 
 /** One line for each kind of call that is owed. */
 export function describeOwed(owed: Diagnosis['owed']): string[] {
