@@ -48,7 +48,7 @@ async function enrol(store: Store): Promise<void> {
       {
         stream,
         event: { type: 'subject.enrolled', data: { subject, origin: 'host' } },
-        because: 'subject.enrol',
+        causedBy: 'subject.enrol',
         machine: { name: 'subject', version: 1 },
         parts: { cpf: { owner: stream, value: '25774435016' } },
       },

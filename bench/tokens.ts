@@ -102,7 +102,7 @@ async function overhead(): Promise<{ overheadUs: number; callUs: number }> {
       writeValidatePerson(address, { bearer, cpf: samples.cpf, claims: { nome: 'X' } }),
     )
   const token = await tokens.current()
-  if (token.status !== 'held') throw new TypeError(`There is no token: ${token.because}`)
+  if (token.status !== 'held') throw new TypeError(`There is no token: ${token.reason}`)
   const timed = async (call: () => Promise<unknown>) => {
     const started = performance.now()
     for (let i = 0; i < callsPerPair; i++) await call()

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { systemClock } from '../src/runtime/clock.ts'
 import { createIds, systemEntropy } from '../src/runtime/entropy.ts'
 import { Store } from '../src/store/store.ts'
-import type { Append, Expectation } from '../src/store/writing/append.ts'
+import type { Append, StreamExpectation } from '../src/store/writing/append.ts'
 import { views } from '../src/views/views.ts'
 import type { View } from '../src/vocabulary/view.ts'
 
@@ -34,14 +34,14 @@ export function consentEvent(stream: string, version: number): Append['events'][
   return {
     stream,
     event: { type: version === 1 ? 'consent.appeared' : 'consent.amended', data: reading },
-    because: 'consentService.consentsListed',
+    causedBy: 'consentService.consentsListed',
     machine: { name: 'consent', version: 1 },
   }
 }
 
 /** One append of one event, with an exact expectation. */
 export function appendOne(stream: string, version: number): Append {
-  const expect: Expectation = version === 1 ? 'none' : version - 1
+  const expect: StreamExpectation = version === 1 ? 'none' : version - 1
   return { at, streams: [{ stream, expect }], events: [consentEvent(stream, version)] }
 }
 

@@ -178,7 +178,7 @@ test('the page about running has every metric, field of a line, check, exit code
   for (const code of [0, 1, 70]) expect(page).toContain(`\n| ${code} | `)
   expect(page).toContain('\n| 130, 143 | ')
   const spans = [
-    'src/engine/performing/attempts.ts',
+    'src/engine/performing/effect-runner.ts',
     'src/api/commands.ts',
     'src/adapters/receiver/receiver.ts',
     'src/adapters/opentelemetry.ts',

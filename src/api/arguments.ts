@@ -1,4 +1,4 @@
-import type { Page } from '../pages/language.ts'
+import type { PageOptions } from '../pages/language.ts'
 import { refusePersonalId } from '../vocabulary/cpf.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { toInstant } from '../vocabulary/instant.ts'
@@ -94,7 +94,7 @@ export function checkBasis({ purpose, legalBasis }: Basis): void {
  *
  * @throws {AverbaError} `INVALID_INPUT`
  */
-export function checkPage({ format = 'json', language = 'pt-BR' }: Page = {}): Required<Page> {
+export function checkPage({ format = 'json', language = 'pt-BR' }: PageOptions = {}): Required<PageOptions> {
   const isKnown = ['json', 'html'].includes(format) && ['pt-BR', 'en'].includes(language)
   if (isKnown) return { format, language }
   throw new AverbaError('INVALID_INPUT', 'Cannot write the report: its format or its language is unknown', {

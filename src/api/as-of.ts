@@ -1,10 +1,10 @@
 import { positionBefore } from '../store/log/position-before.ts'
 import type { Store } from '../store/store.ts'
-import type { AsOf } from '../store/views/rebuilder.ts'
+import type { ViewBound } from '../store/views/rebuilder.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { fromInstant, nearNowMs, toInstant } from '../vocabulary/instant.ts'
 import type { Instant } from '../vocabulary/message.ts'
-import type { Area } from './area.ts'
+import type { ApiContext } from './api-context.ts'
 import { checkInstant, checkPosition } from './arguments.ts'
 
 /** Up to which position of the log what is recorded counts as known, and the instant that it stands for. */
@@ -13,7 +13,7 @@ export interface KnownUntil {
   readonly at: Instant
 }
 
-type Log = Pick<Area, 'store' | 'clock'>
+type Log = Pick<ApiContext, 'store' | 'clock'>
 
 /**
  * Finds up to where the log was known. An instant that has passed is looked for in the log's own times; one still to
@@ -58,7 +58,7 @@ export async function checkCome({ store, clock }: Log, at: Instant, what: string
  *
  * @throws {AverbaError} `INVALID_INPUT`
  */
-export async function checkAsOf(log: Log, { position, at }: AsOf): Promise<void> {
+export async function checkAsOf(log: Log, { position, at }: ViewBound): Promise<void> {
   if (position === undefined && at === undefined) {
     throw new AverbaError('INVALID_INPUT', 'Cannot show a view: neither a position nor an instant is given', {
       hint: 'Give { position } or { at }; views has the rows of now',

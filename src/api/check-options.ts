@@ -7,7 +7,7 @@ import { checkKnownNames } from '../vocabulary/known-names.ts'
 import { partKinds, recordKinds } from '../vocabulary/part-kinds.ts'
 import { serviceNames } from '../vocabulary/service-name.ts'
 import { checkActor, checkBasis, checkId, checkSyncEveryMs } from './arguments.ts'
-import type { Options } from './options.ts'
+import type { HostOptions } from './options.ts'
 
 /** How much of a service is used at most. */
 const limits = ['requestsPerSecond', 'requestsAtOnceMax']
@@ -53,7 +53,7 @@ export const optionNames: Readonly<Record<string, readonly string[]>> = {
  *
  * @throws {AverbaError} `MISCONFIGURED`, and as `actor` and `basis` are checked
  */
-export async function checkOptions(options: Options, clock: Clock): Promise<void> {
+export async function checkOptions(options: HostOptions, clock: Clock): Promise<void> {
   checkShape(options)
   // With a way out of the host's own, certificates are the host's business.
   const certificate = options.fetch ? undefined : options.consentService?.certificate
@@ -65,7 +65,7 @@ export async function checkOptions(options: Options, clock: Clock): Promise<void
  *
  * @throws {AverbaError} as `checkOptions`
  */
-export function checkShape(options: Options): void {
+export function checkShape(options: HostOptions): void {
   checkNames(options)
   checkStore(options.store)
   checkAddresses(options)
@@ -102,7 +102,7 @@ export function checkShape(options: Options): void {
 }
 
 /** What is missing would be sent as `undefined`, in an address or as a credential. */
-function checkGiven({ consentService, tokenService, validationService, portal }: Options): void {
+function checkGiven({ consentService, tokenService, validationService, portal }: HostOptions): void {
   const { redirectUrls = [] } = consentService ?? {}
   // Of one text, every piece would count as listed.
   if (!Array.isArray(redirectUrls) || redirectUrls.some(each => typeof each !== 'string'))
@@ -155,7 +155,7 @@ function checkTraceHeader(name: string): void {
   }
 }
 
-function checkTracing({ tracing: { traceparentTo = [] } = {} }: Options): void {
+function checkTracing({ tracing: { traceparentTo = [] } = {} }: HostOptions): void {
   const unknown = traceparentTo.find(name => !serviceNames.includes(name))
   if (unknown === undefined) return
   throw misconfigured('Cannot use tracing.traceparentTo: it names no service', {
@@ -163,7 +163,7 @@ function checkTracing({ tracing: { traceparentTo = [] } = {} }: Options): void {
   })
 }
 
-function checkRun({ run = {}, receiver }: Options): void {
+function checkRun({ run = {}, receiver }: HostOptions): void {
   if (run.receiver && !receiver) {
     throw misconfigured('Cannot use run.receiver: there is no receiver to serve', {
       hint: 'Give the option receiver, with the publicUrl at whose path it is served',
@@ -184,7 +184,7 @@ function checkRun({ run = {}, receiver }: Options): void {
   }
 }
 
-function checkNames(options: Options): void {
+function checkNames(options: HostOptions): void {
   const groups = new Map<string, object>([['', options]])
   for (const [name, value] of Object.entries(options)) {
     if (name === 'subscriptions' || typeof value !== 'object' || value === null) continue
@@ -219,7 +219,7 @@ function checkAddresses({
   validationService,
   portal,
   receiver,
-}: Options): void {
+}: HostOptions): void {
   const addresses: Readonly<Record<string, unknown>> = {
     ...(consentService && { 'consentService.baseUrl': consentService.baseUrl }),
     ...(tokenService && { 'tokenService.url': tokenService.url }),
@@ -245,7 +245,7 @@ function checkAddresses({
 }
 
 /** A bound that lets nothing through would stop everything in silence. */
-function checkLimits({ consentService, validationService, portal }: Options): void {
+function checkLimits({ consentService, validationService, portal }: HostOptions): void {
   if (consentService?.syncEveryMs !== undefined) checkSyncEveryMs(consentService.syncEveryMs)
   for (const [name, service] of Object.entries({ consentService, validationService, portal })) {
     const { requestsPerSecond: perSecond = 1, requestsAtOnceMax: atOnce = 1 } = service ?? {}
@@ -265,7 +265,7 @@ function checkLimits({ consentService, validationService, portal }: Options): vo
 /** A larger answer could not be read as one text. */
 const failuresBytesCap = 256 * 1_048_576
 
-function checkRetention({ retention = {}, backupRetentionDays = 0 }: Options): void {
+function checkRetention({ retention = {}, backupRetentionDays = 0 }: HostOptions): void {
   if (!Number.isSafeInteger(backupRetentionDays) || backupRetentionDays < 0)
     throw misconfigured('Cannot use backupRetentionDays: it must be a whole number, 0 or more')
   for (const [kind, rule] of Object.entries(retention)) {
@@ -276,7 +276,7 @@ function checkRetention({ retention = {}, backupRetentionDays = 0 }: Options): v
   }
 }
 
-function checkRecordKeys({ recordKeys = [] }: Options): void {
+function checkRecordKeys({ recordKeys = [] }: HostOptions): void {
   if (Array.isArray(recordKeys) && recordKeys.every(kind => recordKinds.includes(kind))) return
   throw misconfigured('Cannot use recordKeys: it is not a list of kinds of records', {
     hint: `Use any of ${recordKinds.join(', ')}`,

@@ -1,14 +1,14 @@
 import type { Engine } from '../engine/engine.ts'
 import { readTrace } from '../engine/performing/attempt-trace.ts'
-import type { Delivery } from '../engine/recording/decisions.ts'
-import type { About } from '../engine/recording/recorder.ts'
-import type { Handled } from '../engine/recording/repeated-command.ts'
+import type { DecisionRequest } from '../engine/recording/decisions.ts'
+import type { RequestContext } from '../engine/recording/recorder.ts'
+import type { CommandResult } from '../engine/recording/repeated-command.ts'
 import { ofErased } from '../engine/recording/repeated-command.ts'
-import { type Clock, calledOff } from '../runtime/clock.ts'
+import { type Clock, cancelReason } from '../runtime/clock.ts'
 import type { Store } from '../store/store.ts'
 import { checkKnownNames } from '../vocabulary/known-names.ts'
-import type { Actor, Basis, Json, Owed, Problem, Recorded } from '../vocabulary/message.ts'
-import type { Ask, Outcome } from '../vocabulary/outcome.ts'
+import type { Actor, Basis, Json, PendingEffect, Problem, RecordedEvent } from '../vocabulary/message.ts'
+import type { CommandOptions, Outcome } from '../vocabulary/outcome.ts'
 import { type Attributes, noTracing, type Tracing } from '../vocabulary/tracing.ts'
 import { checkActor, checkBasis, checkId, checkMs } from './arguments.ts'
 
@@ -31,7 +31,9 @@ const withdrawn: Problem = {
 const askNames = ['commandId', 'actor', 'basis', 'correlationId', 'waitMs', 'signal'] as const
 
 /** What a command id stands for: the method of the API that was called, or the type of the message, and with what. */
-type Input = ({ readonly method: string } | { readonly type: string }) & { readonly [key: string]: Json }
+type CommandInput = ({ readonly method: string } | { readonly type: string }) & {
+  readonly [key: string]: Json
+}
 
 /** Sends commands for every area of the API: record the intention, perform the effect, tell the outcome. */
 export class Commands {
@@ -56,9 +58,13 @@ export class Commands {
   }
 
   /** Records a command that owes no call. */
-  record(input: Input, deliver: () => Promise<Delivery>, ask: Ask = {}): Promise<Handled> {
+  record(
+    input: CommandInput,
+    deliver: () => Promise<DecisionRequest>,
+    commandOptions: CommandOptions = {},
+  ): Promise<CommandResult> {
     return this.#traced(input, async end => {
-      const handled = await this.#engine.handle(input, deliver, this.#aboutOf(ask))
+      const handled = await this.#engine.handle(input, deliver, this.#aboutOf(commandOptions))
       end({ 'averba.outcome': 'recorded', 'averba.replayed': handled.replayed })
       return handled
     })
@@ -71,20 +77,20 @@ export class Commands {
    * @param value reads the value of a settled effect, given the event that ended it
    */
   send<T>(
-    input: Input,
-    deliver: () => Promise<Delivery>,
-    ask: Ask,
-    value: (ended: Recorded) => Promise<T>,
+    input: CommandInput,
+    deliver: () => Promise<DecisionRequest>,
+    commandOptions: CommandOptions,
+    value: (ended: RecordedEvent) => Promise<T>,
   ): Promise<Outcome<T>> {
     return this.#traced(input, async end => {
-      const outcome = await this.#send(input, deliver, ask, value)
+      const outcome = await this.#send(input, deliver, commandOptions, value)
       end({ 'averba.outcome': outcome.status, 'averba.replayed': outcome.replayed })
       return outcome
     })
   }
 
   /** Lets a host's command in, in a span of its own: its name and what became of it, and nothing of its input. */
-  #traced<T>(input: Input, work: (end: (more: Attributes) => void) => Promise<T>): Promise<T> {
+  #traced<T>(input: CommandInput, work: (end: (more: Attributes) => void) => Promise<T>): Promise<T> {
     const method = String(input.method ?? input.type)
     const attributes = { 'averba.method': method }
     return this.#engine.admit(() => this.#tracing.span('internal', `averba ${method}`, attributes, work))
@@ -92,21 +98,22 @@ export class Commands {
 
   async #send<T>(
     input: Json,
-    deliver: () => Promise<Delivery>,
-    ask: Ask,
-    value: (ended: Recorded) => Promise<T>,
+    deliver: () => Promise<DecisionRequest>,
+    commandOptions: CommandOptions,
+    value: (ended: RecordedEvent) => Promise<T>,
   ): Promise<Outcome<T>> {
-    const about = this.#aboutOf(ask)
+    const about = this.#aboutOf(commandOptions)
     const { position, effect, replayed, isOfErased } = await this.#engine.handle(input, deliver, about)
     if (effect === '') {
       const decided = await this.#eventAt(position)
       return { position, effect, replayed, status: 'settled', value: await value(decided) }
     }
     return this.#engine.answer(async over => {
-      const owed = (await this.wait(this.#perform(effect), ask, over)) ?? (await this.#store.effect(effect))
-      if (!owed) throw new TypeError(`The command owes no effect "${effect}"`)
-      if (isOfErased) throw ofErased(about.commandId ?? '', await this.#endedAs(owed))
-      return { position, effect, replayed, ...(await this.#describe(owed, value)) }
+      const pending =
+        (await this.wait(this.#perform(effect), commandOptions, over)) ?? (await this.#store.effect(effect))
+      if (!pending) throw new TypeError(`The command owes no effect "${effect}"`)
+      if (isOfErased) throw ofErased(about.commandId ?? '', await this.#endedAs(pending))
+      return { position, effect, replayed, ...(await this.#describe(pending, value)) }
     })
   }
 
@@ -114,12 +121,13 @@ export class Commands {
    * Performs an effect, and the reading that is owed where its outcome is in doubt or a refusal contradicts what we
    * hold. Gives the effect as it stands then.
    */
-  async #perform(id: string): Promise<Owed | undefined> {
+  async #perform(id: string): Promise<PendingEffect | undefined> {
     await this.#engine.perform(id)
-    const owed = await this.#store.effect(id)
-    if (owed?.state !== 'unknown' && owed?.state !== 'declined') return owed
-    const probes = await this.#store.effects({ stream: owed.stream, states: ['owed'] })
-    const isOfEnd = (probe: Owed) => owed.state === 'unknown' || probe.position === owed.settledAt
+    const pending = await this.#store.effect(id)
+    if (pending?.state !== 'unknown' && pending?.state !== 'declined') return pending
+    const probes = await this.#store.effects({ stream: pending.stream, states: ['owed'] })
+    const isOfEnd = (probe: PendingEffect) =>
+      pending.state === 'unknown' || probe.position === pending.settledAt
     for (const probe of probes.filter(isOfEnd)) await this.#engine.perform(probe.id)
     return this.#store.effect(id)
   }
@@ -127,74 +135,74 @@ export class Commands {
   /** Waits for work as long as its caller is ready to, and no longer than until the log closes. */
   async wait<T>(
     work: Promise<T>,
-    { waitMs = defaultWaitMs, signal }: Ask,
+    { waitMs = defaultWaitMs, signal }: CommandOptions,
     over?: AbortSignal,
   ): Promise<T | undefined> {
     if (waitMs === 0) return void work.catch(() => undefined) // What failed stays in the ledger.
     const done = new AbortController()
     const signals = [signal, over, done.signal].filter(each => each !== undefined)
     const patience = this.#clock.sleep(waitMs, AbortSignal.any(signals), 'the patience of a caller')
-    return Promise.race([work, patience.then(() => undefined)]).finally(() => done.abort(calledOff))
+    return Promise.race([work, patience.then(() => undefined)]).finally(() => done.abort(cancelReason))
   }
 
-  async #describe<T>(owed: Owed, value: (ended: Recorded) => Promise<T>) {
-    switch (owed.state) {
+  async #describe<T>(pending: PendingEffect, value: (ended: RecordedEvent) => Promise<T>) {
+    switch (pending.state) {
       case 'owed':
       case 'started':
       // It goes on when an operator lets it.
       case 'parked':
         return { status: 'pending' } as const
       case 'deferred':
-        return { status: 'deferred', retryAt: owed.dueAt, because: owed.because } as const
+        return { status: 'deferred', retryAt: pending.dueAt, reason: pending.reason } as const
       case 'unknown':
         return {
           status: 'unknown',
-          next: this.#engine.classOf(owed.type) === 'probed' ? 'probe' : 'person',
+          next: this.#engine.classOf(pending.type) === 'probed' ? 'probe' : 'person',
         } as const
       case 'cancelled':
-        if (await this.#isWithdrawn(owed)) return { status: 'declined', problem: withdrawn } as const
-        if (await this.#mayHaveLeft(owed)) return { status: 'unknown', next: 'person' } as const
+        if (await this.#isWithdrawn(pending)) return { status: 'declined', problem: withdrawn } as const
+        if (await this.#mayHaveLeft(pending)) return { status: 'unknown', next: 'person' } as const
         return { status: 'declined', problem: cancelled } as const
       case 'declined':
-        return { status: 'declined', problem: await this.#problemOf(await this.#endOf(owed)) } as const
+        return { status: 'declined', problem: await this.#problemOf(await this.#endOf(pending)) } as const
       case 'settled':
-        return { status: 'settled', value: await value(await this.#endOf(owed)) } as const
+        return { status: 'settled', value: await value(await this.#endOf(pending)) } as const
     }
   }
 
   /** How the call of an erased person ended, whose value is gone; `undefined` while it has not ended. */
-  async #endedAs(owed: Owed): Promise<'settled' | 'declined' | 'unknown' | undefined> {
-    const { status } = await this.#describe(owed, async () => undefined)
+  async #endedAs(pending: PendingEffect): Promise<'settled' | 'declined' | 'unknown' | undefined> {
+    const { status } = await this.#describe(pending, async () => undefined)
     return status === 'pending' || status === 'deferred' ? undefined : status
   }
 
-  async #isWithdrawn(owed: Owed): Promise<boolean> {
-    return (await this.#endOf(owed)).type === 'effect.withdrawn'
+  async #isWithdrawn(pending: PendingEffect): Promise<boolean> {
+    return (await this.#endOf(pending)).type === 'effect.withdrawn'
   }
 
   /** Whether a call was under way when it was cancelled: an attempt had begun, and nothing said that it did nothing. */
-  async #mayHaveLeft(owed: Owed): Promise<boolean> {
-    if (this.#engine.classOf(owed.type) === 'read') return false
-    const { settledAt = 0 } = owed
+  async #mayHaveLeft(pending: PendingEffect): Promise<boolean> {
+    if (this.#engine.classOf(pending.type) === 'read') return false
+    const { settledAt = 0 } = pending
     // A restored log cannot know what was done after the backup was made.
     const isCancelledSince = !this.#store.isFromBeforeRestore({ position: settledAt })
-    if (this.#store.isFromBeforeRestore(owed) && isCancelledSince) return true
-    return (await readTrace(this.#store, owed)).isUnderWay
+    if (this.#store.isFromBeforeRestore(pending) && isCancelledSince) return true
+    return (await readTrace(this.#store, pending)).isUnderWay
   }
 
-  async #endOf(owed: Owed): Promise<Recorded> {
-    if (owed.settledAt === undefined) throw new TypeError(`The effect "${owed.id}" has not ended`)
-    return this.#eventAt(owed.settledAt)
+  async #endOf(pending: PendingEffect): Promise<RecordedEvent> {
+    if (pending.settledAt === undefined) throw new TypeError(`The effect "${pending.id}" has not ended`)
+    return this.#eventAt(pending.settledAt)
   }
 
-  async #eventAt(position: number): Promise<Recorded> {
+  async #eventAt(position: number): Promise<RecordedEvent> {
     const event = await this.#store.readAt(position)
     if (!event) throw new TypeError(`There is no event at ${position}`)
     return event
   }
 
   /** The problem stands beside the event; a doubt that a reading ended has none. */
-  async #problemOf(event: Recorded): Promise<Problem> {
+  async #problemOf(event: RecordedEvent): Promise<Problem> {
     const problem = await this.#store.open(`${event.id}/problem`)
     if (problem === undefined)
       return { status: 0, code: 'NOT_DONE', title: 'A reading showed that it was not done' }
@@ -202,9 +210,9 @@ export class Commands {
   }
 
   /** Checked before anything is recorded, `waitMs` too. */
-  #aboutOf(ask: Ask): About {
-    checkKnownNames(ask, askNames, { noun: 'option' })
-    const { commandId, actor, basis, correlationId, waitMs } = ask
+  #aboutOf(commandOptions: CommandOptions): RequestContext {
+    checkKnownNames(commandOptions, askNames, { noun: 'option' })
+    const { commandId, actor, basis, correlationId, waitMs } = commandOptions
     if (waitMs !== undefined) checkMs(waitMs, 'waitMs')
     if (commandId !== undefined) checkId(commandId, 'command id')
     if (correlationId !== undefined) checkId(correlationId, 'correlation id')

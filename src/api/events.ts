@@ -12,8 +12,8 @@ import type { SubjectEvent } from '../machines/subject/messages.ts'
 import type { SubscriptionEvent } from '../machines/subscription/subscription.ts'
 import type { TokenEvent } from '../machines/token.ts'
 import type { ValidationEvent } from '../machines/validation.ts'
-import type { Resumed } from '../store/checkpoints/resuming.ts'
-import type { Recorded as AnyRecorded } from '../vocabulary/message.ts'
+import type { ResumeRecord } from '../store/checkpoints/resuming.ts'
+import type { RecordedEvent } from '../vocabulary/message.ts'
 
 type AnyEvent =
   | CertificateEvent
@@ -37,8 +37,8 @@ export type Events = { [E in AnyEvent as E['type']]: E['data'] } & {
   /** What versions of machines may record, as `log.began` says it of those before. */
   'log.machinesAdded': { machines: readonly MachineTable[] }
   /** The log goes on from a backup under another name. */
-  'log.resumed': Resumed
+  'log.resumed': ResumeRecord
 }
 
 /** An event as the log holds it. */
-export type Recorded<T extends keyof Events = keyof Events> = { [K in T]: AnyRecorded<K, Events[K]> }[T]
+export type Recorded<T extends keyof Events = keyof Events> = { [K in T]: RecordedEvent<K, Events[K]> }[T]

@@ -1,4 +1,4 @@
-import type { UnderWay } from '../engine/recording/recorder.ts'
+import type { InFlight } from '../engine/recording/recorder.ts'
 import type { EffectState, Instant } from '../vocabulary/message.ts'
 import type { EffectClass } from '../vocabulary/performer.ts'
 import type { ServiceName } from '../vocabulary/service-name.ts'
@@ -8,9 +8,9 @@ export interface Figures {
   /** The end of the log. */
   readonly position: number
   /** Calls that have not ended. `other` is what this process does not know or is not configured for. */
-  readonly effects: readonly OwedFigure[]
+  readonly effects: readonly PendingFigure[]
   /** Commands and facts that this process records, or that wait for it. At `max` they are turned away or wait. */
-  readonly underWay: UnderWay
+  readonly underWay: InFlight
   /** How many events each view is behind the log. */
   readonly views: readonly { readonly view: string; readonly behind: number; readonly isRunning: boolean }[]
   readonly followers: { readonly count: number; readonly parked: number; readonly behindMax: number }
@@ -18,7 +18,7 @@ export interface Figures {
    * Notifications that a handler failed at: those that are tried again, and those that wait for a person; null while
    * their view stands still.
    */
-  readonly notifications: Troubled | null
+  readonly notifications: HandlerTroubles | null
   readonly readings: {
     /** When consents were last read, of anybody. Both are null while the view of data subjects stands still, too. */
     readonly newestAt: Instant | null
@@ -31,13 +31,13 @@ export interface Figures {
 }
 
 /** How many notifications a handler failed at. */
-export interface Troubled {
+export interface HandlerTroubles {
   readonly failing: number
   readonly parked: number
 }
 
 /** Calls of one service, class and state. */
-export interface OwedFigure {
+export interface PendingFigure {
   readonly service: ServiceName | 'other'
   readonly effectClass: EffectClass | 'other'
   readonly state: EffectState

@@ -6,27 +6,27 @@ import type { Fetch } from '../vocabulary/fetch.ts'
 import type { LogLine } from '../vocabulary/log-line.ts'
 import type { ServiceName } from '../vocabulary/service-name.ts'
 import type { Tracing } from '../vocabulary/tracing.ts'
-import type { Options } from './options.ts'
+import type { HostOptions } from './options.ts'
 
 /** The HTTP client of each service: over sockets of its own, or the host's `fetch`. */
 export interface HttpClients {
-  open(service: ServiceName, options: Trust): Fetch
+  open(service: ServiceName, options: TlsOptions): Fetch
   close(): Promise<void>
 }
 
 /** Whom a service's connections trust, and which certificate they present. */
-interface Trust {
+interface TlsOptions {
   readonly ca?: string | undefined
   readonly certificate?: Source<Certificate> | undefined
 }
 
 /** Makes HTTP clients as the options say, and tells of what an operator should know. */
 export function createHttpClients(
-  { fetch, tracing: { traceparentTo = [] } = {} }: Options,
+  { fetch, tracing: { traceparentTo = [] } = {} }: HostOptions,
   { clock, tracing, log }: { clock: Clock; tracing: Tracing; log: (line: LogLine) => void },
 ): HttpClients {
   const sockets: Socket[] = []
-  const openOne = ({ ca, certificate }: Trust): Fetch => {
+  const openOne = ({ ca, certificate }: TlsOptions): Fetch => {
     const socket = openSocket({
       clock,
       onExpiring: daysLeft => log({ message: 'the client certificate ends soon: renew it', daysLeft }),

@@ -1,4 +1,4 @@
-import type { Json, Recorded } from '../vocabulary/message.ts'
+import type { Json, RecordedEvent } from '../vocabulary/message.ts'
 
 /** What a row of the index is made of. */
 export interface IndexRow {
@@ -11,7 +11,7 @@ export interface IndexRow {
 export type Opener = (name: string, of?: string) => Promise<Json | undefined>
 
 /** An event as its machine wrote it: what is read of it here is text, or absent. */
-export type IndexedEvent = Recorded<string, Readonly<Record<string, string>>>
+export type IndexedEvent = RecordedEvent<string, Readonly<Record<string, string>>>
 
 /** What one type of event adds to the index. */
 export type IndexRows = (

@@ -1,11 +1,11 @@
-import type { ChunkRecorder, Router } from '../engine/performing/attempts.ts'
+import type { ChunkRecorder, Router } from '../engine/performing/effect-runner.ts'
 import type { ServiceLimits } from '../engine/performing/throttle.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { dayMs, isWithin } from '../vocabulary/instant.ts'
 import type { Instant } from '../vocabulary/message.ts'
 import type { Performers } from '../vocabulary/performer.ts'
+import type { HealthChecks } from './check.ts'
 import type { Figures } from './figures.ts'
-import type { Checks } from './found.ts'
 import type { IndexRows } from './keyed-index.ts'
 
 /**
@@ -34,9 +34,9 @@ export interface Module<Methods = unknown> {
   /** What a person has to know by now is told to the logger, once. */
   readonly tell?: () => Promise<void>
   /** What a look at it finds, by the name of the check; `undefined` where the options do not concern it. */
-  readonly checks?: Checks
+  readonly checks?: HealthChecks
   /** What will happen by itself until an instant. */
-  readonly due?: (until: Instant) => Promise<readonly Due[]>
+  readonly due?: (until: Instant) => Promise<readonly DueItem[]>
   /** Its part of the numbers for metrics. */
   readonly figures?: () => Promise<Partial<Figures>>
   /** Makes, for one rebuild of the keyed index, what each type of its events adds to it. */
@@ -66,15 +66,15 @@ export function daily(clock: Clock, work: () => Promise<unknown>): () => Promise
 }
 
 /** Something that will happen by itself if nothing else does. */
-export interface Due {
+export interface DueItem {
   /**
    * - `call`: a call that is owed, or put off, goes.
    * - `sync`: the consents of a person are read again.
-   * - `harvest`: the portal's failures and list are read.
+   * - `recovery`: the portal's failures and list are read.
    * - `expiry`: a consent's `dataExpiracao` comes.
    * - `deletion`: the portal deletes a subscription that has had nothing but errors (document 3, section 7).
    */
-  readonly what: 'call' | 'sync' | 'harvest' | 'expiry' | 'deletion'
+  readonly what: 'call' | 'sync' | 'recovery' | 'expiry' | 'deletion'
   readonly at: Instant
   /** The call's id, or the stream of the consent or the subscription. */
   readonly id: string

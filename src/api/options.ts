@@ -15,7 +15,7 @@ import type { PartKind, RecordKind } from '../vocabulary/part-kinds.ts'
 import type { ServiceName } from '../vocabulary/service-name.ts'
 
 /** What the areas of the API are told. Only `store` is required; a call to an area without its service is refused. */
-export interface Options {
+export interface HostOptions {
   /** The path of the SQLite file, or `:memory:` for a log that ends with the process. */
   readonly store: string
   /**
@@ -105,7 +105,7 @@ export interface Options {
     readonly secretFrom?: SecretSource
   }
   /** What the portal is to notify us of. `subscriptions.plan` shows what that takes. */
-  readonly subscriptions?: readonly DesiredSubscription[]
+  readonly subscriptions?: readonly SubscriptionDeclaration[]
   /**
    * What averba does because time has passed, while `run` or `settle` does: the portal's failures and list every day,
    * consents that end, the client certificate, and what `retention` destroys. True unless said otherwise: where it is
@@ -159,7 +159,7 @@ export interface ServingOptions {
 export type RetentionRule = 'until-settled' | { readonly days: number }
 
 /** One event that the portal is to notify us of. */
-export interface DesiredSubscription {
+export interface SubscriptionDeclaration {
   /** The event's identifier, at most 40 characters. */
   readonly evento: string
   /** An HTTPS address on port 443, at most 500 characters; `receiver.publicUrl` when absent. */

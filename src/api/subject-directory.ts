@@ -1,5 +1,5 @@
-import type { Delivery } from '../engine/recording/decisions.ts'
-import type { Origin } from '../machines/subject/messages.ts'
+import type { DecisionRequest } from '../engine/recording/decisions.ts'
+import type { SubjectOrigin } from '../machines/subject/messages.ts'
 import type { Store } from '../store/store.ts'
 import { type Cpf, parseCpf } from '../vocabulary/cpf.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
@@ -9,16 +9,16 @@ import { streamOf } from '../vocabulary/names.ts'
 export type SubjectRef = string & { readonly subject: unique symbol }
 
 /** A data subject, by CPF or by ref. */
-export type Who = { readonly cpf: string } | { readonly subject: SubjectRef }
+export type SubjectSelector = { readonly cpf: string } | { readonly subject: SubjectRef }
 
 /**
  * Refuses who is not named, or twice: it could be two persons.
  *
  * @throws {AverbaError} `INVALID_INPUT`
  */
-export function checkWho(who: Who): void {
+export function checkWho(selector: SubjectSelector): void {
   // What has no types may give anything.
-  const given: unknown = who
+  const given: unknown = selector
   const { cpf, subject }: { cpf?: unknown; subject?: unknown } =
     typeof given === 'object' && given !== null ? given : {}
   if (cpf === undefined && subject === undefined) {
@@ -32,7 +32,7 @@ export function checkWho(who: Who): void {
 }
 
 /** A record of a data subject: the contract addresses it by CPF and id, an id alone is never enough. */
-export type Which = Who & { readonly id: string }
+export type RecordSelector = SubjectSelector & { readonly id: string }
 
 /** Finds data subjects by CPF without keeping the CPF anywhere in clear. */
 export class Subjects {
@@ -50,22 +50,24 @@ export class Subjects {
    * @throws {AverbaError} `NOT_FOUND` when nobody is enrolled under it, `SUBJECT_ERASED`, `INVALID_CPF`,
    * `INVALID_INPUT` when both are given
    */
-  async find(who: Who): Promise<SubjectRef> {
-    checkWho(who)
+  async find(selector: SubjectSelector): Promise<SubjectRef> {
+    checkWho(selector)
     const found =
-      'cpf' in who ? await this.#store.lookUp('cpf', parseCpf(who.cpf)) : await this.#known(who.subject)
+      'cpf' in selector
+        ? await this.#store.lookUp('cpf', parseCpf(selector.cpf))
+        : await this.#known(selector.subject)
     if (found !== undefined) return found as SubjectRef // Only refs are kept under this kind.
-    const by = 'cpf' in who ? 'this CPF' : 'this ref'
+    const by = 'cpf' in selector ? 'this CPF' : 'this ref'
     // The same answer whether somebody was erased or never known: that nothing tells is what erasure means.
     const erased =
       'or, of somebody who was erased, ask by their ref: nothing leads from a CPF to them any more'
     throw new AverbaError('NOT_FOUND', `Cannot find the data subject: nobody is enrolled under ${by}`, {
-      hint: `Call consents.enrol first${'cpf' in who ? `; ${erased}` : ''}`,
+      hint: `Call consents.enrol first${'cpf' in selector ? `; ${erased}` : ''}`,
     })
   }
 
   /** What to record so that a CPF has a subject: nothing when it has one. */
-  async meet(cpf: Cpf, origin: Origin): Promise<Delivery & { readonly subject: SubjectRef }> {
+  async meet(cpf: Cpf, origin: SubjectOrigin): Promise<DecisionRequest & { readonly subject: SubjectRef }> {
     const known = await this.#store.lookUp('cpf', cpf)
     if (known !== undefined)
       // As above.

@@ -6,7 +6,7 @@ import type { Views } from '../views/views.ts'
  * Rows of views for code that decides, or tells what became of something. While a view stands still, they are made from
  * the log.
  */
-export interface Rows {
+export interface ViewRows {
   /**
    * Finds one row. All events of it are of one stream, which is its key where none is named.
    *
@@ -24,7 +24,7 @@ export interface Rows {
 }
 
 /** Makes the finder of rows. */
-export function createRows({ viewReader }: Pick<Store, 'viewReader'>): Rows {
+export function createRows({ viewReader }: Pick<Store, 'viewReader'>): ViewRows {
   return {
     find: async <N extends keyof Views>(view: N, key: string, stream = key) =>
       (await viewReader.find(view, key, stream)) as Views[N] | undefined, // The view of this name has these rows.

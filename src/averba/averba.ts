@@ -1,5 +1,5 @@
 import { loadTracing } from '../adapters/opentelemetry.ts'
-import { type Area, createArea } from '../api/area.ts'
+import { type ApiContext, createApiContext } from '../api/api-context.ts'
 import { checkInstant, checkMs } from '../api/arguments.ts'
 import { checkAsOf } from '../api/as-of.ts'
 import { type AuditMethods, createAuditModule } from '../api/audit/module.ts'
@@ -11,16 +11,16 @@ import type { Figures } from '../api/figures.ts'
 import { createHealthModule, type HealthMethods } from '../api/health/module.ts'
 import { createHttpClients } from '../api/http-clients.ts'
 import { createLogModule, type LogMethods } from '../api/log/module.ts'
-import type { Due, Module } from '../api/module.ts'
+import type { DueItem, Module } from '../api/module.ts'
 import { createNotificationModule, type NotificationMethods } from '../api/notifications/module.ts'
-import type { Options, ServingOptions } from '../api/options.ts'
+import type { HostOptions, ServingOptions } from '../api/options.ts'
 import { createReceiverModule, type ReceiverMethods } from '../api/receiver/module.ts'
 import { Subjects } from '../api/subject-directory.ts'
 import { createSubjectModule, type SubjectMethods } from '../api/subjects/module.ts'
 import { createSubscriptionModule, type SubscriptionMethods } from '../api/subscriptions/module.ts'
 import { createValidationModule, type ValidationMethods } from '../api/validations/module.ts'
 import { createRows } from '../api/view-rows.ts'
-import type { Hints } from '../engine/diagnostics.ts'
+import type { EngineEvents } from '../engine/diagnostics.ts'
 import { Engine } from '../engine/engine.ts'
 import { Followers } from '../engine/following/followers.ts'
 import { addTables, tablesOf } from '../engine/machine-tables.ts'
@@ -31,7 +31,7 @@ import { createIds, systemEntropy } from '../runtime/entropy.ts'
 import { Store } from '../store/store.ts'
 import type { StoreOptions } from '../store/store-options.ts'
 import type { RebuildAll } from '../store/views/rebuild-all.ts'
-import type { AsOf, Rebuilt } from '../store/views/rebuilder.ts'
+import type { RebuildResult, ViewBound } from '../store/views/rebuilder.ts'
 import { openViews, type ViewsHandle } from '../store/views/views-handle.ts'
 import { type Views, views } from '../views/views.ts'
 import { nameOf } from '../vocabulary/error-words.ts'
@@ -39,18 +39,18 @@ import { AverbaError } from '../vocabulary/errors.ts'
 import { type LogLine, onlyAllowed } from '../vocabulary/log-line.ts'
 import type { Instant } from '../vocabulary/message.ts'
 import type { View } from '../vocabulary/view.ts'
-import { type IndexRebuilt, rebuildKeyedIndex } from './rebuild-index.ts'
+import { type IndexRebuildResult, rebuildKeyedIndex } from './rebuild-index.ts'
 import { runAll, settleAll } from './run.ts'
 
 /** What a listener is given: the event of its type, or the hint. */
-export type Told<T extends keyof Events | keyof Hints> = T extends keyof Hints
-  ? Hints[T]
+export type ListenerPayload<T extends keyof Events | keyof EngineEvents> = T extends keyof EngineEvents
+  ? EngineEvents[T]
   : T extends keyof Events
     ? Recorded<T>
     : never
 
 /** Options of `openAverba`. Only `store` is required; a call to an area without its service is refused. */
-export interface AverbaOptions extends Options {
+export interface AverbaOptions extends HostOptions {
   /** What else the process `averba run` does. A host that embeds averba leaves it out. */
   readonly run?: RunOptions
 }
@@ -104,7 +104,10 @@ export interface Averba
    * Hears of events after their commit, and of the work itself, in this process, at most once: for screens and
    * metrics. What must not be missed is read from the log.
    */
-  on<T extends keyof Events | keyof Hints>(type: T, listener: (told: Told<T>) => void): () => void
+  on<T extends keyof Events | keyof EngineEvents>(
+    type: T,
+    listener: (told: ListenerPayload<T>) => void,
+  ): () => void
   /**
    * Goes on until the signal: performs what is due, and calls followers. Wakes up at once when this process appends,
    * and every second for what others did. Safe in several processes on one file. Closing ends it too.
@@ -124,19 +127,19 @@ export interface Averba
   /**
    * What will happen by itself until an instant: calls that go, readings, ends of consents, deletions at the portal.
    */
-  due(until: Instant): Promise<Due[]>
+  due(until: Instant): Promise<DueItem[]>
   /** Where averba stands, in numbers: for metrics. */
   figures(): Promise<Figures>
   /**
    * Builds every view anew from the log, beside the rows that serve, and puts it in their place;
    * `differences` 0 says that they were equal. A signal ends it between two pages, and the next call goes on.
    */
-  rebuild(options?: RebuildAll): Promise<Rebuilt[]>
+  rebuild(options?: RebuildAll): Promise<RebuildResult[]>
   /**
    * Makes the index by which CPFs, ids of the services and contents are found anew, from the log and its parts. What
    * was erased is not found again, but for failure records, which the portal's id finds.
    */
-  rebuildIndex(): Promise<IndexRebuilt>
+  rebuildIndex(): Promise<IndexRebuildResult>
   /**
    * Lets the calls under way end, then closes the store. Nothing is lost. Within a handler it resolves at once, and the
    * log is closed when the handler has returned.
@@ -145,13 +148,13 @@ export interface Averba
 }
 
 /** The machines that decide, and the views that show. */
-export interface Version {
+export interface Definitions {
   readonly machines: readonly Machine[]
   readonly views: readonly View[]
 }
 
 /** Every machine and view of this version. */
-export const version: Version = { machines, views }
+export const version: Definitions = { machines, views }
 
 /**
  * Opens a log, or makes one. Starts no timer and no listener.
@@ -170,30 +173,30 @@ export function openAverba(options: AverbaOptions): Promise<Averba> {
 export async function openOn(
   medium: StoreOptions['medium'],
   options: AverbaOptions,
-  { machines, views }: Version = version,
+  { machines, views }: Definitions = version,
 ): Promise<Averba> {
   const { clock = systemClock } = options
   await checkOptions(options, clock)
-  const area = await openArea(medium, options, { machines, views })
-  const { store, engine } = area
-  const { methods, modules } = createModules(area, machines)
+  const context = await openArea(medium, options, { machines, views })
+  const { store, engine } = context
+  const { methods, modules } = createModules(context, machines)
   try {
     for (const each of modules) await each.checkLog?.()
     await addTables(store, machines, clock)
   } catch (error) {
-    await Promise.all([area.http.close(), store.close()])
+    await Promise.all([context.http.close(), store.close()])
     throw error
   }
   for (const each of modules) engine.register(each)
-  return { ...methods, ...createFace(area, modules) }
+  return { ...methods, ...createFace(context, modules) }
 }
 
 /** Opens the store, and puts together what the areas share. */
 async function openArea(
   medium: StoreOptions['medium'],
   options: AverbaOptions,
-  { machines, views }: Version,
-): Promise<Area> {
+  { machines, views }: Definitions,
+): Promise<ApiContext> {
   const { clock = systemClock, entropy = systemEntropy, actor, basis } = options
   const log = safely(options.logger)
   const createId = createIds(clock, entropy)
@@ -219,7 +222,7 @@ async function openArea(
       log({ message: 'a call is parked: effects.retry lets it go', detail: `${type} ${id}: ${after}` }),
   })
   const defaults = { ...(actor && { actor }), ...(basis && { basis }) }
-  return createArea({
+  return createApiContext({
     ...{ options, engine, store, clock, entropy, createId, log, tracing },
     followers: new Followers(store, clock, log),
     http: createHttpClients(options, { clock, tracing, log }),
@@ -245,17 +248,17 @@ function tellingOfStore(log: (line: LogLine) => void) {
 }
 
 /** Makes every area. In this order their jobs are done. */
-function createModules(area: Area, machines: readonly Machine[]) {
-  const portal = createSubscriptionModule(area)
-  const consents = createConsentModule(area)
-  const validations = createValidationModule(area, consents.methods.consents)
-  const notifications = createNotificationModule(area)
-  const receiver = createReceiverModule(area, portal)
-  const log = createLogModule(area, machines)
-  const subjects = createSubjectModule(area)
-  const audit = createAuditModule(area)
+function createModules(context: ApiContext, machines: readonly Machine[]) {
+  const portal = createSubscriptionModule(context)
+  const consents = createConsentModule(context)
+  const validations = createValidationModule(context, consents.methods.consents)
+  const notifications = createNotificationModule(context)
+  const receiver = createReceiverModule(context, portal)
+  const log = createLogModule(context, machines)
+  const subjects = createSubjectModule(context)
+  const audit = createAuditModule(context)
   const looked = [portal, consents, validations, notifications, receiver, log, subjects, audit]
-  const health = createHealthModule(area, looked)
+  const health = createHealthModule(context, looked)
   const modules: readonly Module[] = [...looked, health]
   const methods = {
     ...consents.methods,
@@ -272,8 +275,8 @@ function createModules(area: Area, machines: readonly Machine[]) {
 }
 
 /** The methods of `Averba` that are of no single area. */
-function createFace(area: Area, modules: readonly Module[]) {
-  const { engine, followers, http, store, tracing, views } = area
+function createFace(context: ApiContext, modules: readonly Module[]) {
+  const { engine, followers, http, store, tracing, views } = context
   let closed: Promise<void> | undefined
   const close = async () => {
     await Promise.all([engine.close(), followers.close()])
@@ -282,19 +285,21 @@ function createFace(area: Area, modules: readonly Module[]) {
   }
   return {
     views,
-    viewAsOf: <N extends keyof Views>(name: N, asOf: AsOf) =>
+    viewAsOf: <N extends keyof Views>(name: N, asOf: ViewBound) =>
       engine.admit(async () => {
-        await checkAsOf(area, asOf)
+        await checkAsOf(context, asOf)
         return (await store.viewAsOf(name, asOf)) as Views[N][] // The view of this name has these rows.
       }),
     // A handler that caused the event does not wait for its listeners. The cast: the type names what is told.
-    on: <T extends keyof Events | keyof Hints>(type: T, listener: (told: Told<T>) => void) =>
-      engine.on(type, told => followers.scope.outside(() => listener(told as never))),
+    on: <T extends keyof Events | keyof EngineEvents>(
+      type: T,
+      listener: (told: ListenerPayload<T>) => void,
+    ) => engine.on(type, told => followers.scope.outside(() => listener(told as never))),
     run: ({ signal }: { signal: AbortSignal }) =>
       engine.admit(closing =>
         engine.answer(over => {
           const until = { signal: AbortSignal.any([signal, closing]), over }
-          return tracing.apart(() => runAll(area, modules, until))
+          return tracing.apart(() => runAll(context, modules, until))
         }),
       ),
     async settle({ timeoutMs }: { timeoutMs?: number } = {}) {
@@ -304,7 +309,7 @@ function createFace(area: Area, modules: readonly Module[]) {
           hint: 'Let the handler return: what it asked for is performed by `run`, or by the next `settle`',
         })
       }
-      return settleAll(area, modules, timeoutMs)
+      return settleAll(context, modules, timeoutMs)
     },
     due: (until: Instant) =>
       engine.admit(() => {
@@ -324,7 +329,7 @@ function createFace(area: Area, modules: readonly Module[]) {
 }
 
 /** What will happen by itself until an instant, the first first. */
-async function listDue(modules: readonly Module[], until: Instant): Promise<Due[]> {
+async function listDue(modules: readonly Module[], until: Instant): Promise<DueItem[]> {
   const all = (await Promise.all(modules.map(each => each.due?.(until) ?? []))).flat()
   return all.filter(each => each.at <= until).sort((a, b) => (a.at < b.at ? -1 : 1))
 }

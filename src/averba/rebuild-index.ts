@@ -1,12 +1,12 @@
 import type { IndexedEvent, IndexRows, Opener } from '../api/keyed-index.ts'
 import type { Module } from '../api/module.ts'
 import type { SubjectRef } from '../api/subject-directory.ts'
-import { giveWay } from '../runtime/event-loop.ts'
+import { yieldToEventLoop } from '../runtime/event-loop.ts'
 import type { Store } from '../store/store.ts'
-import type { Claim } from '../store/writing/append.ts'
+import type { IndexEntry } from '../store/writing/append.ts'
 
 /** What became of the index: how many rows it had, and how many it has now. */
-export interface IndexRebuilt {
+export interface IndexRebuildResult {
   readonly before: number
   readonly after: number
   /**
@@ -20,11 +20,14 @@ export interface IndexRebuilt {
  * Makes the index by which CPFs and ids of the services are found anew, from the log and its parts. What was
  * erased has none, and is not found again, but for failure records, whose ids stand in clear.
  */
-export async function rebuildKeyedIndex(store: Store, modules: readonly Module[]): Promise<IndexRebuilt> {
+export async function rebuildKeyedIndex(
+  store: Store,
+  modules: readonly Module[],
+): Promise<IndexRebuildResult> {
   const makeRows = () =>
     Object.assign({}, ...modules.map(each => each.indexRows?.())) as Record<string, IndexRows> // By type.
   let rowsOf = makeRows()
-  const claims = new Map<string, Claim>()
+  const claims = new Map<string, IndexEntry>()
   const hidden = new Set<SubjectRef>()
   let begunAt: number | undefined
   for (let after = 0; ; ) {
@@ -52,7 +55,7 @@ export async function rebuildKeyedIndex(store: Store, modules: readonly Module[]
       }
     }
     after = events.at(-1)?.position ?? after
-    await giveWay()
+    await yieldToEventLoop()
     if (after < end) continue
     const rebuilt = await store.owners.replaceIndex([...claims.values()], after)
     if (rebuilt) return { ...rebuilt, hidden: [...hidden] }

@@ -1,8 +1,8 @@
-import type { Area } from '../api/area.ts'
+import type { ApiContext } from '../api/api-context.ts'
 import type { Module } from '../api/module.ts'
-import type { Counts } from '../engine/engine.ts'
-import { inTurn } from '../runtime/event-loop.ts'
-import { Seldom } from '../runtime/log-limiter.ts'
+import type { AttemptCounts } from '../engine/engine.ts'
+import { runSequentially } from '../runtime/event-loop.ts'
+import { LogLimiter } from '../runtime/log-limiter.ts'
 import { nameOf } from '../vocabulary/error-words.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 
@@ -18,18 +18,18 @@ const endWaitMs = 15_000
  * waited for.
  */
 export async function settleAll(
-  area: Area,
+  context: ApiContext,
   modules: readonly Module[],
   timeoutMs: number | undefined,
-): Promise<Counts> {
-  const { engine, followers, store, clock } = area
+): Promise<AttemptCounts> {
+  const { engine, followers, store, clock } = context
   const counts = { settled: 0, deferred: 0, unknown: 0 }
   const [over, done] = [new AbortController(), new AbortController()]
   // What fails in one of them, such as at a damaged event, holds up none of the others.
   const work = (closing: AbortSignal) =>
-    inTurn(
+    runSequentially(
       () => store.bringViewsBack(AbortSignal.any([closing, over.signal])),
-      () => doJobs(area, modules),
+      () => doJobs(context, modules),
       () => engine.settle(counts, over.signal),
       () => tellAll(modules),
       () => followers.settle(over.signal),
@@ -49,23 +49,23 @@ export async function settleAll(
 }
 
 /** Does what is due because time has passed. What fails in one job holds up no other. */
-async function doJobs({ options }: Area, modules: readonly Module[]): Promise<void> {
+async function doJobs({ options }: ApiContext, modules: readonly Module[]): Promise<void> {
   if (options.schedules === false) return
-  await inTurn(...modules.flatMap(({ jobs = [] }) => jobs.map(job => () => job.look())))
+  await runSequentially(...modules.flatMap(({ jobs = [] }) => jobs.map(job => () => job.look())))
 }
 
 /** Does what a process does once, when it begins to run. */
-async function beginJobs({ options }: Area, modules: readonly Module[]): Promise<void> {
+async function beginJobs({ options }: ApiContext, modules: readonly Module[]): Promise<void> {
   if (options.schedules === false) return
-  await inTurn(...modules.flatMap(({ jobs = [] }) => jobs.map(job => async () => job.begin?.())))
+  await runSequentially(...modules.flatMap(({ jobs = [] }) => jobs.map(job => async () => job.begin?.())))
 }
 
 async function tellAll(modules: readonly Module[]): Promise<void> {
-  await inTurn(...modules.map(each => async () => each.tell?.()))
+  await runSequentially(...modules.map(each => async () => each.tell?.()))
 }
 
 /** Until when a process runs. */
-interface Until {
+interface RunEnd {
   readonly signal: AbortSignal
   /** Says that nothing more is waited for, whatever is under way: the store closes. */
   readonly over: AbortSignal
@@ -77,25 +77,29 @@ interface Until {
  * begun once the signal has come. What is under way then is waited for, within a bound: what has not ended by then
  * stays in the ledger as begun.
  */
-export async function runAll(area: Area, modules: readonly Module[], { signal, over }: Until): Promise<void> {
-  const { engine, followers, store, clock, log } = area
-  const seldom = new Seldom(clock)
+export async function runAll(
+  context: ApiContext,
+  modules: readonly Module[],
+  { signal, over }: RunEnd,
+): Promise<void> {
+  const { engine, followers, store, clock, log } = context
+  const seldom = new LogLimiter(clock)
   /** Tells why something failed once a minute: most of it is tried again every second. */
   const failed = (what: string) => (error: unknown) => {
     // What outlives the store ends as if its process had died.
     if (signal.aborted && error instanceof AverbaError && error.code === 'CLOSED') return
-    seldom.tell(`${what} ${nameOf(error)}`, times =>
+    seldom.log(`${what} ${nameOf(error)}`, times =>
       log({ message: 'running failed, and goes on', detail: what, error: nameOf(error), times }),
     )
   }
   const again = (what: string, work: () => Promise<unknown>, everyMs = lookEveryMs) =>
     repeat(work, () => clock.sleep(everyMs, signal, `run: ${what}`), signal, failed(what))
-  const begin = () => engine.admit(() => beginJobs(area, modules))
+  const begin = () => engine.admit(() => beginJobs(context, modules))
   // Before anything else is written: it needs to know where the log ended.
   await begin().catch(failed('schedules'))
   const work = Promise.all([
-    ...engine.services.map(service => serve(area, service, signal, failed(`calls of ${service}`))),
-    again('schedules', () => engine.admit(() => doJobs(area, modules)), scheduleEveryMs),
+    ...engine.services.map(service => serve(context, service, signal, failed(`calls of ${service}`))),
+    again('schedules', () => engine.admit(() => doJobs(context, modules)), scheduleEveryMs),
     again('subscriptions', () => engine.admit(() => tellAll(modules)), scheduleEveryMs),
     again('views', () => engine.admit(closing => store.bringViewsBack(AbortSignal.any([closing, signal])))),
     again('followers', () => followers.run(signal)),
@@ -114,7 +118,7 @@ export async function runAll(area: Area, modules: readonly Module[], { signal, o
 
 /** Makes the calls of one service as they come due. */
 async function serve(
-  { engine, clock }: Area,
+  { engine, clock }: ApiContext,
   service: string,
   signal: AbortSignal,
   failed: (error: unknown) => void,

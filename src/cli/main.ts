@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { watchOutput } from './lost-output.ts'
+import { watchOutput } from './broken-pipe.ts'
 
 /** The entry of the command line: says what is missing before anything that needs it is loaded. */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)

@@ -12,7 +12,7 @@ export function counted(count: number, what: string): string {
 }
 
 /** One line for each kind of call that is owed. */
-export function describeOwed(owed: Diagnosis['owed']): string[] {
+export function describePending(owed: Diagnosis['owed']): string[] {
   return owed.map(({ type, state, count, dueAt }) => `  ${count} ${type}, ${state}, due from ${dueAt}`)
 }
 

@@ -20,7 +20,7 @@ export interface Tenant {
 }
 
 /** A tenant whose receiver is served by this process. */
-interface Served extends Tenant {
+interface ServedTenant extends Tenant {
   readonly receiver: NonNullable<AverbaOptions['receiver']>
   readonly on: Omit<ServeReceiversOptions, 'receivers' | 'onTrouble' | 'clock'>
 }
@@ -33,7 +33,7 @@ interface Served extends Tenant {
  * two certificates
  */
 export async function serveTenants(tenants: readonly Tenant[]): Promise<ReceiverServer[]> {
-  const together = new Map<string, Served[]>()
+  const together = new Map<string, ServedTenant[]>()
   for (const tenant of tenants) {
     const { receiver, run: { receiver: on } = {} } = tenant.options
     if (receiver && !on) sayUnserved(tenant)
@@ -56,7 +56,7 @@ export async function serveTenants(tenants: readonly Tenant[]): Promise<Receiver
 }
 
 /** The bounds are those of the first tenant: there is one server. */
-async function serve(served: readonly Served[]): Promise<ReceiverServer> {
+async function serve(served: readonly ServedTenant[]): Promise<ReceiverServer> {
   const [first] = served
   if (!first) throw new TypeError('Cannot serve no tenant')
   const { clock } = first.options
@@ -71,7 +71,7 @@ async function serve(served: readonly Served[]): Promise<ReceiverServer> {
 }
 
 /** The certificate that each name is shown. */
-function certificatesOf(served: readonly Served[]): NonNullable<ServeReceiversOptions['certificates']> {
+function certificatesOf(served: readonly ServedTenant[]): NonNullable<ServeReceiversOptions['certificates']> {
   const byName: Record<string, ServeReceiversOptions['certificate']> = {}
   for (const { config, receiver, on } of served) {
     const own = { [new URL(receiver.publicUrl).hostname]: on.certificate, ...on.certificates }
@@ -90,8 +90,8 @@ function certificatesOf(served: readonly Served[]): NonNullable<ServeReceiversOp
   return byName
 }
 
-function receiversOf(served: readonly Served[]): ServeReceiversOptions['receivers'] {
-  const byPath = new Map<string, Served>()
+function receiversOf(served: readonly ServedTenant[]): ServeReceiversOptions['receivers'] {
+  const byPath = new Map<string, ServedTenant>()
   for (const tenant of served) {
     for (const path of pathsOf(tenant)) {
       const other = byPath.get(path)
@@ -106,7 +106,7 @@ function receiversOf(served: readonly Served[]): ServeReceiversOptions['receiver
  * The paths that the portal sends to: that of the receiver, and those of subscriptions with an endpoint on the same
  * host.
  */
-function pathsOf({ receiver, options: { subscriptions = [] } }: Served): Set<string> {
+function pathsOf({ receiver, options: { subscriptions = [] } }: ServedTenant): Set<string> {
   const { origin, pathname } = new URL(receiver.publicUrl)
   const own = subscriptions.flatMap(({ endpoint }) => (endpoint === undefined ? [] : [new URL(endpoint)]))
   return new Set([pathname, ...own.filter(url => url.origin === origin).map(url => url.pathname)])

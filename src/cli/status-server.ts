@@ -4,7 +4,7 @@ import { type Averba, AverbaError } from '../index.ts'
 import type { Metrics } from './metrics.ts'
 
 /** The answer at a path. */
-export interface Answer {
+export interface StatusAnswer {
   readonly status: number
   /** JSON unless it is a text. */
   readonly body: object | string
@@ -24,10 +24,10 @@ export interface StatusServer {
  */
 export async function serveStatus(
   { host, port }: { readonly host: string; readonly port: number },
-  answers: Readonly<Record<string, () => Promise<Answer>>>,
+  answers: Readonly<Record<string, () => Promise<StatusAnswer>>>,
 ): Promise<StatusServer> {
   const server = createServer({ requestTimeout: 5_000, maxHeaderSize: 8_192 }, (incoming, outgoing) => {
-    const send = ({ status, body, contentType = 'application/json' }: Answer) => {
+    const send = ({ status, body, contentType = 'application/json' }: StatusAnswer) => {
       const text = typeof body === 'string' ? body : `${JSON.stringify(body)}\n`
       outgoing.writeHead(status, { 'content-type': contentType, 'cache-control': 'no-store' })
       outgoing.end(incoming.method === 'HEAD' ? undefined : text)
@@ -72,7 +72,7 @@ export function createProbes(
   averba: Averba,
   metrics: Metrics,
   stopping: AbortSignal,
-): Record<string, () => Promise<Answer>> {
+): Record<string, () => Promise<StatusAnswer>> {
   return {
     async '/healthz'() {
       const { checks } = await averba.health({ only: ['store'] })

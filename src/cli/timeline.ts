@@ -28,7 +28,7 @@ function wordsOf(event: Recorded): string | undefined {
     case 'consent.used':
       return `data was used under a consent, for ${event.basis?.purpose}`
     case 'consent.useRefused':
-      return `a use of data was refused: ${event.data.because}`
+      return `a use of data was refused: ${event.data.reason}`
     case 'consent.approved':
     case 'consent.denied':
     case 'consent.revoked':

@@ -1,20 +1,20 @@
-import type { Recorded } from '../vocabulary/message.ts'
+import type { RecordedEvent } from '../vocabulary/message.ts'
 import type { EffectClass } from '../vocabulary/performer.ts'
 
 /** What averba tells of its own work while it does it, beside events: for screens and metrics, in this process. */
-export interface Hints {
+export interface EngineEvents {
   /** Any event that this process recorded. */
-  recorded: Recorded
+  recorded: RecordedEvent
   /** A transaction that this process committed. The event loop stood still for that time. */
   committed: { readonly ms: number }
   /** An attempt at a call that ended. */
-  attempted: Attempted
+  attempted: AttemptReport
   /** A request to the receiver that was answered, with its HTTP status. */
   answered: { readonly status: number; readonly ms: number }
 }
 
 /** How one attempt at a call ended. */
-export interface Attempted {
+export interface AttemptReport {
   /** The type of the effect, such as `consentService.changeStatus`. */
   readonly operation: string
   readonly effectClass: EffectClass

@@ -1,41 +1,41 @@
 import { EventEmitter } from 'eventemitter3'
 import type { Machine } from '../machines/definition/machine.ts'
 import { canonicalJson } from '../proof/canonical-json.ts'
-import { stopwatchOf } from '../runtime/clock.ts'
+import { monotonicClock } from '../runtime/clock.ts'
 import { AverbaError, closed } from '../vocabulary/errors.ts'
-import type { EffectState, Json, Recorded } from '../vocabulary/message.ts'
+import type { EffectState, Json, RecordedEvent } from '../vocabulary/message.ts'
 import type { EffectClass, Performer } from '../vocabulary/performer.ts'
 import { serviceOf } from '../vocabulary/service-name.ts'
-import type { Hints } from './diagnostics.ts'
-import {
-  type AttemptParts,
-  Attempts,
-  type ChunkRecorder,
-  type Registered,
-  type Router,
-} from './performing/attempts.ts'
+import type { EngineEvents } from './diagnostics.ts'
 import { DueCalls, type DueCallsParts, findDue } from './performing/due-calls.ts'
+import {
+  type ChunkRecorder,
+  type EffectRegistry,
+  EffectRunner,
+  type EffectRunnerParts,
+  type Router,
+} from './performing/effect-runner.ts'
 import { type ServiceLimits, Throttle } from './performing/throttle.ts'
-import { Decisions, type Delivery } from './recording/decisions.ts'
-import { type About, Recorder, type RecordOptions, type UnderWay } from './recording/recorder.ts'
-import { type Handled, replayed } from './recording/repeated-command.ts'
+import { type DecisionRequest, Decisions } from './recording/decisions.ts'
+import { type InFlight, Recorder, type RecordOptions, type RequestContext } from './recording/recorder.ts'
+import { type CommandResult, replayed } from './recording/repeated-command.ts'
 
 /** What an engine is made of. */
-export interface EngineParts extends AttemptParts {
+export interface EngineParts extends EffectRunnerParts {
   readonly createId: () => string
   readonly machines: readonly Machine[]
 }
 
 /** What an area of the API brings to the engine. */
-export interface Registration extends Partial<Registered> {
+export interface Registration extends Partial<EffectRegistry> {
   /** How much of a service is used at most, by the name that its effects begin with. */
   readonly limits?: Readonly<Record<string, ServiceLimits>>
 }
 
 /** What became of the effects that were due. One that was given up counts as deferred: it is certainly not done. */
-export type Counts = Record<'settled' | 'deferred' | 'unknown', number>
+export type AttemptCounts = Record<'settled' | 'deferred' | 'unknown', number>
 
-const countedAs: Readonly<Partial<Record<EffectState, keyof Counts>>> = {
+const countedAs: Readonly<Partial<Record<EffectState, keyof AttemptCounts>>> = {
   settled: 'settled',
   declined: 'settled',
   deferred: 'deferred',
@@ -60,7 +60,7 @@ export class Engine {
   readonly #chunkRecorders: Record<string, ChunkRecorder> = {}
   readonly #limits: Record<string, ServiceLimits> = {}
   readonly #recorder: Recorder
-  readonly #attempts: Attempts
+  readonly #attempts: EffectRunner
   readonly #throttles = new Map<string, Throttle>()
   /** Ends waiting for a turn where no caller waits. */
   readonly #closing = new AbortController()
@@ -78,7 +78,7 @@ export class Engine {
   constructor(parts: EngineParts) {
     this.#parts = parts
     const decisions = new Decisions(parts.store, parts.machines)
-    const announce = (event: Recorded) => {
+    const announce = (event: RecordedEvent) => {
       this.#emitter.emit(event.type, event)
       this.#emitter.emit('recorded', event)
     }
@@ -90,7 +90,7 @@ export class Engine {
       routers: this.#routers,
       chunkRecorders: this.#chunkRecorders,
     }
-    this.#attempts = new Attempts({ ...parts, ...registered }, this.#recorder, hint =>
+    this.#attempts = new EffectRunner({ ...parts, ...registered }, this.#recorder, hint =>
       this.hint('attempted', hint),
     )
     store.transacted.add(ms => this.hint('committed', { ms }))
@@ -139,7 +139,11 @@ export class Engine {
    * @throws {AverbaError} `REFUSED`, `CONFLICT`, `COMMAND_REUSED`, and `SUBJECT_ERASED` where the digest went with the
    * person
    */
-  async handle(input: Json, deliver: () => Promise<Delivery>, about: About = {}): Promise<Handled> {
+  async handle(
+    input: Json,
+    deliver: () => Promise<DecisionRequest>,
+    about: RequestContext = {},
+  ): Promise<CommandResult> {
     const { store, createId } = this.#parts
     const commandId = about.commandId ?? createId()
     // With the id in it, no two commands have the same digest, whoever they are about.
@@ -172,15 +176,15 @@ export class Engine {
    * the log is closing
    */
   async record(
-    deliver: () => Promise<Delivery>,
+    deliver: () => Promise<DecisionRequest>,
     options: Pick<RecordOptions, 'isKeptElsewhere'> = {},
-  ): Promise<readonly Recorded[]> {
+  ): Promise<readonly RecordedEvent[]> {
     if (options.isKeptElsewhere) this.#checkOpen()
     return this.#hold(this.#recorder.record(deliver, options).then(made => made.events))
   }
 
   /** How many commands and facts are under way. */
-  get underWay(): UnderWay {
+  get underWay(): InFlight {
     return this.#recorder.underWay
   }
 
@@ -206,7 +210,7 @@ export class Engine {
     const found = await this.#attempts.taking.find(id)
     // Nothing to do, such as what is left to others, takes nobody's turn.
     if (!found) return true
-    return this.#throttleOf(serviceOf(found.owed.type)).pass(() => this.#attempts.make(found), signal)
+    return this.#throttleOf(serviceOf(found.pending.type)).pass(() => this.#attempts.make(found), signal)
   }
 
   #throttleOf(service: string): Throttle {
@@ -226,7 +230,7 @@ export class Engine {
    * process has already begun is no longer due, but is waited for as well. Each call is made once; one that fails holds
    * up no other.
    */
-  async settle(counts: Counts, signal: AbortSignal): Promise<void> {
+  async settle(counts: AttemptCounts, signal: AbortSignal): Promise<void> {
     const over = AbortSignal.any([this.#closing.signal, signal])
     const bugs: unknown[] = []
     const onFailed = (error: unknown) => void bugs.push(error)
@@ -271,7 +275,7 @@ export class Engine {
       ...how,
       find: limit => findDue({ ...this.#parts, performers: this.#performers }, types, limit),
       max: this.#throttleOf(service).atOnceMax * 2, // Few are queued: a host's own call comes soon.
-      elapsedMs: stopwatchOf(clock),
+      elapsedMs: monotonicClock(clock),
     })
   }
 
@@ -285,8 +289,8 @@ export class Engine {
   }
 
   /** Performs one, and counts what became of it, also when that failed. True where it has not ended. */
-  async #settleOne(id: string, signal: AbortSignal, counts: Counts): Promise<boolean> {
-    let count: keyof Counts | undefined
+  async #settleOne(id: string, signal: AbortSignal, counts: AttemptCounts): Promise<boolean> {
+    let count: keyof AttemptCounts | undefined
     try {
       await this.#performUntil(signal, id)
     } finally {
@@ -298,7 +302,7 @@ export class Engine {
   }
 
   /** Tells of the work itself, as `on` tells of events. */
-  hint<K extends Exclude<keyof Hints, 'recorded'>>(name: K, hint: Hints[K]): void {
+  hint<K extends Exclude<keyof EngineEvents, 'recorded'>>(name: K, hint: EngineEvents[K]): void {
     this.#emitter.emit(name, hint)
   }
 

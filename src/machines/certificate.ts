@@ -5,7 +5,7 @@ import { type Machine, record } from './definition/machine.ts'
 
 // Events
 
-interface Left {
+interface DaysLeft {
   /** The service that the certificate is shown to, or `receiver` for the receiver's own. */
   readonly service: string
   readonly daysLeft: number
@@ -14,25 +14,25 @@ interface Left {
 /** What is recorded of a certificate as its end comes near. */
 export type CertificateEvent =
   /** It ends soon: said when fewer days are left than one of the warnings. */
-  | Event<'certificate.expiring', Left>
+  | Event<'certificate.expiring', DaysLeft>
   /** Another one is in use, and no warning holds any longer. */
-  | Event<'certificate.renewed', Left>
+  | Event<'certificate.renewed', DaysLeft>
 
 // Facts from outside
 
-type CertificateMessage = Message<'certificate.observe', Left>
+type CertificateMessage = Message<'certificate.observe', DaysLeft>
 
 /** The days left at which an event is recorded, each once. */
 const warnings = [30, 14, 7, 3, 1]
 
 // Chart
 
-interface Context {
+interface CertificateContext {
   readonly daysLeft: number
 }
 
 const chart = setup({
-  types: { context: {} as Context, events: {} as CertificateEvent },
+  types: { context: {} as CertificateContext, events: {} as CertificateEvent },
   actions: { keep: assign({ daysLeft: ({ event }) => event.data.daysLeft }) },
 }).createMachine({
   id: 'certificate',

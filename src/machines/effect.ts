@@ -6,20 +6,20 @@ import { type Decision, type Machine, record, refuse } from './definition/machin
 // Events
 
 /** The call that it is about, in the ledger. */
-interface Concerned {
+interface EffectRef {
   /** Its id: `<stream>/<version>/<n>`. */
   readonly effect: string
   readonly type: string
 }
 
-interface Parked extends Concerned {
+interface ParkedCall extends EffectRef {
   readonly attempts: number
   /** How the last attempt ended, in words without personal data. */
-  readonly because: string
+  readonly reason: string
 }
 
 /** By which retry policy it was decided. */
-interface ByPolicy {
+interface PolicyChoice {
   /** The service answered the attempt: it was told what the call carries, and did nothing about it. */
   readonly isAnswered?: true
   /** The policy's name: its numbers stand in the code of the version that decided. */
@@ -28,9 +28,9 @@ interface ByPolicy {
   readonly elapsedMs: number
 }
 
-interface Deferred extends Parked, ByPolicy {
+interface DeferredCall extends ParkedCall, PolicyChoice {
   /**
-   * `known`: until a time set elsewhere, as `because` says: the service named it, or is closed until then, or what the
+   * `known`: until a time set elsewhere, as `reason` says: the service named it, or is closed until then, or what the
    * call needs is asked for then. `backoff`: full jitter, by the policy.
    */
   readonly wait: 'known' | 'backoff'
@@ -38,31 +38,31 @@ interface Deferred extends Parked, ByPolicy {
 }
 
 /** `attempts` counts from the last release by an operator. */
-interface Attempted extends Concerned {
+interface EndedAttempt extends EffectRef {
   readonly attempts: number
 }
 
 /** What is recorded of an owed call beside its outcome. */
 export type EffectEvent =
   /** A request that may change something, or costs something, leaves after this. Readings have no such event. */
-  | Event<'effect.attempted', Attempted>
+  | Event<'effect.attempted', EndedAttempt>
   /** The attempt certainly did nothing: when the next one goes, and by what rule. Readings have no such event. */
-  | Event<'effect.deferred', Deferred>
+  | Event<'effect.deferred', DeferredCall>
   /** It is not tried again until an operator releases it: the policy gave it up, or an operator held it. */
-  | Event<'effect.parked', Parked & ({ by: 'operator' } | ({ by: 'policy' } & ByPolicy))>
+  | Event<'effect.parked', ParkedCall & ({ by: 'operator' } | ({ by: 'policy' } & PolicyChoice))>
   /** An operator released it: it is due at once, and its attempts are counted anew. */
-  | Event<'effect.resumed', Concerned>
+  | Event<'effect.resumed', EffectRef>
   /** It has done nothing, and never will: something else is asked for in its place. */
-  | Event<'effect.withdrawn', Concerned>
+  | Event<'effect.withdrawn', EffectRef>
 
 // Commands, and facts from outside
 
 type EffectMessage =
-  | Message<'effect.attempt', Attempted>
-  | Message<'effect.park', Parked>
-  | Message<'effect.retry' | 'effect.withdraw', Concerned>
-  | Message<'effect.defer', Deferred>
-  | Message<'effect.exhaust', Parked & ByPolicy>
+  | Message<'effect.attempt', EndedAttempt>
+  | Message<'effect.park', ParkedCall>
+  | Message<'effect.retry' | 'effect.withdraw', EffectRef>
+  | Message<'effect.defer', DeferredCall>
+  | Message<'effect.exhaust', ParkedCall & PolicyChoice>
 
 // Chart
 

@@ -5,20 +5,20 @@ import { type Machine, record } from './definition/machine.ts'
 
 // Events
 
-interface Skipped {
+interface SkippedEvent {
   readonly follower: string
   /** The event that it has not done. */
   readonly position: number
   /** Why it was parked before it. */
-  readonly because: string
+  readonly reason: string
 }
 
 /** A person has a parked follower go on past an event: it stands in the log before the follower moves. */
-export type FollowerEvent = Event<'follower.skipRequested', Skipped>
+export type FollowerEvent = Event<'follower.skipRequested', SkippedEvent>
 
 // Commands
 
-type FollowerMessage = Message<'follower.skip', Skipped>
+type FollowerMessage = Message<'follower.skip', SkippedEvent>
 
 // Chart
 

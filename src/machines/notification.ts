@@ -6,7 +6,7 @@ import { type Decision, type Machine, record, refuse } from './definition/machin
 // Events
 
 /** A notification as the portal delivered it. */
-export interface Received {
+export interface ReceivedNotification {
   readonly notification: string
   readonly evento: string
   /** How the recipient was named: a person, a company's representatives, or a public body; null for any other kind. */
@@ -15,7 +15,7 @@ export interface Received {
 }
 
 /** A notification found in a failure record of the portal, which does not tell whom it was for. */
-export interface Recovered {
+export interface RecoveredNotification {
   readonly notification: string
   readonly evento: string
   readonly failedAt: Instant | null
@@ -23,7 +23,7 @@ export interface Recovered {
 }
 
 /** The result of a handler. `waiting` are the handlers of its process that have not been called yet. */
-interface Came {
+interface HandlerResult {
   readonly handler: string
   readonly waiting: readonly string[]
 }
@@ -31,16 +31,16 @@ interface Came {
 /** What is recorded of a notification and its handlers. */
 export type NotificationEvent =
   /** Always the first: its part `body` holds the bytes, and who was addressed. */
-  | Event<'notification.received', Received>
+  | Event<'notification.received', ReceivedNotification>
   /** Or this is the first, without a recipient: the same may have been stored before, in another form. */
-  | Event<'notification.recovered', Recovered>
+  | Event<'notification.recovered', RecoveredNotification>
   /** The same content for the same recipient came again within the window. */
   | Event<'notification.copied', unknown>
-  | Event<'notification.handled', Came>
+  | Event<'notification.handled', HandlerResult>
   /** `because` holds nothing of the body: the name of an error, or the kind of misfit. */
-  | Event<'notification.failed', Came & { attempts: number; retryAt: Instant; because: string }>
+  | Event<'notification.failed', HandlerResult & { attempts: number; retryAt: Instant; reason: string }>
   /** A handler failed too often: a person has to release it. */
-  | Event<'notification.parked', Came & { attempts: number; because: string }>
+  | Event<'notification.parked', HandlerResult & { attempts: number; reason: string }>
   /** These handlers are called again, as if for the first time. */
   | Event<'notification.replayed', { evento: string; handlers: readonly string[] }>
 
@@ -49,31 +49,31 @@ export const arrivals = ['notification.received', 'notification.recovered'] as c
 
 // Commands, and facts from outside
 
-interface Tried {
+interface TriedHandler {
   readonly handler: string
   /** All handlers of the event in the process. */
   readonly handlers: readonly string[]
 }
 
 type NotificationMessage =
-  | Message<'portal.notified', Received>
-  | Message<'notification.recover', Recovered>
-  | Message<'host.handled', Tried>
+  | Message<'portal.notified', ReceivedNotification>
+  | Message<'notification.recover', RecoveredNotification>
+  | Message<'host.handled', TriedHandler>
   /** Without a time to try it again, it is parked. */
-  | Message<'host.failed', Tried & { because: string; retryAt: Instant | null }>
+  | Message<'host.failed', TriedHandler & { reason: string; retryAt: Instant | null }>
   /** Again for the handlers that are parked, or for all that were called. */
   | Message<'notification.replay', { which: 'parked' | 'all' }>
 
 // Chart
 
 /** Where one handler stands with a notification. */
-export interface Handling {
+export interface HandlerState {
   readonly handler: string
   readonly state: 'waiting' | 'failing' | 'handled' | 'parked'
   /** How often it failed. */
   readonly attempts: number
   readonly retryAt: Instant | null
-  readonly because: string
+  readonly reason: string
 }
 
 /** Where all of them stand: parked or failing when one of them is, and handled when all are. */
@@ -83,17 +83,20 @@ export type HandlingState = (typeof handlingStates)[number]
 export const handlingStates = ['received', 'failing', 'handled', 'parked'] as const
 
 /** How the handlers of a notification stand after an event. */
-export function handlingsAfter(before: readonly Handling[], event: NotificationEvent): readonly Handling[] {
+export function handlingsAfter(
+  before: readonly HandlerState[],
+  event: NotificationEvent,
+): readonly HandlerState[] {
   switch (event.type) {
     case 'notification.handled':
-      return after(before, event.data, { state: 'handled', attempts: 0, retryAt: null, because: '' })
+      return after(before, event.data, { state: 'handled', attempts: 0, retryAt: null, reason: '' })
     case 'notification.failed': {
-      const { attempts, retryAt, because } = event.data
-      return after(before, event.data, { state: 'failing', attempts, retryAt, because })
+      const { attempts, retryAt, reason } = event.data
+      return after(before, event.data, { state: 'failing', attempts, retryAt, reason })
     }
     case 'notification.parked': {
-      const { attempts, because } = event.data
-      return after(before, event.data, { state: 'parked', attempts, retryAt: null, because })
+      const { attempts, reason } = event.data
+      return after(before, event.data, { state: 'parked', attempts, retryAt: null, reason })
     }
     case 'notification.replayed':
       return event.data.handlers.reduce((handlings, handler) => put(handlings, untried(handler)), before)
@@ -106,45 +109,45 @@ export function handlingsAfter(before: readonly Handling[], event: NotificationE
 export const bodyGone = 'the body is no longer there'
 
 /** Sums up where the handlers stand that failed, or are parked for something that a person can mend. */
-export function troubleOf(handlings: readonly Handling[]): 'failing' | 'parked' | null {
-  const state = stateOf(handlings.filter(each => each.state !== 'parked' || each.because !== bodyGone))
+export function troubleOf(handlings: readonly HandlerState[]): 'failing' | 'parked' | null {
+  const state = stateOf(handlings.filter(each => each.state !== 'parked' || each.reason !== bodyGone))
   return state === 'failing' || state === 'parked' ? state : null
 }
 
 /** Sums up where the handlers stand. */
-export function stateOf(handlings: readonly Handling[]): HandlingState {
-  const is = (state: Handling['state']) => handlings.some(each => each.state === state)
+export function stateOf(handlings: readonly HandlerState[]): HandlingState {
+  const is = (state: HandlerState['state']) => handlings.some(each => each.state === state)
   if (is('parked')) return 'parked'
   if (is('failing')) return 'failing'
   return is('waiting') || handlings.length === 0 ? 'received' : 'handled'
 }
 
 function after(
-  before: readonly Handling[],
-  { handler, waiting }: Came,
-  how: Omit<Handling, 'handler'>,
-): readonly Handling[] {
+  before: readonly HandlerState[],
+  { handler, waiting }: HandlerResult,
+  how: Omit<HandlerState, 'handler'>,
+): readonly HandlerState[] {
   return waiting
     .filter(name => !before.some(each => each.handler === name))
     .reduce((handlings, name) => put(handlings, untried(name)), put(before, { handler, ...how }))
 }
 
-function untried(handler: string): Handling {
-  return { handler, state: 'waiting', attempts: 0, retryAt: null, because: '' }
+function untried(handler: string): HandlerState {
+  return { handler, state: 'waiting', attempts: 0, retryAt: null, reason: '' }
 }
 
-function put(handlings: readonly Handling[], one: Handling): readonly Handling[] {
+function put(handlings: readonly HandlerState[], one: HandlerState): readonly HandlerState[] {
   return [...handlings.filter(each => each.handler !== one.handler), one]
 }
 
-interface Context {
+interface NotificationContext {
   readonly evento: string
-  readonly handlings: readonly Handling[]
+  readonly handlings: readonly HandlerState[]
 }
 
 const isAfter =
   (state: HandlingState) =>
-  ({ context, event }: { context: Context; event: NotificationEvent }) =>
+  ({ context, event }: { context: NotificationContext; event: NotificationEvent }) =>
     stateOf(handlingsAfter(context.handlings, event)) === state
 
 const moves = [
@@ -155,7 +158,7 @@ const moves = [
 ] as const
 
 const chart = setup({
-  types: { context: {} as Context, events: {} as NotificationEvent },
+  types: { context: {} as NotificationContext, events: {} as NotificationEvent },
   guards: { isParked: isAfter('parked'), isFailing: isAfter('failing'), isWaiting: isAfter('received') },
   actions: {
     keepEvento: assign({
@@ -220,7 +223,7 @@ function decide(
 
 /** A result that two processes report, because both called the handler, is recorded once. */
 function afterTry(
-  handlings: readonly Handling[],
+  handlings: readonly HandlerState[],
   message: Extract<NotificationMessage, { type: 'host.handled' | 'host.failed' }>,
 ): Decision<NotificationEvent> {
   const { handler, handlers } = message.data
@@ -233,8 +236,8 @@ function afterTry(
     return record({ type: 'notification.handled', data: { handler, waiting } })
   }
   if (before?.state === 'parked') return record()
-  const { because, retryAt } = message.data
-  const data = { handler, waiting, attempts: (before?.attempts ?? 0) + 1, because }
+  const { reason, retryAt } = message.data
+  const data = { handler, waiting, attempts: (before?.attempts ?? 0) + 1, reason }
   if (retryAt === null) return record({ type: 'notification.parked', data })
   return record({ type: 'notification.failed', data: { ...data, retryAt } })
 }

@@ -8,20 +8,20 @@ import { type Decision, type Machine, record, refuse } from './definition/machin
 
 /** What is recorded of our account at the portal. */
 export type PortalEvent =
-  | Event<'portal.listRequested', Addressed>
+  | Event<'portal.listRequested', PortalAddress>
   /** Its part `list` holds the subscriptions as listed, secrets taken out. */
-  | Event<'portal.listed', Listed>
+  | Event<'portal.listed', ListingCounts>
   /** The daily reading of the failures of `from` to `day`, days in Brasilia, and of the list. */
-  | Event<'portal.harvestRequested', { from: string; day: string } & Addressed>
+  | Event<'portal.recoveryRequested', { from: string; day: string } & PortalAddress>
   /** `day` is a day in Brasilia, `yyyy-MM-dd`; null asks for the portal's today. */
-  | Event<'portal.failuresRequested', AskedFailures & Addressed>
+  | Event<'portal.failuresRequested', AskedFailures & PortalAddress>
   /**
    * Failure records are read soon, a day at a time, and what is lost is recovered from them. A day in `again` is being
    * read, and is read once more after that.
    */
   | Event<
-      'portal.harvestHastened',
-      { reason: HarvestReason; days: readonly DueDay[]; again?: readonly DueDay[] }
+      'portal.recoveryHastened',
+      { reason: RecoveryReason; days: readonly DueDay[]; again?: readonly DueDay[] }
     >
   /** Its part `answered` says which records the portal's answer had. */
   | Event<'portal.failuresListed', ListedFailures>
@@ -31,11 +31,11 @@ export type PortalEvent =
   | Event<'portal.readDeclined', { operation: string; httpStatus: number; day?: string }>
 
 /** Where the portal is that is asked: told by the first event that asks it. A log belongs to one portal. */
-interface Addressed {
+interface PortalAddress {
   readonly address?: string
 }
 
-interface Listed {
+interface ListingCounts {
   readonly active: number
   readonly deleted: number
   readonly unreadable: number
@@ -53,10 +53,10 @@ interface ForeignFailure {
  * Why deliveries may have failed: we could not store them and answered 503, we answered late, no receiver was running,
  * or a subscription became ours that existed before, or that follows one that is deleted.
  */
-export type HarvestReason = 'unstored' | 'late' | 'downtime' | 'adopted'
+export type RecoveryReason = 'unstored' | 'late' | 'downtime' | 'adopted'
 
-interface HarvestSoon {
-  readonly reason: HarvestReason
+interface RecoverSoon {
+  readonly reason: RecoveryReason
   readonly days: readonly string[]
   readonly now: Instant
   /** The days of which a reading is owed that goes by itself, by the ledger: a parked one is none. */
@@ -101,23 +101,23 @@ export interface ListedFailures {
 // Commands, and facts from outside
 
 type PortalMessage =
-  | Message<'portal.list', Addressed>
-  | Message<'portal.listFailures', AskedFailures & Addressed>
+  | Message<'portal.list', PortalAddress>
+  | Message<'portal.listFailures', AskedFailures & PortalAddress>
   /** The time for the failures up to a day has come; `since` is the day on which the log began. */
-  | Message<'portal.harvest', { day: string; today: string; since: string } & Addressed>
-  | Message<'portal.harvestSoon', HarvestSoon>
+  | Message<'portal.recover', { day: string; today: string; since: string } & PortalAddress>
+  | Message<'portal.recoverSoon', RecoverSoon>
   | Message<'portal.observeForeignFailure', ForeignFailure>
-  | Message<'portal.subscriptionsListed', Listed>
+  | Message<'portal.subscriptionsListed', ListingCounts>
   | Message<'portal.failuresListed', ListedFailures>
   | Message<'portal.declined', { operation: string; httpStatus: number; day?: string }>
 
 // Chart
 
-interface Context {
+interface PortalContext {
   /** The address of the portal that this log belongs to; empty until one is asked. */
   readonly address: string
   /** The last day whose failures were asked for by the schedule; empty before. */
-  readonly harvested: string
+  readonly recoveredUpTo: string
   /** The last days whose failure records were asked for soon, and when that is due. */
   readonly soon: readonly SoonDay[]
   /** The days whose failures the portal declined to show: the schedule asks again. */
@@ -128,15 +128,15 @@ interface Context {
 const soonMax = 31
 
 const chart = setup({
-  types: { context: {} as Context, events: {} as PortalEvent },
+  types: { context: {} as PortalContext, events: {} as PortalEvent },
   actions: {
     keepAddress: assign({
       address: ({ context, event }) =>
         context.address === '' && 'address' in event.data ? (event.data.address ?? '') : context.address,
     }),
     keepDay: assign({
-      harvested: ({ context, event }) =>
-        event.type === 'portal.harvestRequested' ? event.data.day : context.harvested,
+      recoveredUpTo: ({ context, event }) =>
+        event.type === 'portal.recoveryRequested' ? event.data.day : context.recoveredUpTo,
       refused: [],
     }),
     keepRefused: assign({
@@ -147,7 +147,7 @@ const chart = setup({
     }),
     keepSoon: assign({
       soon: ({ context, event }) => {
-        if (event.type !== 'portal.harvestHastened') return context.soon
+        if (event.type !== 'portal.recoveryHastened') return context.soon
         const { days, again = [] } = event.data
         const others = context.soon
           .filter(each => !days.some(({ day }) => day === each.day))
@@ -166,12 +166,12 @@ const chart = setup({
   },
 }).createMachine({
   id: 'portal',
-  context: { address: '', harvested: '', soon: [], refused: [] },
+  context: { address: '', recoveredUpTo: '', soon: [], refused: [] },
   on: {
     'portal.listRequested': { actions: 'keepAddress' },
     'portal.failuresRequested': { actions: 'keepAddress' },
-    'portal.harvestRequested': { actions: ['keepAddress', 'keepDay'] },
-    'portal.harvestHastened': { actions: 'keepSoon' },
+    'portal.recoveryRequested': { actions: ['keepAddress', 'keepDay'] },
+    'portal.recoveryHastened': { actions: 'keepSoon' },
     'portal.failuresListed': { actions: 'endSoon' },
     'portal.readDeclined': { actions: ['keepRefused', 'endSoon'] },
   },
@@ -206,26 +206,29 @@ const intervalMs = 10 * 60_000
  * When a day is asked for after something failed now; `undefined` when that is coming already. A time further ahead was
  * given by a clock that has been put right since.
  */
-export function harvestDueAt(lastDueAt: Instant | undefined, now: Instant): Instant | undefined {
+export function recoveryDueAt(lastDueAt: Instant | undefined, now: Instant): Instant | undefined {
   const soon = fromInstant(now) + settleMs
   const last = lastDueAt === undefined ? Number.NEGATIVE_INFINITY : fromInstant(lastDueAt)
   if (last > soon + intervalMs + clocksDifferMaxMs) return toInstant(soon)
   return last >= soon ? undefined : toInstant(Math.max(soon, last + intervalMs))
 }
 
-function harvestSoon({ soon }: Context, { reason, days, now, waiting }: HarvestSoon): Decision<PortalEvent> {
+function recoverSoon(
+  { soon }: PortalContext,
+  { reason, days, now, waiting }: RecoverSoon,
+): Decision<PortalEvent> {
   const [due, again]: [DueDay[], DueDay[]] = [[], []]
   for (const day of days.slice(-soonMax)) {
     const known = soon.find(each => each.day === day)
     const isOpen = known?.isOpen === true && waiting.includes(day)
     const last = isOpen ? (known?.againAt ?? known?.dueAt) : known?.dueAt
-    const dueAt = harvestDueAt(last, now)
+    const dueAt = recoveryDueAt(last, now)
     // One that is under way may have been answered before this failed: a second one beside it would be one too many.
     if (dueAt !== undefined) (isOpen ? again : due).push({ day, dueAt })
   }
   if (due.length + again.length === 0) return record()
   const data = { reason, days: due, ...(again.length > 0 && { again }) }
-  return record({ type: 'portal.harvestHastened', data, effects: due.map(toReading) })
+  return record({ type: 'portal.recoveryHastened', data, effects: due.map(toReading) })
 }
 
 function toReading({ day, dueAt }: DueDay): Effect {
@@ -233,7 +236,7 @@ function toReading({ day, dueAt }: DueDay): Effect {
 }
 
 /** A reading has ended: what failed since it was asked for is read once more. */
-function listed({ soon }: Context, data: ListedFailures): PortalEvent {
+function listed({ soon }: PortalContext, data: ListedFailures): PortalEvent {
   const again = soon.flatMap(({ day, againAt }) =>
     day === data.day && againAt !== undefined ? toReading({ day, dueAt: againAt }) : [],
   )
@@ -258,25 +261,25 @@ function decide({ context }: SnapshotFrom<typeof chart>, message: PortalMessage)
         effects: [{ type: 'portal.listFailures', data: { day, recover } }],
       })
     }
-    case 'portal.harvest': {
+    case 'portal.recover': {
       const { day, today, since } = message.data
       if (isElsewhere(context, message.data)) return record()
       // A process in another time of the day than the last one comes with the day before; a later day was not over yet.
-      if (day <= context.harvested && context.harvested <= today) return record()
+      if (day <= context.recoveredUpTo && context.recoveredUpTo <= today) return record()
       // If a clock was ahead, nobody knows which days were asked for when they were over.
-      const last = context.harvested < day ? context.harvested : ''
+      const last = context.recoveredUpTo < day ? context.recoveredUpTo : ''
       const regular = daysUntil(day, last || firstDay(day, since))
       const again = context.refused.filter(each => each >= keptSince(day) && !regular.includes(each))
       const days = [...again, ...regular]
       const readings = days.map(each => ({ type: 'portal.listFailures', data: { day: each, recover: true } }))
       return record({
-        type: 'portal.harvestRequested',
+        type: 'portal.recoveryRequested',
         data: { from: regular[0] ?? day, day, ...firstAddress(context, message.data) },
         effects: [...readings, { type: 'portal.listSubscriptions', data: {} }],
       })
     }
-    case 'portal.harvestSoon':
-      return harvestSoon(context, message.data)
+    case 'portal.recoverSoon':
+      return recoverSoon(context, message.data)
     case 'portal.observeForeignFailure':
       return record({ type: 'portal.foreignFailure', data: message.data })
     case 'portal.subscriptionsListed':
@@ -293,12 +296,12 @@ function decide({ context }: SnapshotFrom<typeof chart>, message: PortalMessage)
 
 const belongsElsewhere = 'this log belongs to the portal at another address: see portal.knownAs'
 
-function isElsewhere(context: Context, { address = '' }: Addressed): boolean {
+function isElsewhere(context: PortalContext, { address = '' }: PortalAddress): boolean {
   return address !== '' && context.address !== '' && address !== context.address
 }
 
 /** The address, where no event has told it yet. */
-function firstAddress({ address: known }: Context, { address = '' }: Addressed): Addressed {
+function firstAddress({ address: known }: PortalContext, { address = '' }: PortalAddress): PortalAddress {
   return known === '' && address !== '' ? { address } : {}
 }
 

@@ -6,18 +6,18 @@ import { type Decision, type Machine, record } from './definition/machine.ts'
 // Events
 
 /** Which parts were destroyed because their time was over: each as `<position>/<name>`. */
-interface Applied {
+interface RetentionApplied {
   readonly kind: string
   readonly rule: string
   readonly parts: readonly string[]
 }
 
 /** The parts are destroyed in the same transaction. */
-export type RetentionEvent = Event<'retention.applied', Applied>
+export type RetentionEvent = Event<'retention.applied', RetentionApplied>
 
 // Commands
 
-type RetentionMessage = Message<'retention.apply', Applied>
+type RetentionMessage = Message<'retention.apply', RetentionApplied>
 
 // Chart
 

@@ -6,7 +6,7 @@ import { type Decision, type Machine, record, refuse } from './definition/machin
 // Events
 
 /** Which parts were opened for a host, whose they are, and what for. */
-export interface Revealed {
+export interface RevealedParts {
   readonly parts: readonly PartAddress[]
   readonly owners: readonly string[]
   readonly purpose: string
@@ -15,11 +15,11 @@ export interface Revealed {
 }
 
 /** The first and only: it stands in the log before anything is opened. */
-export type RevealEvent = Event<'reveal.recorded', Revealed>
+export type RevealEvent = Event<'reveal.recorded', RevealedParts>
 
 // Commands
 
-type RevealMessage = Message<'reveal.record', Revealed>
+type RevealMessage = Message<'reveal.record', RevealedParts>
 
 // Chart
 

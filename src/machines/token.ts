@@ -16,12 +16,12 @@ export type TokenNeed = 'absent' | 'lost' | 'rejected' | 'repeated' | 'changed'
 export type TokenEvent =
   | Event<'token.requested', { need: TokenNeed } & Holder>
   /** The token itself is nowhere in the log: it is known by a generation, and by the credentials of its request. */
-  | Event<'token.renewed', Asked & Lifetime>
+  | Event<'token.renewed', TokenRequestRef & Lifetime>
   /** The `times`-th token in a row that was refused soon after it was given: no request before `until`. */
-  | Event<'token.rejected', Rejection>
+  | Event<'token.rejected', RejectionCounts>
   /** The gateway gave the rejected token again: no request before `until`. */
-  | Event<'token.repeated', Asked & { until: Instant; code?: string }>
-  | Event<'token.locked', Asked & { httpStatus: number }>
+  | Event<'token.repeated', TokenRequestRef & { until: Instant; code?: string }>
+  | Event<'token.locked', TokenRequestRef & { httpStatus: number }>
   | Event<'token.requestFailed', { generation: number }>
 
 /** Whose token it is: digests under a key of the log, which tell when something was changed. */
@@ -38,7 +38,7 @@ interface Lifetime {
 }
 
 /** The request that was answered, and its credentials: another process may have taken it over. */
-interface Asked extends Holder {
+interface TokenRequestRef extends Holder {
   readonly generation: number
 }
 
@@ -47,10 +47,10 @@ interface Asked extends Holder {
 type TokenMessage =
   /** `at` is the time of the request. */
   | Message<'token.request', TokenRequest>
-  | Message<'token.reject', Rejected>
-  | Message<'tokenService.issued', Asked & Lifetime>
-  | Message<'tokenService.repeated', Asked & { until: Instant }>
-  | Message<'tokenService.credentialsRefused', Asked & { httpStatus: number }>
+  | Message<'token.reject', TokenRejected>
+  | Message<'tokenService.issued', TokenRequestRef & Lifetime>
+  | Message<'tokenService.repeated', TokenRequestRef & { until: Instant }>
+  | Message<'tokenService.credentialsRefused', TokenRequestRef & { httpStatus: number }>
   | Message<'tokenService.requestLost', { generation: number }>
 
 interface TokenRequest extends Holder {
@@ -58,7 +58,7 @@ interface TokenRequest extends Holder {
   readonly at: Instant
 }
 
-interface Rejection extends Asked {
+interface RejectionCounts extends TokenRequestRef {
   readonly times: number
   /** A call with it got another answer before. */
   readonly hasServed?: boolean
@@ -70,7 +70,7 @@ interface Rejection extends Asked {
   readonly code?: string
 }
 
-interface Rejected {
+interface TokenRejected {
   readonly generation: number
   readonly at: Instant
   /** Whether a call with it got any answer but a refusal, as far as the process knows. */
@@ -90,7 +90,7 @@ const requestToken = (data: RequestToken) => ({ type: 'tokenService.requestToken
 
 // Chart
 
-interface Context extends Holder, Lifetime {
+interface TokenContext extends Holder, Lifetime {
   /** The token in use, and the request that was made last. */
   readonly generation: number
   readonly asked: number
@@ -104,7 +104,7 @@ interface Context extends Holder, Lifetime {
 }
 
 const chart = setup({
-  types: { context: {} as Context, events: {} as TokenEvent },
+  types: { context: {} as TokenContext, events: {} as TokenEvent },
   guards: {
     isCurrent: ({ context, event }) =>
       event.type === 'token.rejected' && event.data.generation === context.generation,
@@ -242,9 +242,9 @@ export function remainingMs(until: Instant, now: Instant): number {
 }
 
 function rejection(
-  { rejections, servedRejections, issuedAt, expiresAt, contract, credential }: Context,
-  { generation, at, hasServed, code }: Rejected,
-): Rejection {
+  { rejections, servedRejections, issuedAt, expiresAt, contract, credential }: TokenContext,
+  { generation, at, hasServed, code }: TokenRejected,
+): RejectionCounts {
   // One that lived longer has served, maybe in another process, or was ended by something else.
   const ageMs = ageOf(issuedAt, at)
   const isEnded = at >= expiresAt

@@ -1,7 +1,7 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Event, Instant, Message, PartAddress } from '../vocabulary/message.ts'
 import { cpfAddress } from '../vocabulary/names.ts'
-import type { Reason } from './consent/standing.ts'
+import type { StandingReason } from './consent/standing.ts'
 import { defineMachine } from './definition/define-machine.ts'
 import { refuseErased } from './definition/erased.ts'
 import { type Decision, type Machine, record, refuse } from './definition/machine.ts'
@@ -9,7 +9,7 @@ import { type Decision, type Machine, record, refuse } from './definition/machin
 // Events
 
 /** What a validation is: `validation` is our id, `id` the host's. */
-interface Requested {
+interface RequestedValidation {
   readonly validation: string
   readonly id: string
   readonly subject: string
@@ -22,8 +22,8 @@ interface Requested {
 }
 
 /** Why the named consent did not stand, at which instant, and up to which of its events the log was known. */
-interface Withheld {
-  readonly because: Exclude<Reason, 'active'>
+interface WithheldValidation {
+  readonly reason: Exclude<StandingReason, 'active'>
   readonly at: Instant
   readonly position: number
   /** An earlier request had been answered: the service was told of the person, and did not process it. */
@@ -31,7 +31,7 @@ interface Withheld {
 }
 
 /** A validation that takes the answer of an earlier one; `from` is the host's id of that one. */
-interface Reused {
+interface ReusedValidation {
   readonly validation: string
   readonly id: string
   readonly subject: string
@@ -42,7 +42,7 @@ interface Reused {
   readonly result: PartAddress
 }
 
-interface Answered {
+interface AnsweredValidation {
   /** How many fields it says something about. */
   readonly evaluated: number
   /** A digest of where it came from: address, service and version. */
@@ -54,14 +54,14 @@ interface Answered {
 /** What is recorded of a validation. */
 export type ValidationEvent =
   /** The first: its part `claims` holds what was claimed, and `because` why it is paid again. */
-  | Event<'validation.requested', Requested>
+  | Event<'validation.requested', RequestedValidation>
   /** The first and only: the service was not asked. */
-  | Event<'validation.reused', Reused>
+  | Event<'validation.reused', ReusedValidation>
   /** Its part `result` holds what matched and what did not. */
-  | Event<'validation.answered', Answered>
+  | Event<'validation.answered', AnsweredValidation>
   | Event<'validation.declined', { httpStatus: number; code: string | null }>
   /** It did not leave, or not once more: the consent that it names no longer stands. */
-  | Event<'validation.withheld', Withheld>
+  | Event<'validation.withheld', WithheldValidation>
   /** Perhaps done, perhaps paid: a person decides. Its part `unreadable` holds what the service answered, if it did. */
   | Event<'validation.inconclusive', unknown>
   /**
@@ -77,13 +77,13 @@ export type ValidationEvent =
 // Commands, and facts from outside
 
 type ValidationMessage =
-  | Message<'validation.request', Requested>
-  | Message<'validation.reuse', Reused>
+  | Message<'validation.request', RequestedValidation>
+  | Message<'validation.reuse', ReusedValidation>
   | Message<'validation.resolve', { charged: boolean }>
   | Message<'validation.repeat', { by: string }>
   | Message<'validation.erase', unknown>
-  | Message<'validation.withhold', Withheld>
-  | Message<'validationService.answered', Answered>
+  | Message<'validation.withhold', WithheldValidation>
+  | Message<'validationService.answered', AnsweredValidation>
   | Message<'validationService.declined', { httpStatus: number; code: string | null }>
   | Message<'validationService.lost', unknown>
   | Message<'validationService.undone', unknown>
@@ -92,7 +92,7 @@ type ValidationMessage =
 
 const type = 'validationService.validatePerson'
 
-const validatePerson = ({ validation, subject, environment, consent }: Requested) => ({
+const validatePerson = ({ validation, subject, environment, consent }: RequestedValidation) => ({
   type,
   data: {
     validation,

@@ -2,8 +2,8 @@ import { systemEntropy } from '../runtime/entropy.ts'
 import { createFileMark } from '../store/checkpoints/high-water-mark.ts'
 import { readResumed } from '../store/checkpoints/resuming.ts'
 import { openSqlite } from '../store/database/sqlite.ts'
-import { type BackupMade, type BackupOptions, makeBackup } from '../store/files/backup.ts'
-import { type Restored, restoreBackup } from '../store/files/restore.ts'
+import { type BackupOptions, type BackupResult, makeBackup } from '../store/files/backup.ts'
+import { type RestoreResult, restoreBackup } from '../store/files/restore.ts'
 import type { HighWaterMark, StoreOptions } from '../store/store-options.ts'
 import { views } from '../views/views.ts'
 import { markPath } from '../vocabulary/names.ts'
@@ -20,7 +20,7 @@ export function backupStore(options: {
   store: string
   to: string
   onProgress?: OnProgress
-}): Promise<BackupMade> {
+}): Promise<BackupResult> {
   return makeBackup({ ...options, entropy: systemEntropy })
 }
 
@@ -43,7 +43,7 @@ export async function restoreStore(
     acceptRollback?: boolean
     onProgress?: OnProgress
   },
-): Promise<Restored & { readonly resumedAs?: string; readonly lostEvents?: number }> {
+): Promise<RestoreResult & { readonly resumedAs?: string; readonly lostEvents?: number }> {
   const { entropy = systemEntropy, acceptRollback = false } = options
   let resumed: Awaited<ReturnType<typeof resume>> | undefined
   const accept = async (copy: string) => {

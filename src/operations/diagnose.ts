@@ -2,7 +2,7 @@ import { systemEntropy } from '../runtime/entropy.ts'
 import { type DiagnoseOptions, type Diagnosis, diagnose } from '../store/checks/diagnose.ts'
 import { migrations, statementsFrom } from '../store/database/migrations.ts'
 import type { RebuildAll } from '../store/views/rebuild-all.ts'
-import type { Rebuilt } from '../store/views/rebuilder.ts'
+import type { RebuildResult } from '../store/views/rebuilder.ts'
 import { views } from '../views/views.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { claimedKinds, type OpenedWith, withStore } from './with-store.ts'
@@ -28,7 +28,7 @@ export function diagnoseStore(options: {
  *
  * @throws {AverbaError} `NOT_FOUND`, `STORE_BUSY` when another process rebuilds the same view, and as `openAverba`
  */
-export function rebuildStore(options: OpenedWith & RebuildAll): Promise<Rebuilt[]> {
+export function rebuildStore(options: OpenedWith & RebuildAll): Promise<RebuildResult[]> {
   return withStore(options, store => store.rebuild(options))
 }
 

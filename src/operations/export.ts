@@ -1,5 +1,5 @@
-import { proveEvent, type WhichEvent } from '../store/checkpoints/prove.ts'
-import { type Exported, exportLog, openSigned } from '../store/files/export-log.ts'
+import { type EventSelector, proveEvent } from '../store/checkpoints/prove.ts'
+import { type ExportResult, exportLog, openSigned } from '../store/files/export-log.ts'
 import { type OpenedWith, withStore } from './with-store.ts'
 
 /**
@@ -8,7 +8,7 @@ import { type OpenedWith, withStore } from './with-store.ts'
  *
  * @throws {AverbaError} `INVALID_INPUT` when something is in the folder, and as `openAverba`
  */
-export async function exportBundle(options: OpenedWith & ExportTo): Promise<Exported> {
+export async function exportBundle(options: OpenedWith & ExportTo): Promise<ExportResult> {
   return exportUpTo(options, () => withStore(options, store => store.checkpoint()))
 }
 
@@ -16,7 +16,7 @@ export async function exportBundle(options: OpenedWith & ExportTo): Promise<Expo
 export async function exportUpTo(
   { store, dir, onProgress }: { store: string } & ExportTo,
   sign: () => Promise<unknown>,
-): Promise<Exported> {
+): Promise<ExportResult> {
   const snapshot = await openSigned(store, sign)
   try {
     return await exportLog(snapshot, dir, onProgress)
@@ -36,7 +36,7 @@ interface ExportTo {
  *
  * @throws {AverbaError} `NOT_FOUND`, and as `openAverba`
  */
-export function proveRecorded(options: OpenedWith & { event: WhichEvent }): Promise<string> {
+export function proveRecorded(options: OpenedWith & { event: EventSelector }): Promise<string> {
   return withStore(options, async store => {
     await store.checkpoint()
     return store.reader.read(() => proveEvent(options.event))

@@ -1,13 +1,13 @@
 import type { Machine, MachineState } from '../machines/definition/machine.ts'
 import { machines } from '../machines/machines.ts'
 import { canonicalJson } from '../proof/canonical-json.ts'
-import { giveWay } from '../runtime/event-loop.ts'
+import { yieldToEventLoop } from '../runtime/event-loop.ts'
 import { Snapshot } from '../store/database/snapshot.ts'
 import { readFacts } from '../store/log/facts.ts'
 import { readPage } from '../store/log/read.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { parseInstant } from '../vocabulary/instant.ts'
-import type { Event, Recorded } from '../vocabulary/message.ts'
+import type { Event, RecordedEvent } from '../vocabulary/message.ts'
 
 /** Up to where to replay, and by which version of one machine, as `consent@2`. */
 export interface ReplayOptions {
@@ -18,7 +18,7 @@ export interface ReplayOptions {
 }
 
 /** What a replay came to. */
-export interface Replayed {
+export interface ReplayResult {
   /** How many decisions were made again. */
   readonly decisions: number
   /** How many were made by a version of a machine that is not available, and were not repeated. */
@@ -33,15 +33,15 @@ export interface Replayed {
 export interface Divergence {
   readonly position: number
   readonly stream: string
-  readonly because: string
+  readonly causedBy: string
   readonly recorded: string
   readonly decided: string
 }
 
 /** A decision as it is recorded: one or more events in a row. */
-interface Recording {
-  readonly first: Recorded
-  readonly events: Recorded[]
+interface RecordedDecision {
+  readonly first: RecordedEvent
+  readonly events: RecordedEvent[]
 }
 
 /**
@@ -51,11 +51,11 @@ interface Recording {
  * @throws {AverbaError} `INVALID_INPUT` when `against` names a version that is not available
  */
 export async function replay(
-  pages: AsyncIterable<readonly Recorded[]>,
+  pages: AsyncIterable<readonly RecordedEvent[]>,
   machines: readonly Machine[],
   options: ReplayOptions = {},
-): Promise<Replayed> {
-  const run = new Replay(machinesFor(machines, options.against), options.against !== undefined)
+): Promise<ReplayResult> {
+  const run = new LogReplay(machinesFor(machines, options.against), options.against !== undefined)
   let position = 0
   for await (const page of pages) {
     for (const event of page) {
@@ -70,12 +70,12 @@ export async function replay(
   return run.end(position)
 }
 
-class Replay {
+class LogReplay {
   readonly #machines: ReadonlyMap<string, Machine>
   /** Also what another version decided. */
   readonly #isAgainst: boolean
   readonly #states = new Map<string, MachineState>()
-  #open: Recording | undefined
+  #open: RecordedDecision | undefined
   #decisions = 0
   #otherVersions = 0
   #divergence: Divergence | undefined
@@ -86,7 +86,7 @@ class Replay {
   }
 
   /** Takes the next event, and reports whether a decision came out differently. */
-  hear(event: Recorded): boolean {
+  hear(event: RecordedEvent): boolean {
     if (this.#open && continues(this.#open, event)) {
       this.#open.events.push(event)
       return false
@@ -97,11 +97,11 @@ class Replay {
   }
 
   /** Drops the recording that the event continues: half of a decision cannot be compared. */
-  cutBefore(event: Recorded): void {
+  cutBefore(event: RecordedEvent): void {
     if (this.#open && continues(this.#open, event)) this.#open = undefined
   }
 
-  end(position: number): Replayed {
+  end(position: number): ReplayResult {
     if (!this.#divergence) this.#close()
     const divergence = this.#divergence
     const counts = { decisions: this.#decisions, otherVersions: this.#otherVersions }
@@ -123,22 +123,22 @@ class Replay {
     )
   }
 
-  #compare(machine: Machine, state: MachineState, { first, events }: Recording): void {
+  #compare(machine: Machine, state: MachineState, { first, events }: RecordedDecision): void {
     this.#decisions += 1
-    const { because, given = {}, position, stream } = first
-    const data = 'data' in given ? given.data : first.data
-    const message = { type: because, data, ...(given.isStale && { isStale: true }) }
+    const { causedBy, input = {}, position, stream } = first
+    const data = 'data' in input ? input.data : first.data
+    const message = { type: causedBy, data, ...(input.isStale && { isStale: true }) }
     const decision = machine.decide(state, message)
     const recorded = events.map(describe).join('\n')
     const decided =
       'refused' in decision ? `refused: ${decision.refused}` : decision.events.map(describe).join('\n')
-    if (recorded !== decided) this.#divergence = { position, stream, because, recorded, decided }
+    if (recorded !== decided) this.#divergence = { position, stream, causedBy, recorded, decided }
   }
 }
 
 /** Reports whether an event continues the same decision. */
-function continues({ first, events }: Recording, { stream, given }: Recorded): boolean {
-  return first.stream === stream && given?.nth === events.length
+function continues({ first, events }: RecordedDecision, { stream, input }: RecordedEvent): boolean {
+  return first.stream === stream && input?.nth === events.length
 }
 
 /** What a machine decides of an event. */
@@ -160,7 +160,7 @@ function machinesFor(machines: readonly Machine[], against: string | undefined):
   )
 }
 
-function isAfter({ position, at }: Recorded, until: number | string | undefined): boolean {
+function isAfter({ position, at }: RecordedEvent, until: number | string | undefined): boolean {
   if (until === undefined) return false
   return typeof until === 'number' ? position > until : at > until
 }
@@ -171,7 +171,7 @@ function isAfter({ position, at }: Recorded, until: number | string | undefined)
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
-export async function replayLog(options: ReplayLogOptions): Promise<Replayed> {
+export async function replayLog(options: ReplayLogOptions): Promise<ReplayResult> {
   const { store, until, onProgress, ...others } = options
   const to = typeof until === 'string' ? parseInstant(until) : until
   const snapshot = await Snapshot.open(store)
@@ -184,7 +184,7 @@ export async function replayLog(options: ReplayLogOptions): Promise<Replayed> {
         yield page
         after = page.at(-1)?.position ?? after
         onProgress?.(after, end)
-        await giveWay()
+        await yieldToEventLoop()
       }
     }
     return await replay(pages(), machines, { ...others, ...(to !== undefined && { until: to }) })

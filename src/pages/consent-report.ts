@@ -1,4 +1,4 @@
-import type { Reason } from '../machines/consent/standing.ts'
+import type { StandingReason } from '../machines/consent/standing.ts'
 import type { PageProof } from '../proof/check-page.ts'
 import type { Instant } from '../vocabulary/message.ts'
 import type { Language } from './language.ts'
@@ -7,7 +7,7 @@ import type { ReportedLog, TimelineEntry } from './subject-report.ts'
 /** Whether a consent stood, in words. */
 export interface ReportedAnswer {
   readonly effective: boolean
-  readonly because: Reason
+  readonly reason: StandingReason
   readonly words: string
   /** The last reading of the service that covers it. */
   readonly readAt: Instant | null

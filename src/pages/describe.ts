@@ -1,25 +1,28 @@
-import type { Owed, Recorded } from '../vocabulary/message.ts'
+import type { PendingEffect, RecordedEvent } from '../vocabulary/message.ts'
 import { english } from './english.ts'
 import type { Language } from './language.ts'
 import { portuguese } from './portuguese.ts'
-import type { CallEnding, Words } from './words.ts'
+import type { CallEnding, LanguageWords } from './words.ts'
 
 /** The words of a language. */
-export function wordsOf(language: Language): Words {
+export function wordsOf(language: Language): LanguageWords {
   return language === 'en' ? english : portuguese
 }
 
 /** Says an event in words. */
-export function describeEvent({ type, data }: Pick<Recorded, 'type' | 'data'>, words: Words): string {
+export function describeEvent(
+  { type, data }: Pick<RecordedEvent, 'type' | 'data'>,
+  words: LanguageWords,
+): string {
   const events: Readonly<Record<string, ((data: never) => string) | undefined>> = words.events
   return events[type]?.(data as never) ?? words.otherEvent(type) // The words of a type take the data of that type.
 }
 
 /** Says what became of a call, by the event that ended it where that is no answer. */
 export function describeCall(
-  { state }: Pick<Owed, 'state'>,
-  ending: Pick<Recorded, 'type' | 'resolves' | 'data'> | undefined,
-  { callEndings, effectStates }: Words,
+  { state }: Pick<PendingEffect, 'state'>,
+  ending: Pick<RecordedEvent, 'type' | 'resolves' | 'data'> | undefined,
+  { callEndings, effectStates }: LanguageWords,
 ): string {
   if (ending === undefined || !isEnded(state)) return effectStates[state]
   const byType: Readonly<Record<string, string | undefined>> = callEndings
@@ -31,16 +34,16 @@ export function describeCall(
  * How the words call what ended a call: by its type, and apart where the call had been sent all the same, or what it
  * asked for was there.
  */
-function endingOf({ type, data }: Pick<Recorded, 'type' | 'data'>): string {
+function endingOf({ type, data }: Pick<RecordedEvent, 'type' | 'data'>): string {
   const { sentBefore, isDone } = data as { sentBefore?: true; isDone?: true } // As the machines write them.
   return `${type}${sentBefore ? ', sent before' : ''}${isDone ? ', done' : ''}`
 }
 
-function isEnded(state: Owed['state']): boolean {
+function isEnded(state: PendingEffect['state']): boolean {
   return state === 'settled' || state === 'declined' || state === 'cancelled'
 }
 
 /** Names a kind of sealed data. */
-export function describeKind(kind: string, { kinds }: Words): string {
+export function describeKind(kind: string, { kinds }: LanguageWords): string {
   return kinds[kind] ?? kinds[kind.slice(kind.indexOf('/') + 1)] ?? kind
 }

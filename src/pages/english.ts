@@ -1,8 +1,8 @@
 import { englishEvents, englishRetained } from './english-events.ts'
-import type { Words } from './words.ts'
+import type { LanguageWords } from './words.ts'
 
 /** English, for readers who ask for it. */
-export const english: Words = {
+export const english: LanguageWords = {
   events: englishEvents,
   otherEvent: type => `Another record (${type})`,
   kinds: {
@@ -21,7 +21,7 @@ export const english: Words = {
     redirect: 'Address to return to after the login',
     address: 'Login address',
     claims: 'Data sent for validation',
-    because: 'Why a validation was made again',
+    'validation.requested/reason': 'Why a validation was made again',
     result: 'Result of the validation, field by field',
     note: 'Note on a validation',
     problem: "The service's error message",

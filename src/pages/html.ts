@@ -5,10 +5,10 @@ export interface Html {
   readonly html: string
 }
 
-type Value = Html | string | number | null | undefined | false | readonly Value[]
+type HtmlValue = Html | string | number | null | undefined | false | readonly HtmlValue[]
 
 /** Writes HTML. Every value is escaped unless it is HTML already: nothing from outside becomes markup. */
-export function html(texts: TemplateStringsArray, ...values: readonly Value[]): Html {
+export function html(texts: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   return { html: texts.map((text, i) => text + write(values[i])).join('') }
 }
 
@@ -17,7 +17,7 @@ export function trusted(text: string): Html {
   return { html: text }
 }
 
-function write(value: Value): string {
+function write(value: HtmlValue): string {
   if (value === null || value === undefined || value === false) return ''
   if (typeof value === 'string' || typeof value === 'number') return escapeHtml(String(value))
   if (Array.isArray(value)) return value.map(write).join('')

@@ -4,7 +4,7 @@ export type Language = 'pt-BR' | 'en'
 /**
  * How a report is written: as JSON, the default, or as one HTML page; in Brazilian Portuguese unless said otherwise.
  */
-export interface Page {
+export interface PageOptions {
   readonly format?: 'json' | 'html'
   readonly language?: Language
 }

@@ -1,8 +1,8 @@
 import { portugueseEvents, portugueseRetained } from './portuguese-events.ts'
-import type { Words } from './words.ts'
+import type { LanguageWords } from './words.ts'
 
 /** Brazilian Portuguese, the language of reports unless another is asked for. */
-export const portuguese: Words = {
+export const portuguese: LanguageWords = {
   events: portugueseEvents,
   otherEvent: type => `Outro registro (${type})`,
   kinds: {
@@ -21,7 +21,7 @@ export const portuguese: Words = {
     redirect: 'Endereço de retorno do login',
     address: 'Endereço de login',
     claims: 'Dados enviados para validação',
-    because: 'Motivo de refazer uma validação',
+    'validation.requested/reason': 'Motivo de refazer uma validação',
     result: 'Resultado da validação, campo a campo',
     note: 'Anotação sobre uma validação',
     problem: 'Mensagem de erro do serviço',

@@ -1,4 +1,4 @@
-import type { Source } from './words.ts'
+import type { DataSource } from './words.ts'
 
 /** What averba itself wrote: no service was asked, or none has said it. */
 const ours: ReadonlySet<string> = new Set([
@@ -11,7 +11,7 @@ const ours: ReadonlySet<string> = new Set([
 const given: ReadonlySet<string> = new Set(['record', 'detail', 'unreadable', 'address', 'result', 'problem'])
 
 /** Says who gave a kind of sealed data, by the type of its event and its name: the host, unless a service did. */
-export function sourceOf(kind: string): Source {
+export function sourceOf(kind: string): DataSource {
   const machine = kind.slice(0, kind.indexOf('.'))
   const name = kind.slice(kind.indexOf('/') + 1)
   // All that is sealed there came from the portal.

@@ -3,7 +3,13 @@ import { type Html, html } from './html.ts'
 import { showInstant } from './instants.ts'
 import { type Labels, labelsOf } from './labels.ts'
 import { showTimeline } from './show-timeline.ts'
-import type { Acted, ReportedCall, ReportedErasure, ReportedLog, SubjectReport } from './subject-report.ts'
+import type {
+  ActorCount,
+  ReportedCall,
+  ReportedErasure,
+  ReportedLog,
+  SubjectReport,
+} from './subject-report.ts'
 
 /** Writes the report of a data subject as one page. Pure: the same report gives the same text. */
 export function writeSubjectPage(report: SubjectReport): string {
@@ -87,7 +93,7 @@ function showBases({ bases }: SubjectReport, labels: Labels): Html {
 ${showTable(labels.bases, headings, rows, labels)}`
 }
 
-function showActors(actors: readonly Acted[], labels: Labels): Html {
+function showActors(actors: readonly ActorCount[], labels: Labels): Html {
   const rows = actors.map(({ actor, events, first, last }) => [
     actor
       ? `${labels.actorKinds[actor.kind]} ${actor.ref}`
@@ -155,15 +161,15 @@ ${showTable(labels.consents, headings, rows, labels)}`
 }
 
 function showUses({ uses }: SubjectReport, labels: Labels): Html {
-  const rows = uses.map(({ at, isAllowed, because, basis, actor, consent }) => [
+  const rows = uses.map(({ at, isAllowed, reason, basis, actor, consent }) => [
     showInstant(at, labels),
     isAllowed ? labels.allowed : html`<strong>${labels.refused}</strong>`,
-    because,
+    reason,
     basis && `${basis.purpose} (${basis.legalBasis})`,
     actor ? `${labels.actorKinds[actor.kind]} ${actor.ref}` : '',
     consent && html`<code>${consent}</code>`,
   ])
-  const headings = [labels.when, labels.result, labels.because, labels.purpose, labels.actor, labels.consent]
+  const headings = [labels.when, labels.result, labels.reason, labels.purpose, labels.actor, labels.consent]
   return html`<h2>${labels.uses}</h2>
 ${showTable(labels.uses, headings, rows, labels)}`
 }

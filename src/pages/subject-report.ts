@@ -2,7 +2,7 @@ import type { Actor, Basis, EffectState, Instant } from '../vocabulary/message.t
 import type { Language } from './language.ts'
 
 /** When something was seen, from the first to the last event of something. */
-export interface Seen {
+export interface SeenPeriod {
   readonly first: Instant
   readonly last: Instant
 }
@@ -17,7 +17,7 @@ export interface ReportedLog {
 }
 
 /** One kind of sealed personal data, with how many pieces of it there are. */
-export interface HeldKind extends Seen {
+export interface HeldKind extends SeenPeriod {
   /** The type of the event and the name of the part, such as `consent.described/detail`. */
   readonly kind: string
   readonly label: string
@@ -31,13 +31,13 @@ export interface HeldKind extends Seen {
 }
 
 /** On what basis data was processed, and how often. Events that name none are counted under null. */
-export interface UnderBasis extends Seen {
+export interface UnderBasis extends SeenPeriod {
   readonly basis: Basis | null
   readonly events: number
 }
 
 /** Who acted, and how often. Events that name nobody are counted under null: facts from outside, and time. */
-export interface Acted extends Seen {
+export interface ActorCount extends SeenPeriod {
   readonly actor: Actor | null
   readonly events: number
 }
@@ -77,7 +77,7 @@ export interface ReportedUse {
   /** Null for a consent that nobody had seen. */
   readonly consent: string | null
   readonly isAllowed: boolean
-  readonly because: string
+  readonly reason: string
   readonly basis: Basis | null
   readonly actor: Actor | null
 }
@@ -152,7 +152,7 @@ export interface SubjectReport {
   readonly erasure: ReportedErasure | null
   readonly held: readonly HeldKind[]
   readonly bases: readonly UnderBasis[]
-  readonly actors: readonly Acted[]
+  readonly actors: readonly ActorCount[]
   readonly told: readonly ReportedCall[]
   readonly consents: readonly ReportedConsent[]
   readonly uses: readonly ReportedUse[]

@@ -1,5 +1,5 @@
 import type { ConsentEvent } from '../machines/consent/events.ts'
-import type { Reason } from '../machines/consent/standing.ts'
+import type { StandingReason } from '../machines/consent/standing.ts'
 import type { EffectEvent } from '../machines/effect.ts'
 import type { NotificationEvent } from '../machines/notification.ts'
 import type { RetentionEvent } from '../machines/retention.ts'
@@ -40,21 +40,21 @@ export type CallEnding =
 export type EventWords = { readonly [E in ReportedEvent as E['type']]: (data: E['data']) => string }
 
 /** Who gave a piece of data. */
-export type Source = 'host' | 'consentService' | 'validationService' | 'portal'
+export type DataSource = 'host' | 'consentService' | 'validationService' | 'portal'
 
 /** What a language has to say. */
-export interface Words {
+export interface LanguageWords {
   readonly events: EventWords
   /** An event of a type that has no words yet. */
   readonly otherEvent: (type: string) => string
   /** Sealed data by the name of its part, or by the type of its event and that name. */
   readonly kinds: Readonly<Record<string, string>>
-  readonly sources: Readonly<Record<Source, string>>
+  readonly sources: Readonly<Record<DataSource, string>>
   readonly services: Readonly<Record<string, string>>
   readonly operations: Readonly<Record<string, string>>
   readonly effectStates: Readonly<Record<EffectState, string>>
   readonly callEndings: Readonly<Record<CallEnding, string>>
-  readonly reasons: Readonly<Record<Reason, string>>
+  readonly reasons: Readonly<Record<StandingReason, string>>
   readonly validationStates: Readonly<Record<string, string>>
   readonly origins: Readonly<Record<string, string>>
   /** Whom data is about, by the kind of its owner. */

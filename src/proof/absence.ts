@@ -19,7 +19,7 @@ export interface ExplainingEvent {
 }
 
 /** An erasure explains the absence of everything that was its owner's before it, except parts that it names as kept. */
-interface Erasure {
+interface ErasureSpan {
   readonly position: number
   readonly kept: ReadonlySet<string>
 }
@@ -31,7 +31,7 @@ interface Erasure {
 export class Absence {
   readonly #missing: MissingPart[] = []
   /** By owner, in the order of the log. */
-  readonly #erasures = new Map<string, Erasure[]>()
+  readonly #erasures = new Map<string, ErasureSpan[]>()
   /** The parts that retention destroyed, each with the position of the event that says so. */
   readonly #destroyed = new Map<string, number>()
 

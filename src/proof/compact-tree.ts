@@ -19,7 +19,7 @@ export function hashNode(left: string, right: string): string {
 export const emptyRoot: string = sha256('')
 
 /** A full subtree at the edge, beside a place for the one that it is hashed with. */
-interface Edge {
+interface TreeEdge {
   /** The input of the hash over both: a marking byte, and 32 bytes of each. */
   readonly pair: Uint8Array
   isFull: boolean
@@ -32,7 +32,7 @@ interface Edge {
 export class CompactTree {
   #size = 0
   /** Each over `2 ** level` leaves. */
-  readonly #edges: Edge[] = []
+  readonly #edges: TreeEdge[] = []
 
   /** How many leaves it has. */
   get size(): number {
@@ -54,7 +54,7 @@ export class CompactTree {
     this.#size += 1
   }
 
-  #edgeOf(level: number): Edge {
+  #edgeOf(level: number): TreeEdge {
     this.#edges[level] ??= { pair: new Uint8Array(65).fill(1), isFull: false }
     return this.#edges[level]
   }

@@ -1,11 +1,11 @@
 import { isObject, type RecordedHeader } from './recorded-header.ts'
 
 /** Where a stream may stand: for each region, the states that its events may have led to. */
-export interface Standing {
+export interface MachinePosition {
   readonly key: string
   readonly regions: readonly (readonly string[])[]
   /** Where events lead whose data does not matter, by type. */
-  readonly next: Map<string, Standing>
+  readonly next: Map<string, MachinePosition>
 }
 
 /** A machine's table, ready to be looked up. */
@@ -14,24 +14,24 @@ export interface CompiledMachine {
   readonly version: number
   /** The beginning of its streams' names. */
   readonly prefix: string
-  readonly start: Standing
+  readonly start: MachinePosition
   /** Says why an event may not be recorded by the command or fact that it names; `undefined` where it may. */
-  judge(standing: Standing, event: RecordedHeader): string | undefined
+  judge(standing: MachinePosition, event: RecordedHeader): string | undefined
   /** Where an event leads. */
-  move(standing: Standing, event: RecordedHeader): Standing
+  move(standing: MachinePosition, event: RecordedHeader): MachinePosition
   /** The same states, in this version. */
-  take(standing: Standing): Standing
+  take(standing: MachinePosition): MachinePosition
 }
 
 type Members = Readonly<Record<string, unknown>>
 
-interface Move {
+interface CompiledMove {
   readonly to?: string
   readonly if?: Members
   readonly perhaps?: boolean
 }
 
-interface Rule {
+interface CompiledRule {
   readonly event: string
   readonly in?: readonly string[]
   readonly if?: Members
@@ -39,16 +39,16 @@ interface Rule {
   readonly owes?: readonly string[]
 }
 
-interface Table {
+interface CompiledTable {
   readonly name: string
   readonly version: number
   readonly start: readonly string[]
-  readonly moves: Readonly<Record<string, Readonly<Record<string, readonly Move[]>>>>
-  readonly makes: Readonly<Record<string, readonly Rule[]>>
+  readonly moves: Readonly<Record<string, Readonly<Record<string, readonly CompiledMove[]>>>>
+  readonly makes: Readonly<Record<string, readonly CompiledRule[]>>
 }
 
 /** The moves by state and type: maps, since a log may hold any names. */
-type Moves = ReadonlyMap<string, ReadonlyMap<string, readonly Move[]>>
+type Moves = ReadonlyMap<string, ReadonlyMap<string, readonly CompiledMove[]>>
 
 /** Reads a table; `undefined` for anything else. */
 export function compileMachine(given: unknown): CompiledMachine | undefined {
@@ -57,17 +57,17 @@ export function compileMachine(given: unknown): CompiledMachine | undefined {
   const moves: Moves = new Map(
     Object.entries(given.moves).map(([state, of]) => [state, new Map(Object.entries(of))]),
   )
-  const standings = new Map<string, Standing>()
-  const intern = (regions: readonly (readonly string[])[]): Standing => {
+  const standings = new Map<string, MachinePosition>()
+  const intern = (regions: readonly (readonly string[])[]): MachinePosition => {
     const key = regions.map(states => states.join('|')).join('&')
     const known = standings.get(key)
     if (known) return known
-    const made = { key, regions, next: new Map<string, Standing>() }
+    const made = { key, regions, next: new Map<string, MachinePosition>() }
     standings.set(key, made)
     return made
   }
   const judged = new Map(
-    Object.entries(makes).map(([because, rules]) => [because, Map.groupBy(rules, rule => rule.event)]),
+    Object.entries(makes).map(([cause, rules]) => [cause, Map.groupBy(rules, rule => rule.event)]),
   )
   return {
     name,
@@ -75,8 +75,8 @@ export function compileMachine(given: unknown): CompiledMachine | undefined {
     prefix: `${name}-`,
     start: intern(start.map(state => [state])),
     judge(standing, event) {
-      const rules = judged.get(event.because)?.get(event.type)
-      if (!rules) return `"${event.because}" does not lead to "${event.type}"`
+      const rules = judged.get(event.causedBy)?.get(event.type)
+      if (!rules) return `"${event.causedBy}" does not lead to "${event.type}"`
       let why: string | undefined
       for (const rule of rules) {
         why = breach(rule, standing, event)
@@ -120,15 +120,15 @@ function step(moves: Moves, state: string, event: RecordedHeader, after: Set<str
 }
 
 /** Why a rule does not allow an event; `undefined` when it does. */
-function breach(rule: Rule, { regions }: Standing, event: RecordedHeader): string | undefined {
+function breach(rule: CompiledRule, { regions }: MachinePosition, event: RecordedHeader): string | undefined {
   const { type, effects, anomaly } = event
-  if (rule.if && !has(event.data, rule.if)) return `"${event.because}" leads to another "${type}"`
+  if (rule.if && !has(event.data, rule.if)) return `"${event.causedBy}" leads to another "${type}"`
   const { in: allowed } = rule
   const isThere = !allowed || regions.every(states => isIn(states, allowed, regions.length > 1))
   const needsMark = rule.anomaly === 'always' || (rule.anomaly === 'elsewhere' && !isThere)
   if (needsMark && anomaly === undefined) return `"${type}" is not marked as an anomaly`
   if (!isThere && rule.anomaly !== 'elsewhere')
-    return `"${event.because}" does not lead to "${type}" in this state`
+    return `"${event.causedBy}" does not lead to "${type}" in this state`
   const owed = effects.find(effect => !rule.owes?.includes(effect.type))
   return owed && `"${type}" does not owe "${owed.type}"`
 }
@@ -146,7 +146,7 @@ function has(data: Members, members: Members): boolean {
   return true
 }
 
-function isTable(value: unknown): value is Table {
+function isTable(value: unknown): value is CompiledTable {
   if (!isObject(value)) return false
   const { name, version, start, moves, makes } = value
   return (

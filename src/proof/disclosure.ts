@@ -91,33 +91,33 @@ export async function verifyDisclosure(
     const closed = event.parts.flatMap(({ name }) => (names.has(name) ? [] : [name]))
     return { ...proven, header, opened, closed }
   } catch (error) {
-    if (error instanceof Refused) return failed(error.message)
+    if (error instanceof DisclosureRefused) return failed(error.message)
     throw error
   }
 }
 
 /** Why a disclosure opens nothing. */
-class Refused extends Error {}
+class DisclosureRefused extends Error {}
 
 async function openParts({ keys, parts }: Disclosure, event: RecordedHeader): Promise<OpenedPart[]> {
   const record = `${event.stream}/${event.version}`
   const marks = new Map(event.parts.map(mark => [mark.name, mark]))
   const given = new Map(keys.map(({ owner, key }) => [owner, key]))
-  if (parts.length === 0) throw new Refused('it discloses no part')
+  if (parts.length === 0) throw new DisclosureRefused('it discloses no part')
   const opened = new Map<string, OpenedPart>()
   for (const { name, sealed } of parts) {
     const mark = marks.get(name)
     if (!mark || mark.bytes !== sealed.length || mark.hash !== sha256(sealed) || opened.has(name))
-      throw new Refused(`its part "${name}" is not the one that the event names`)
+      throw new DisclosureRefused(`its part "${name}" is not the one that the event names`)
     const key = given.get(mark.owner)
     if (!key || mark.recordKey !== commitmentOf(key, mark, record))
-      throw new Refused(`the key for the part "${name}" is not the one that the event names`)
+      throw new DisclosureRefused(`the key for the part "${name}" is not the one that the event names`)
     opened.set(name, { name, owner: mark.owner, value: await open(key, `${record}/${name}`, sealed) })
   }
   const owners = new Set([...opened.values()].map(part => part.owner))
   // A key without a part here can only be meant to open something else.
   if (keys.length !== owners.size || !keys.every(({ owner }) => owners.has(owner)))
-    throw new Refused('it holds a key for none of its parts')
+    throw new DisclosureRefused('it holds a key for none of its parts')
   return [...opened.values()]
 }
 
@@ -139,6 +139,6 @@ async function open(key: Uint8Array, place: string, sealed: Uint8Array): Promise
     const plain = await crypto.subtle.decrypt(how, opening, bytes.subarray(nonceBytes))
     return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(plain))
   } catch {
-    throw new Refused(`"${place}" does not open with the key of its record`)
+    throw new DisclosureRefused(`"${place}" does not open with the key of its record`)
   }
 }

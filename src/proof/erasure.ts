@@ -38,7 +38,7 @@ export interface CheckedReceipt {
 }
 
 /** The members of a header that a receipt repeats. */
-interface Said {
+interface ReceiptHeader {
   readonly type?: unknown
   readonly position?: unknown
   readonly stream?: unknown
@@ -110,12 +110,12 @@ export function checkErasureReceipt(receipt: CheckedReceipt): string[] {
 }
 
 /** While the key is kept, copies stay open without a limit. */
-function completedBy(event: Said | undefined, isKeyKept: boolean): object | null {
+function completedBy(event: ReceiptHeader | undefined, isKeyKept: boolean): object | null {
   if (!event) return null
   return { ...event.data, at: event.at, ...(isKeyKept && { copiesOpenUntil: null }) }
 }
 
-function parse(header: string): Said {
+function parse(header: string): ReceiptHeader {
   try {
     const said: unknown = JSON.parse(header)
     return typeof said === 'object' && said !== null ? said : {}

@@ -1,4 +1,4 @@
-import { type CompiledMachine, compileMachine, type Standing } from './compiled-machine.ts'
+import { type CompiledMachine, compileMachine, type MachinePosition } from './compiled-machine.ts'
 import { beganType, logStream, machinesAddedType, resumedType } from './log-stream.ts'
 import type { RecordedHeader } from './recorded-header.ts'
 
@@ -18,7 +18,7 @@ const logTable = {
 /** Where a stream stands, by the machine that decided its last event; undefined before its first. */
 export interface StreamPlace {
   machine: CompiledMachine | undefined
-  standing: Standing | undefined
+  standing: MachinePosition | undefined
 }
 
 /**

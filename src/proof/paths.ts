@@ -1,7 +1,7 @@
 import { emptyRoot, hashNode } from './compact-tree.ts'
 
 /** A range of leaves: the first, counted from 0, and the one after the last. Its root is a hash of a proof. */
-export type Range = readonly [from: number, to: number]
+export type LeafRange = readonly [from: number, to: number]
 
 /**
  * The ranges whose roots prove that the leaf at an index is in a tree of `size` leaves, from its sibling upwards (RFC
@@ -9,10 +9,10 @@ export type Range = readonly [from: number, to: number]
  *
  * @throws {RangeError} when the tree has no such leaf
  */
-export function inclusionRanges(index: number, size: number): Range[] {
+export function inclusionRanges(index: number, size: number): LeafRange[] {
   if (!isCount(index) || !isCount(size) || index >= size)
     throw new RangeError(`A tree of ${size} leaves has no leaf ${index}`)
-  const ranges: Range[] = []
+  const ranges: LeafRange[] = []
   let [from, to] = [0, size]
   while (to - from > 1) {
     const middle = from + splitOf(to - from)
@@ -33,10 +33,10 @@ export function inclusionRanges(index: number, size: number): Range[] {
  *
  * @throws {RangeError} when the first is empty or larger than the second
  */
-export function consistencyRanges(before: number, after: number): Range[] {
+export function consistencyRanges(before: number, after: number): LeafRange[] {
   if (!isCount(before) || !isCount(after) || before === 0 || before > after)
     throw new RangeError(`A tree of ${before} leaves is not the beginning of one of ${after}`)
-  const ranges: Range[] = []
+  const ranges: LeafRange[] = []
   let [from, to] = [0, after]
   while (to !== before) {
     const middle = from + splitOf(to - from)
@@ -95,8 +95,8 @@ export function isConsistent(
 
 /** The root over a range, from the roots of full subtrees that `read` gives for aligned ranges of 2 ** n leaves. */
 export function* rootOfRange<Y, N>(
-  [from, to]: Range,
-  read: (range: Range) => Generator<Y, string, N>,
+  [from, to]: LeafRange,
+  read: (range: LeafRange) => Generator<Y, string, N>,
 ): Generator<Y, string, N> {
   const count = to - from
   if (count === 0) return emptyRoot

@@ -8,7 +8,7 @@ export interface RecordedHeader {
   readonly version: unknown
   readonly type: string
   readonly at: string
-  readonly because: string
+  readonly causedBy: string
   readonly machine: { readonly name: string; readonly version: number }
   readonly data: Readonly<Record<string, unknown>>
   readonly parts: readonly PartMark[]
@@ -20,13 +20,13 @@ export interface RecordedHeader {
 export function parseRecorded(text: string): RecordedHeader | undefined {
   const header = parseObject(text)
   if (!header) return undefined
-  const { stream, type, at, because, data, parts, effects } = header
+  const { stream, type, at, causedBy, data, parts, effects } = header
   const { machine } = header
   const isHeader =
     typeof stream === 'string' &&
     typeof type === 'string' &&
     typeof at === 'string' &&
-    typeof because === 'string' &&
+    typeof causedBy === 'string' &&
     isObject(machine) &&
     typeof machine.name === 'string' &&
     typeof machine.version === 'number'

@@ -10,7 +10,7 @@ export interface Clock {
 }
 
 /** The reason for ending a wait that is no longer needed: without one, `abort()` builds an error with its stack. */
-export const calledOff = 'called off'
+export const cancelReason = 'called off'
 
 /** What a timer can hold: about 24 days. */
 const timerMaxMs = 2 ** 31 - 1
@@ -35,6 +35,6 @@ export const systemClock: Clock = {
  * A stopwatch in milliseconds, with fractions. For the system's clock it is one that never goes back; for any other,
  * that clock itself.
  */
-export function stopwatchOf(clock: Clock): () => number {
+export function monotonicClock(clock: Clock): () => number {
   return clock === systemClock ? () => performance.now() : () => clock.now()
 }

@@ -29,7 +29,7 @@ export function afterTurn(work: () => void): () => void {
  * Lets the event loop turn once. Awaiting what is ready does not: work that goes on page by page has to give way, or
  * timers, sockets and signals wait for its end.
  */
-export function giveWay(): Promise<void> {
+export function yieldToEventLoop(): Promise<void> {
   return new Promise(resolve => afterTurn(resolve))
 }
 
@@ -43,7 +43,7 @@ export async function whenQuiet(): Promise<void> {
 }
 
 /** Does one after the other, also those behind one that fails, and then throws what the first of them failed with. */
-export async function inTurn(...works: readonly (() => Promise<unknown>)[]): Promise<void> {
+export async function runSequentially(...works: readonly (() => Promise<unknown>)[]): Promise<void> {
   const failed: unknown[] = []
   for (const work of works) await work().catch((error: unknown) => failed.push(error))
   if (failed.length > 0) throw failed[0]

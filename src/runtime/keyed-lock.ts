@@ -2,11 +2,11 @@
  * Lets work on the same name go one after the other, and other work at the same time. A caller joins the queues of all
  * its names at once, so that no two can wait for each other.
  */
-export class Turns {
+export class KeyedLock {
   readonly #last = new Map<string, Promise<void>>()
 
   /** Does the work when all earlier work on any of these names has ended. */
-  async take<T>(names: Iterable<string>, work: () => Promise<T>): Promise<T> {
+  async run<T>(names: Iterable<string>, work: () => Promise<T>): Promise<T> {
     const own = new Set(names)
     const earlier = [...own].flatMap(name => this.#last.get(name) ?? [])
     const { promise: ended, resolve: end } = Promise.withResolvers<void>()

@@ -1,17 +1,17 @@
-import { giveWay } from './event-loop.ts'
+import { yieldToEventLoop } from './event-loop.ts'
 
 /**
  * What a list gives. Awaited, it is an array of everything, read once; `for await` goes through it page by page, with
  * at most a page in memory, and reads anew each time.
  */
-export type Listed<T> = Promise<T[]> & AsyncIterable<T>
+export type AsyncList<T> = Promise<T[]> & AsyncIterable<T>
 
 /** Makes a list of the function that goes through its pages. Nothing is read before it is used. */
-export function listedBy<T>(pages: () => AsyncIterable<readonly T[]>): Listed<T> {
+export function listedBy<T>(pages: () => AsyncIterable<readonly T[]>): AsyncList<T> {
   return new LazyList(pages)
 }
 
-class LazyList<T> implements Listed<T> {
+class LazyList<T> implements AsyncList<T> {
   readonly [Symbol.toStringTag] = 'Listed'
   readonly #pages: () => AsyncIterable<readonly T[]>
   #all: Promise<T[]> | undefined
@@ -39,7 +39,7 @@ class LazyList<T> implements Listed<T> {
 async function* eachApart<T>(pages: AsyncIterable<readonly T[]>): AsyncGenerator<readonly T[]> {
   for await (const page of pages) {
     yield page
-    await giveWay()
+    await yieldToEventLoop()
   }
 }
 

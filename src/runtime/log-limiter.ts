@@ -8,7 +8,7 @@ const kindsMax = 1_000
  * Tells each kind of thing once a minute, however often it happens: what strangers can make happen must not fill a
  * host's disk with lines.
  */
-export class Seldom {
+export class LogLimiter {
   readonly #clock: Clock
   readonly #told = new Map<string, { at: number; since: number }>()
 
@@ -17,7 +17,7 @@ export class Seldom {
   }
 
   /** Does the telling, unless it was done less than a minute ago, with how often it has happened since. */
-  tell(kind: string, telling: (times: number) => void): void {
+  log(kind: string, telling: (times: number) => void): void {
     const now = this.#clock.now()
     const told = this.#told.get(kind)
     if (told && isWithin(minuteMs, told.at, now)) {

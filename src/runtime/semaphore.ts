@@ -1,5 +1,5 @@
 /** A bound on what is under way at once. Those that wait for a place get it in the order of asking. */
-export class Places {
+export class Semaphore {
   readonly max: number
   #taken = 0
   readonly #waiting: (() => void)[] = []

@@ -1,7 +1,7 @@
-import { type Clock, calledOff } from './clock.ts'
+import { type Clock, cancelReason } from './clock.ts'
 
 /** Wakes those that rest until there may be something new, each after a while at the latest. */
-export class Wakes {
+export class WakeSignal {
   readonly #clock: Clock
   readonly #pollMs: number
   /** How many wakes there were, and what to call at the next one. */
@@ -30,7 +30,7 @@ export class Wakes {
   async rest(count: number, over: AbortSignal): Promise<void> {
     if (over.aborted || this.#count !== count) return
     const awake = new AbortController()
-    const wake = () => awake.abort(calledOff)
+    const wake = () => awake.abort(cancelReason)
     this.#resting.add(wake)
     over.addEventListener('abort', wake)
     await this.#clock.sleep(this.#pollMs, awake.signal, 'run: a look at the log')

@@ -1,8 +1,8 @@
 import { LateError } from '../vocabulary/errors.ts'
-import { type Clock, calledOff } from './clock.ts'
+import { type Clock, cancelReason } from './clock.ts'
 
 /** What limited work is given. */
-export interface Limit {
+export interface TimeLimit {
   /** Aborts when the time is over. */
   readonly signal: AbortSignal
   /** Begins to count again. */
@@ -15,7 +15,7 @@ export interface Limit {
 export async function withinTime<T>(
   clock: Clock,
   ms: number,
-  work: (limit: Limit) => Promise<T>,
+  work: (limit: TimeLimit) => Promise<T>,
 ): Promise<T> {
   const late = new AbortController()
   let isDone = false
@@ -25,7 +25,7 @@ export async function withinTime<T>(
   const leftMs = () => counting.leftMs - Math.max(0, counting.by.now() - counting.since)
   const count = (by: Clock, left: number) => {
     counting = { by, since: by.now(), leftMs: left }
-    changed.abort(calledOff)
+    changed.abort(cancelReason)
     changed = new AbortController()
   }
   const over = async (working: Promise<T>): Promise<T> => {
@@ -40,7 +40,7 @@ export async function withinTime<T>(
     late.abort(error)
     throw error
   }
-  const limit: Limit = {
+  const limit: TimeLimit = {
     signal: late.signal,
     restart: () => count(counting.by, ms),
     countBy(other) {
@@ -53,6 +53,6 @@ export async function withinTime<T>(
     return await Promise.race([working, over(working)])
   } finally {
     isDone = true
-    changed.abort(calledOff)
+    changed.abort(cancelReason)
   }
 }

@@ -1,15 +1,15 @@
 /** The simulated services: over real TLS on loopback, or in process under a virtual clock. */
 
 export {
-  type Answer,
   answerOf,
+  type DecisionAnswer,
   decides,
   type GivenEvent,
   type MachineCase,
   type MachineName,
 } from './cases/decides.ts'
-export { ExpectationError, type Expected } from './cases/expectation.ts'
-export { type Ending, type Played, type Scenario, scenario } from './cases/scenario.ts'
+export { ExpectationError, type ExpectedValue } from './cases/expectation.ts'
+export { type Scenario, type ScenarioEnding, type ScenarioResult, scenario } from './cases/scenario.ts'
 export { type ShownEvent, shows, type ViewCase } from './cases/shows.ts'
 export type { Fault, FaultKind } from './faults/fault.ts'
 export { ShiftedClock } from './served/shifted-clock.ts'

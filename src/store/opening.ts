@@ -12,7 +12,7 @@ import {
 import type { Keys } from '../vault/keys.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { toInstant } from '../vocabulary/instant.ts'
-import type { Recorded } from '../vocabulary/message.ts'
+import type { RecordedEvent } from '../vocabulary/message.ts'
 import { keyringPath } from '../vocabulary/names.ts'
 import { keyLineOf } from './checkpoints/resuming.ts'
 import { type Connection, rows, type Steps } from './database/connection.ts'
@@ -81,7 +81,11 @@ export async function openKeyring(options: KeyringOptions, isEmpty: boolean): Pr
  *
  * @throws {AverbaError} `KEYS_MISMATCH`
  */
-export function refuseOtherKeyring(path: string, { data }: Recorded, keyring: Pick<Keyring, 'id'>): void {
+export function refuseOtherKeyring(
+  path: string,
+  { data }: RecordedEvent,
+  keyring: Pick<Keyring, 'id'>,
+): void {
   // As `begin` writes it.
   if ((data as { keyring?: unknown }).keyring === keyring.id) return
   throw new AverbaError('KEYS_MISMATCH', `Cannot open "${path}": its keyring is another one`, {
@@ -104,7 +108,7 @@ function keyringOf(path: string): string {
 /** What a log is begun with. */
 interface NewLog {
   append(input: Append): Promise<unknown>
-  readAt(position: number): Promise<Recorded | undefined>
+  readAt(position: number): Promise<RecordedEvent | undefined>
   readonly keyring: Keyring
 }
 
@@ -112,7 +116,7 @@ interface NewLog {
 export async function begin(
   { append, readAt, keyring }: NewLog,
   { clock, createId, beginning }: Pick<StoreOptions, 'clock' | 'createId' | 'beginning'>,
-): Promise<Recorded> {
+): Promise<RecordedEvent> {
   const origin = `log_${createId()}`
   const data = { ...beginning, origin, keyring: keyring.id, key: keyLineOf(origin, keyring.signer) }
   await append({

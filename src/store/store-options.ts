@@ -12,7 +12,7 @@ export interface StoreOptions {
   /** The path of its file, or `:memory:`. */
   readonly path: string
   /** What it stands on in place of that file. */
-  readonly medium?: Medium
+  readonly medium?: StoreMedium
   readonly views: readonly View[]
   readonly clock: Clock
   readonly entropy: Entropy
@@ -44,7 +44,7 @@ export interface StoreOptions {
 }
 
 /** What a store stands on in place of a file, as in a simulation: its database, and where its keyring is kept. */
-export interface Medium {
+export interface StoreMedium {
   open(): Promise<Connection>
   /** The keyring; `create` makes it, or reads it from beside the file. */
   keyring(create: () => Promise<Keyring>): Promise<Keyring>

@@ -1,9 +1,9 @@
 import type { Clock } from '../runtime/clock.ts'
-import { stopwatchOf } from '../runtime/clock.ts'
+import { monotonicClock } from '../runtime/clock.ts'
 import { Listeners } from '../runtime/listeners.ts'
 import { Vault } from '../vault/vault.ts'
 import { clocksDifferMaxMs, fromInstant, toInstant } from '../vocabulary/instant.ts'
-import type { Json, Owed, PartAddress, Recorded } from '../vocabulary/message.ts'
+import type { Json, PartAddress, PendingEffect, RecordedEvent } from '../vocabulary/message.ts'
 import type { View } from '../vocabulary/view.ts'
 import { Checkpointer } from './checkpoints/checkpointer.ts'
 import type { StoredCheckpoint } from './checkpoints/checkpoints.ts'
@@ -17,20 +17,20 @@ import type { Lease } from './ledger/leases.ts'
 import {
   type AttemptAt,
   type Claimable,
-  type Claimed,
+  type ClaimedSince,
   claimEffect,
-  countOwed,
+  countPending,
   type DueFilter,
   deferEffect,
   dueEffects,
   type EffectFilter,
+  type EffectMove,
   extendEffect,
   findClaimable,
   heldUntil,
   isOpen,
   listEffects,
-  type Move,
-  type OwedCount,
+  type PendingCount,
   readEffect,
 } from './ledger/ledger.ts'
 import { Secrets } from './ledger/secrets.ts'
@@ -44,9 +44,9 @@ import { isOlderThanLog } from './owners/unopened-keys.ts'
 import { openPart } from './parts/parts.ts'
 import type { HighWaterMark, StoreOptions } from './store-options.ts'
 import { hasDiscarded, sweep } from './views/discarded-tables.ts'
-import { type Checkpoint, Projector, readCheckpointsOf } from './views/projector.ts'
+import { Projector, readCheckpointsOf, type ViewCheckpoint } from './views/projector.ts'
 import { type RebuildAll, rebuildAll } from './views/rebuild-all.ts'
-import { type AsOf, Rebuilder, type Rebuilt } from './views/rebuilder.ts'
+import { Rebuilder, type RebuildResult, type ViewBound } from './views/rebuilder.ts'
 import { StoppedViews } from './views/stopped-views.ts'
 import { ViewReader } from './views/view-reader.ts'
 import { noSuchView } from './views/view-table.ts'
@@ -56,7 +56,7 @@ import type { RecentDigest } from './writing/recent-digests.ts'
 import { Writer, type WriterParts } from './writing/writer.ts'
 
 /** What a store is opened on. */
-type StandsOn = {
+type StoreParts = {
   readonly connection: Connection
   readonly vault: Vault
   readonly trial: WriteTrial
@@ -93,7 +93,7 @@ export class Store {
   #resumedAt = 0
 
   private constructor(
-    { connection, vault, trial, transacted }: StandsOn,
+    { connection, vault, trial, transacted }: StoreParts,
     options: StoreOptions,
     mark?: HighWaterMark,
   ) {
@@ -143,7 +143,7 @@ export class Store {
     const trial = new WriteTrial(clock)
     const transacted = new Listeners<number>()
     const tell = (ms: number) => transacted.tell(ms)
-    const connection = timed(opened, stopwatchOf(clock), tell, error => trial.hear(error))
+    const connection = timed(opened, monotonicClock(clock), tell, error => trial.hear(error))
     try {
       await connection.transact(() => prepareTables(connection, options.path))
       await connection.read(() => checkEnd(options.path))
@@ -189,22 +189,22 @@ export class Store {
   }
 
   /** Reads a page of the log. */
-  read(filter: ReadFilter): Promise<Recorded[]> {
+  read(filter: ReadFilter): Promise<RecordedEvent[]> {
     return readFrom(this.#connection, this.#schemas, filter)
   }
 
   /** Reads the event at a position. */
-  readAt(position: number): Promise<Recorded | undefined> {
+  readAt(position: number): Promise<RecordedEvent | undefined> {
     return this.#connection.read(() => readAt(this.#schemas, position))
   }
 
   /** Reads a page of the log, with the end of the log at that moment. */
-  readOn(filter: ReadFilter): Promise<{ events: Recorded[]; end: number }> {
+  readOn(filter: ReadFilter): Promise<{ events: RecordedEvent[]; end: number }> {
     return readOn(this.#connection, this.#schemas, filter)
   }
 
   /** Reads the newest event of those that a filter names. */
-  async readLast(filter: LastFilter = {}): Promise<Recorded | undefined> {
+  async readLast(filter: LastFilter = {}): Promise<RecordedEvent | undefined> {
     return (await this.read({ ...filter, backward: true, limit: 1 }))[0]
   }
 
@@ -241,12 +241,12 @@ export class Store {
   }
 
   /** Takes an effect for one attempt without an event, written down before the request leaves. */
-  claimEffect(id: string, now: number): Promise<Claimed | undefined> {
+  claimEffect(id: string, now: number): Promise<ClaimedSince | undefined> {
     return this.#connection.transact(() => claimEffect(this.#schemas, id, this.#lease(now)))
   }
 
   /** The same move with a lease that begins now. */
-  leased(move: Move): Move {
+  leased(move: EffectMove): EffectMove {
     return { ...move, lease: this.#lease() }
   }
 
@@ -269,8 +269,8 @@ export class Store {
   }
 
   /** Puts an effect off that this process still has. */
-  deferEffect(id: string, dueAt: number, because: string): Promise<void> {
-    return this.#connection.transact(() => deferEffect(id, toInstant(dueAt), because, this.#lease()))
+  deferEffect(id: string, dueAt: number, reason: string): Promise<void> {
+    return this.#connection.transact(() => deferEffect(id, toInstant(dueAt), reason, this.#lease()))
   }
 
   /** Reports whether an effect has neither been settled nor declined. */
@@ -278,21 +278,21 @@ export class Store {
     return this.#connection.read(() => isOpen(effect))
   }
 
-  effect(id: string): Promise<Owed | undefined> {
+  effect(id: string): Promise<PendingEffect | undefined> {
     return this.#connection.read(() => readEffect(this.#schemas, id))
   }
 
-  effects(filter: EffectFilter): Promise<Owed[]> {
+  effects(filter: EffectFilter): Promise<PendingEffect[]> {
     return this.#connection.read(() => listEffects(this.#connection, this.#schemas, filter))
   }
 
   /** Counts the effects that are open, by type and state. */
-  countOwed(): Promise<readonly OwedCount[]> {
-    return this.#connection.read(countOwed)
+  countOwed(): Promise<readonly PendingCount[]> {
+    return this.#connection.read(countPending)
   }
 
   /** Builds every view anew from the log, and tells how the serving rows differed. Ended, it gives those done. */
-  rebuild(options: RebuildAll = {}): Promise<Rebuilt[]> {
+  rebuild(options: RebuildAll = {}): Promise<RebuildResult[]> {
     return rebuildAll(this.#rebuilder, this.#views, options)
   }
 
@@ -306,7 +306,7 @@ export class Store {
    *
    * @throws {AverbaError} `INVALID_INPUT` when there is no such view
    */
-  async viewAsOf(name: string, asOf: AsOf): Promise<object[]> {
+  async viewAsOf(name: string, asOf: ViewBound): Promise<object[]> {
     const view = this.#views.find(each => each.name === name)
     if (!view) throw noSuchView(`Cannot build "${name}"`, this.#views)
     return this.#rebuilder.buildAsOf(view, asOf)
@@ -325,12 +325,12 @@ export class Store {
   }
 
   /** Reports whether an effect was owed when the log was restored: it may have been performed since. */
-  isFromBeforeRestore({ position }: Pick<Owed, 'position'>): boolean {
+  isFromBeforeRestore({ position }: Pick<PendingEffect, 'position'>): boolean {
     return position <= this.#resumedAt
   }
 
   /** How far every view has come, and which stand still: also one that another version took over. */
-  checkpoints(): Promise<readonly Checkpoint[]> {
+  checkpoints(): Promise<readonly ViewCheckpoint[]> {
     return this.#connection.read(() => readCheckpointsOf(this.#views))
   }
 

@@ -8,7 +8,7 @@ import type { Keys } from './keys.ts'
 import {
   guarded,
   newRootedFile,
-  type Opened,
+  type OpenedKeyring,
   openKeys,
   openRooted,
   required,
@@ -48,7 +48,7 @@ export interface PreparedEpoch {
 }
 
 /** The place of a keyring, and who holds its root key. */
-interface Home {
+interface KeyringHome {
   readonly path?: string
   readonly keys?: Keys
 }
@@ -60,10 +60,10 @@ interface Home {
  */
 export class Keyring {
   readonly #entropy: Entropy
-  readonly #home: Home
-  #opened: Opened
+  readonly #home: KeyringHome
+  #opened: OpenedKeyring
 
-  constructor(opened: Opened, home: Home, entropy: Entropy) {
+  constructor(opened: OpenedKeyring, home: KeyringHome, entropy: Entropy) {
     this.#opened = opened
     this.#home = home
     this.#entropy = entropy
@@ -276,10 +276,10 @@ export function hasRoot(path: string): boolean {
 }
 
 /** What can be told of a keyring without its root key. */
-export type Inspected = Pick<Keyring, 'id' | 'epochs' | 'erased'>
+export type KeyringFacts = Pick<Keyring, 'id' | 'epochs' | 'erased'>
 
 /** What a keyring file tells of itself, opened if it holds its root key. Throws as `openKeyringFile` does. */
-export function inspectKeyringFile(path: string, entropy: Entropy): Inspected {
+export function inspectKeyringFile(path: string, entropy: Entropy): KeyringFacts {
   const file = readKeyringFile(path)
   if (file.root !== undefined) return openKeyringFile(path, entropy)
   return {

@@ -8,7 +8,7 @@ import type { Keys } from './keys.ts'
 import { type KeyringSigner, signerOf } from './signer.ts'
 
 /** The few keys above all others, opened. */
-export interface Opened {
+export interface OpenedKeyring {
   readonly file: KeyringFile
   readonly epochs: Map<number, KeyObject>
   readonly digest: HmacKey
@@ -28,7 +28,11 @@ export function newRootedFile(entropy: Entropy): KeyringFile {
  *
  * @throws {AverbaError} `KEYS_MISMATCH` when it does not open
  */
-export async function openKeys(file: KeyringFile, path: string, keys: Keys | undefined): Promise<Opened> {
+export async function openKeys(
+  file: KeyringFile,
+  path: string,
+  keys: Keys | undefined,
+): Promise<OpenedKeyring> {
   if (file.root !== undefined) return guarded(path, () => openRooted(file))
   const { unwrap } = required(keys)
   try {
@@ -47,7 +51,7 @@ export async function openKeys(file: KeyringFile, path: string, keys: Keys | und
 }
 
 /** Opens a keyring file by the root key in it. Any error passes unchanged: see `guarded`. */
-export function openRooted(file: KeyringFile): Opened {
+export function openRooted(file: KeyringFile): OpenedKeyring {
   const root = rootOf(file.root ?? '')
   const epochs = new Map<number, KeyObject>()
   for (const [epoch, wrapped] of Object.entries(file.epochs))

@@ -13,7 +13,7 @@ interface RememberedErasure {
 export type RememberedErasures = Readonly<Record<string, RememberedErasure>>
 
 /** What is looked at of a keyring file: its epochs, and the erasures that it remembers. */
-interface Remembering {
+interface ErasureMemory {
   readonly epochs: Readonly<Record<string, string>>
   readonly erased?: RememberedErasures
 }
@@ -24,13 +24,13 @@ export interface ErasureToRemember extends Omit<RememberedErasure, 'epoch'> {
 }
 
 /** The keyring with an erasure. */
-export function remembering<F extends Remembering>(file: F, { subject, ...erasure }: ErasureToRemember): F {
+export function remembering<F extends ErasureMemory>(file: F, { subject, ...erasure }: ErasureToRemember): F {
   const epoch = Math.max(...Object.keys(file.epochs).map(Number))
   return { ...file, erased: { ...file.erased, [subject]: { ...erasure, epoch } } }
 }
 
 /** The keyring without erasures that every backup which still opens comes after; lost erasures stay. */
-export function forgetting<F extends Remembering>(
+export function forgetting<F extends ErasureMemory>(
   { erased = {}, ...others }: F,
   lost: ReadonlySet<string>,
 ): Omit<F, 'erased'> & { readonly erased?: RememberedErasures } {

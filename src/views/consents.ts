@@ -86,11 +86,11 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
   },
 })
 
-type Seen = Extract<ConsentEvent, { type: 'consent.changeSeen' }>['data']
+type ChangeSeen = Extract<ConsentEvent, { type: 'consent.changeSeen' }>['data']
 
 /** A reading that crossed something newer may be older: only its end stands against what another reading showed. */
-function isTaken(row: ConsentRow, { status, crossed }: Seen): boolean {
-  return !crossed || (row.knowledge === 'changed' && status !== null && !isOpen(status))
+function isTaken(row: ConsentRow, { status, isConcurrentRead }: ChangeSeen): boolean {
+  return !isConcurrentRead || (row.knowledge === 'changed' && status !== null && !isOpen(status))
 }
 
 function unmadeAfter({ unmade }: ConsentRow, event: RecordedOf<ConsentEvent>): RequestableStatus | null {
@@ -138,13 +138,13 @@ function change(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
     case 'consent.changeNotMade':
       row.status = event.data.status
       // Our own denial or revocation stays what it is: out, or in doubt.
-      if (!('isOut' in event.data)) row.knowledge = 'known'
+      if (!('isChangePending' in event.data)) row.knowledge = 'known'
       return
     case 'consent.conflicted':
       row.status = event.data.status
       // An answer that contradicts the requested change does not end the doubt.
       if (event.data.isContrary) row.knowledge = 'uncertain'
-      else if (!event.data.isOut) row.knowledge = 'known'
+      else if (!event.data.isChangePending) row.knowledge = 'known'
       return
     case 'consent.amended':
       row.created_at = event.data.createdAt

@@ -1,5 +1,5 @@
 import {
-  type Handling,
+  type HandlerState,
   type HandlingState,
   handlingsAfter,
   type NotificationEvent,
@@ -36,8 +36,8 @@ export interface NotificationRow {
 }
 
 /** Reads the column `handlers`. */
-export function readHandlings({ handlers }: Pick<NotificationRow, 'handlers'>): readonly Handling[] {
-  return JSON.parse(handlers) as Handling[] // Written below.
+export function readHandlings({ handlers }: Pick<NotificationRow, 'handlers'>): readonly HandlerState[] {
+  return JSON.parse(handlers) as HandlerState[] // Written below.
 }
 
 /** The view of the inbox. */

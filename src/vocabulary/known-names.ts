@@ -1,7 +1,7 @@
 import { AverbaError, type ErrorCode } from './errors.ts'
 
 /** What has names, as an error says it: `Unknown option "x"`, and where: `of the consent`. */
-interface Named {
+interface NameList {
   readonly noun: 'option' | 'member'
   readonly of?: string
   readonly code?: ErrorCode
@@ -17,7 +17,7 @@ interface Named {
 export function checkKnownNames(
   given: object,
   known: readonly string[],
-  { noun, of, code = 'INVALID_INPUT', more = '' }: Named,
+  { noun, of, code = 'INVALID_INPUT', more = '' }: NameList,
 ): void {
   const unknown = Object.keys(given).find(name => !known.includes(name))
   if (unknown === undefined) return

@@ -36,7 +36,10 @@ export type Parts = Readonly<Record<string, Part>>
  * `isStale` says that it reads what stood before the newest event of its stream: a reading that was under way while
  * something happened tells of the past, and changes nothing.
  */
-export type Carried<M extends Message = Message> = M & { readonly parts?: Parts; readonly isStale?: boolean }
+export type MessageWithParts<M extends Message = Message> = M & {
+  readonly parts?: Parts
+  readonly isStale?: boolean
+}
 
 /** Where a part stands: `<stream>/<version>/<name>`, or `./<name>` for a part of the event that says so. */
 export type PartAddress = string
@@ -77,7 +80,7 @@ export interface PartMark {
 }
 
 /** An event as the log holds it. `id` is `<stream>/<version>`; positions and versions begin at 1. */
-export interface Recorded<T extends string = string, D = unknown> extends Event<T, D> {
+export interface RecordedEvent<T extends string = string, D = unknown> extends Event<T, D> {
   readonly id: string
   readonly position: number
   readonly stream: string
@@ -86,9 +89,9 @@ export interface Recorded<T extends string = string, D = unknown> extends Event<
   readonly at: Instant
   readonly machine: { readonly name: string; readonly version: number }
   /** The type of the command or fact that made the event. */
-  readonly because: string
+  readonly causedBy: string
   /** What replay needs of the command or fact; absent where its data is that of the event. */
-  readonly given?: Given
+  readonly input?: DecisionInput
   readonly commandId?: string
   readonly correlationId?: string
   readonly actor?: Actor
@@ -101,7 +104,7 @@ export interface Recorded<T extends string = string, D = unknown> extends Event<
 }
 
 /** The clear data of the command or fact that led to an event, where it differs from the event's own. */
-export interface Given {
+export interface DecisionInput {
   readonly data?: unknown
   readonly isStale?: true
   /** Which event of one decision it is, from the second on: that data stands with the first. */
@@ -139,7 +142,7 @@ export const effectStates = [
 ] as const
 
 /** An effect in the ledger. Its id is `<stream>/<version>/<n>`. */
-export interface Owed<D = unknown> extends Effect<string, D> {
+export interface PendingEffect<D = unknown> extends Effect<string, D> {
   readonly id: string
   readonly stream: string
   readonly position: number
@@ -147,7 +150,7 @@ export interface Owed<D = unknown> extends Effect<string, D> {
   readonly dueAt: Instant
   readonly attempts: number
   /** Why it stands where it stands, in words without personal data. */
-  readonly because: string
+  readonly reason: string
   /** The position of the event that ended it. */
   readonly settledAt?: number
   /** The event that owes it cannot be read: what it was to do is not known, and it is not done. */
@@ -159,12 +162,12 @@ export interface Owed<D = unknown> extends Effect<string, D> {
  * a value. `deferred` means certainly not done, and says when to try again where the service said so;
  * `unknown` means perhaps done.
  */
-export type Outcome =
-  | { readonly status: Settlement; readonly fact: Carried; readonly because?: string }
+export type AttemptOutcome =
+  | { readonly status: Settlement; readonly fact: MessageWithParts; readonly reason?: string }
   | {
       readonly status: 'deferred'
       readonly afterMs?: number
-      readonly because: string
+      readonly reason: string
       /** Waiting does not help: after how many attempts it is given up, and why, in our own words. */
       readonly ends?: { readonly attemptsMax: number; readonly why: string }
       /** The service answered: it was told what the call carries, and did nothing about it. */

@@ -1,4 +1,4 @@
-import type { Owed, PartAddress } from './message.ts'
+import type { PartAddress, PendingEffect } from './message.ts'
 
 /** What a part's address says: the stream and the version of its event, and its name there. */
 export function parsePartAddress(address: PartAddress): [stream: string, version: number, name: string] {
@@ -13,7 +13,7 @@ export function parseEffectId(id: string): [stream: string, version: number, n: 
 }
 
 /** What a stream is about: the machine that decides it. */
-type Kind =
+type StreamKind =
   | 'subject'
   | 'consent'
   | 'validation'
@@ -26,12 +26,12 @@ type Kind =
   | 'reveal'
 
 /** The stream of one thing of a kind. A stream is also an owner of parts. */
-export function streamOf(kind: Kind, id: string): string {
+export function streamOf(kind: StreamKind, id: string): string {
   return `${kind}-${id}`
 }
 
 /** Reports whether a stream is about a thing of a kind. */
-export function isStreamOf(kind: Kind, stream: string): boolean {
+export function isStreamOf(kind: StreamKind, stream: string): boolean {
   return stream.startsWith(`${kind}-`)
 }
 
@@ -46,9 +46,9 @@ export function cpfAddress(subject: string): PartAddress {
 }
 
 /** The stream of an effect's own events, beside its attempts: named by its place in the ledger. */
-export function effectStream(owed: Pick<Owed, 'id' | 'position'>): string {
-  const [, , n] = parseEffectId(owed.id)
-  return `effect-${owed.position}-${n}`
+export function effectStream(pending: Pick<PendingEffect, 'id' | 'position'>): string {
+  const [, , n] = parseEffectId(pending.id)
+  return `effect-${pending.position}-${n}`
 }
 
 /** The follower of the log that keeps the place of a handler. */

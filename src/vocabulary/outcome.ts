@@ -23,12 +23,12 @@ export type Outcome<T> = {
   | { readonly status: 'settled'; readonly value: T }
   | { readonly status: 'declined'; readonly problem: Problem }
   | { readonly status: 'pending' }
-  | { readonly status: 'deferred'; readonly retryAt: Instant; readonly because: string }
+  | { readonly status: 'deferred'; readonly retryAt: Instant; readonly reason: string }
   | { readonly status: 'unknown'; readonly next: 'probe' | 'person' }
 )
 
 /** The last argument of every command; all optional. */
-export interface Ask {
+export interface CommandOptions {
   /** The same id gives the same recorded result, even after a crash; another input under it is refused. */
   readonly commandId?: string
   readonly actor?: Actor
@@ -92,6 +92,6 @@ function describe(outcome: Outcome<unknown>): string {
     const { problem } = outcome
     return `declined${problem.status === 0 ? ',' : ' with status'} ${refusalOf(problem)}`
   }
-  if (outcome.status === 'deferred') return `deferred until ${outcome.retryAt}: ${outcome.because}`
+  if (outcome.status === 'deferred') return `deferred until ${outcome.retryAt}: ${outcome.reason}`
   return outcome.status
 }

@@ -1,4 +1,4 @@
-import type { Carried, Json, Outcome, Owed } from './message.ts'
+import type { AttemptOutcome, Json, MessageWithParts, PendingEffect } from './message.ts'
 
 /**
  * What may be done when an attempt never reported back:
@@ -23,25 +23,29 @@ export interface Performer {
    * Whether an effect is for this process: false where it is configured with something else than the effect was
    * recorded for. Then the effect is left as it stands, unless it has left already and is in doubt: that anybody says.
    */
-  takes?(owed: Owed): boolean | Promise<boolean>
+  takes?(pending: PendingEffect): boolean | Promise<boolean>
   /**
    * One attempt. Never throws for what the outside does. An `AverbaError` says that nothing has left: it goes again.
    *
    * @param mayLeave asked before each request of a `probed` or `once` effect, also before one that is sent again
    */
-  perform(owed: Owed, opened: Readonly<Record<string, Json>>, mayLeave?: MayLeave): Promise<Outcome>
+  perform(
+    pending: PendingEffect,
+    opened: Readonly<Record<string, Json>>,
+    mayLeave?: MayLeave,
+  ): Promise<AttemptOutcome>
   /** The fact to record for an attempt that never reported back; for `probed` and `once` only. */
-  lost(owed: Owed): Carried
+  lost(pending: PendingEffect): MessageWithParts
   /** The fact that it was given up and parked, for the stream that owes it: where something waits for its answer. */
-  givenUp?(owed: Owed): Carried
+  givenUp?(pending: PendingEffect): MessageWithParts
   /** The fact that an attempt which had been called in doubt certainly did nothing; for `once` only. */
-  undone?(owed: Owed): Carried
+  undone?(pending: PendingEffect): MessageWithParts
 }
 
 /** Performers by the type of their effect. */
 export type Performers = Readonly<Record<string, Performer>>
 
 /** Whose data an effect concerns: the subject whose CPF it opens, else the stream that owes it. */
-export function ownerOf(owed: Owed): string {
-  return owed.opens?.cpf?.split('/')[0] ?? owed.stream
+export function ownerOf(pending: PendingEffect): string {
+  return pending.opens?.cpf?.split('/')[0] ?? pending.stream
 }

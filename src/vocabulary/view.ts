@@ -1,4 +1,4 @@
-import type { Recorded } from './message.ts'
+import type { RecordedEvent } from './message.ts'
 
 /** A column's type, in words that both dialects share. The first column of a view is its key. */
 export type Column = 'text' | 'integer'
@@ -24,13 +24,13 @@ export interface View<Row extends object = object> {
   /** Columns to look rows up by, in their order; rows without a value there are left out of the index. */
   readonly indexes?: readonly string[]
   /** The key of the row that the event changes, if any. */
-  key(event: Recorded): string | undefined
+  key(event: RecordedEvent): string | undefined
   /** The row after the event. A row cannot be removed: returning nothing for one stops the view. */
-  fold(row: Row | undefined, event: Recorded): Row | undefined
+  fold(row: Row | undefined, event: RecordedEvent): Row | undefined
 }
 
 /** Builds a view whose key and fold see the events of its machines, typed. */
-export function defineView<Row extends object, E extends Recorded>(definition: {
+export function defineView<Row extends object, E extends RecordedEvent>(definition: {
   name: string
   version: number
   columns: Record<keyof Row & string, Column>
@@ -43,4 +43,6 @@ export function defineView<Row extends object, E extends Recorded>(definition: {
 }
 
 /** Every event of a union, as the log holds it. */
-export type RecordedOf<E> = E extends { type: infer T extends string; data: infer D } ? Recorded<T, D> : never
+export type RecordedOf<E> = E extends { type: infer T extends string; data: infer D }
+  ? RecordedEvent<T, D>
+  : never

@@ -7,7 +7,7 @@ import { givenToken } from '../../src/api/validations/tokens.ts'
 import { rulesOf } from '../../src/machines/definition/rules.ts'
 import { machines } from '../../src/machines/machines.ts'
 import { VirtualClock } from '../../src/simulation/index.ts'
-import type { Owed } from '../../src/vocabulary/message.ts'
+import type { PendingEffect } from '../../src/vocabulary/message.ts'
 import { noKeeper } from './token/no-keeper.ts'
 
 const common = { clock: new VirtualClock(), fetch: async () => new Response('', { status: 500 }) }
@@ -54,8 +54,8 @@ test('every operation declares its class, and nothing is owed that has none', ()
 test('what became of a probed operation is told by a reading, which the event of its doubt owes', () => {
   const how = Object.entries(performers).flatMap(([type, { effectClass, lost }]) => {
     if (effectClass !== 'probed') return []
-    const owed = { type, data: {}, stream: 's-1' } as unknown as Owed // As far as `lost` looks.
-    const doubt = lost(owed).type
+    const pending = { type, data: {}, stream: 's-1' } as unknown as PendingEffect // As far as `lost` looks.
+    const doubt = lost(pending).type
     const asked = rules
       .filter(([fact]) => fact === doubt)
       .flatMap(([, made]) => made.flatMap(rule => rule.owes ?? []))

@@ -10,7 +10,7 @@ import { createValidationClient } from '../../src/adapters/validation/client.ts'
 import { writeValidatePerson } from '../../src/adapters/validation/protocol.ts'
 import { givenToken } from '../../src/api/validations/tokens.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
-import type { Owed } from '../../src/vocabulary/message.ts'
+import type { PendingEffect } from '../../src/vocabulary/message.ts'
 
 const cpf = '25774435016'
 
@@ -81,11 +81,11 @@ test('a redirected validation is in doubt, and what another address would answer
     ...{ fetch: request => fetch(request), clock: systemClock, baseUrl: base, service: 'demo' },
     tokens: givenToken('t'),
   })
-  const owed: Owed = {
-    ...{ type: 'x', id: 's/1/1', stream: 's', position: 1, state: 'owed', attempts: 0, because: '' },
+  const pending: PendingEffect = {
+    ...{ type: 'x', id: 's/1/1', stream: 's', position: 1, state: 'owed', attempts: 0, reason: '' },
     ...{ dueAt: '2026-11-20T12:00:00.000Z', data: { validation: 'v' } },
   }
-  const outcome = await performer?.perform(owed, { cpf, claims: { nome: 'X' } })
-  expect(outcome).toMatchObject({ status: 'unknown', because: 'the validation service answered 307' })
+  const outcome = await performer?.perform(pending, { cpf, claims: { nome: 'X' } })
+  expect(outcome).toMatchObject({ status: 'unknown', reason: 'the validation service answered 307' })
   expect(taken).toEqual([])
 })

@@ -4,7 +4,7 @@ import type { TokenSource } from '../../src/adapters/token/with-token.ts'
 import { createValidationClient } from '../../src/adapters/validation/client.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { samples } from '../../src/simulation/index.ts'
-import type { Outcome, Owed } from '../../src/vocabulary/message.ts'
+import type { AttemptOutcome, PendingEffect } from '../../src/vocabulary/message.ts'
 
 /** A reading, a change that can be read back, and a call that may cost money. */
 export const kinds = ['read', 'change', 'paid'] as const
@@ -20,8 +20,8 @@ interface Target {
   readonly consent: string
 }
 
-const owed: Owed = {
-  ...{ type: 'x', id: 's/1/1', stream: 's', position: 1, state: 'owed', attempts: 0, because: '' },
+const pending: PendingEffect = {
+  ...{ type: 'x', id: 's/1/1', stream: 's', position: 1, state: 'owed', attempts: 0, reason: '' },
   ...{ dueAt: '2026-11-20T12:00:00.000Z', data: { status: 'ATIVO', validation: 'p1' } },
 }
 
@@ -35,12 +35,12 @@ export function openThreeCalls(target: Target, options: Omit<SocketOptions, 'clo
     ...createValidationClient({ ...common, baseUrl: validationUrl, service, tokens }),
   }
   const opened = { cpf: samples.cpf, record: { id: consent }, claims: {} }
-  const perform = async (type: string): Promise<Outcome> => {
+  const perform = async (type: string): Promise<AttemptOutcome> => {
     const performer = performers[type]
     if (!performer) throw new TypeError(`Nobody performs ${type}`)
-    return performer.perform(owed, opened)
+    return performer.perform(pending, opened)
   }
-  const calls: Record<Kind, () => Promise<Outcome>> = {
+  const calls: Record<Kind, () => Promise<AttemptOutcome>> = {
     read: () => perform('consentService.listConsents'),
     change: () => perform('consentService.changeStatus'),
     paid: () => perform('validationService.validatePerson'),

@@ -1,4 +1,4 @@
-import type { Recorded } from '../../src/vocabulary/message.ts'
+import type { RecordedEvent } from '../../src/vocabulary/message.ts'
 import type { ServiceName } from '../../src/vocabulary/service-name.ts'
 import type { Box } from './box.ts'
 
@@ -50,12 +50,12 @@ export interface Happenings {
   read: [cpf: string, since: number]
   used: [used: Used]
   /** A follower was called; `done` when its work has ended. */
-  followed: [name: string, event: Recorded, done: boolean]
+  followed: [name: string, event: RecordedEvent, done: boolean]
   /** A handler of notifications has done its work. */
   handled: [number: string]
   sent: [sent: Sent]
   /** An event stands in the log; told once, in their order. */
-  recorded: [event: Recorded]
+  recorded: [event: RecordedEvent]
   /** The same, byte for byte. */
   header: [text: string]
   /** A data subject was erased, with everything there was. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { compareReached, explained } from './explained.ts'
 import { reachable } from './reachable.ts'
 
-const reasons = [{ names: /^a /, because: 'it is not there' }]
+const reasons = [{ names: /^a /, reason: 'it is not there' }]
 
 test('what was not reached is named, unless it is explained', () => {
   const all = ['a 1', 'a 2', 'b 1', 'b 2']
@@ -22,7 +22,7 @@ test('an explanation of what was reached is refuted', () => {
 })
 
 test('what is only seldom reached is explained, and refutes nothing', () => {
-  const seldom = [{ names: /^a /, because: 'it takes luck', isSeldom: true }] as const
+  const seldom = [{ names: /^a /, reason: 'it takes luck', isSeldom: true }] as const
   expect(compareReached(['a 1', 'a 2'], new Set(['a 1']), seldom)).toEqual({
     unreached: [],
     explained: 1,

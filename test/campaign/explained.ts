@@ -1,7 +1,7 @@
 /** Why something need not be reached. */
 interface Explanation {
   readonly names: RegExp
-  readonly because: string
+  readonly reason: string
   /** It can be reached, and is too seldom for every campaign to do so. */
   readonly isSeldom?: true
 }
@@ -10,64 +10,64 @@ interface Explanation {
 export const explained: readonly Explanation[] = [
   {
     names: /^consent: .* \(consent\.conflicted\)$/,
-    because: 'the simulated service moves a consent only as the table of the contract has it',
+    reason: 'the simulated service moves a consent only as the table of the contract has it',
   },
   {
     names: /^consent: (\S+ -> vanished|vanished\S* -> \S+ \(consent\.appeared)/,
-    because: 'the simulated service lists every consent for ever',
+    reason: 'the simulated service lists every consent for ever',
   },
   {
     names:
       /^consent: ((NEGADO|REVOGADO|EXPIRADO)\+known -> \S+ \(consent\.changeSeen|(\w+)\+changed -> \3\+known \(consent\.confirmed)\)$/,
-    because: 'where no status of the service comes back, it takes a reading that an answer has crossed',
+    reason: 'where no status of the service comes back, it takes a reading that an answer has crossed',
     isSeldom: true,
   },
   {
     names: /^consent: \w+\+(changing|uncertain) -> (NEGADO|REVOGADO|EXPIRADO)\+\1 /,
-    because: 'the simulated service opens no consent again, so that every end is the end of our change',
+    reason: 'the simulated service opens no consent again, so that every end is the end of our change',
   },
   {
     names: /^consent: (NEGADO|REVOGADO|EXPIRADO)\+uncertain -> \1\+known /,
-    because: 'no answer of the simulated service is contrary to what it was asked for',
+    reason: 'no answer of the simulated service is contrary to what it was asked for',
   },
   {
     names: /^validation: (inconclusive|resolved|erased)\S* -> declined \(validation\.withheld\)$/,
-    because: 'it takes an engine that stands still between its last look at the consent and the record of it',
+    reason: 'it takes an engine that stands still between its last look at the consent and the record of it',
   },
-  { names: /^certificate: /, because: 'a client certificate needs a socket' },
+  { names: /^certificate: /, reason: 'a client certificate needs a socket' },
   {
     names: /^token: (requesting -> locked|locked -> requesting) /,
-    because: 'a gateway that refuses key and secret is not asked again, and here they never change',
+    reason: 'a gateway that refuses key and secret is not asked again, and here they never change',
   },
   {
     names: /^token: valid -> requesting /,
-    because:
+    reason:
       'secrets are sealed anew before older keys end, so that a token is kept for as long as it is valid',
   },
   {
     names: /^subscription: (absent|declared|registering\.\w+|active\.\w+|changing\.\w+) -> deleted\.byUs /,
-    because: 'a deletion is answered before anything else is asked for',
+    reason: 'a deletion is answered before anything else is asked for',
   },
   {
     names:
       /^subscription: (deleted\.byPortal -> deleted\.byUs|(changing|deleting)\.uncertain -> active\.healthy \(subscription\.declined)/,
-    because: 'it takes an answer that comes late, and an engine that applies a plan stands still at a list',
+    reason: 'it takes an answer that comes late, and an engine that applies a plan stands still at a list',
   },
   {
     names: /^subscription: .* \(subscription\.reappeared\)$/,
-    because: 'the simulated portal lists all there is, and nothing comes back that was deleted',
+    reason: 'the simulated portal lists all there is, and nothing comes back that was deleted',
   },
   {
     names: /^subscription: deleting\.\w+ -> deleted\.byPortal /,
-    because: 'the simulated portal lists for ever what was deleted',
+    reason: 'the simulated portal lists for ever what was deleted',
   },
   {
     names: /^notification: (failing|parked) -> received \(notification\.handled\)$/,
-    because: 'it takes two handlers of one event, and the host has one for each',
+    reason: 'it takes two handlers of one event, and the host has one for each',
   },
   {
     names: /^portal: unread -> read \(portal\.failuresListed\)$/,
-    because: 'every plan begins with a list of the subscriptions',
+    reason: 'every plan begins with a list of the subscriptions',
   },
 ]
 

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { Version } from '../../src/averba/averba.ts'
+import type { Definitions } from '../../src/averba/averba.ts'
 import { type Averba, openOn } from '../../src/averba/averba.ts'
 import type { AverbaOptions } from '../../src/index.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
@@ -26,7 +26,7 @@ export interface Ground {
   /** How far the engine's clock is ahead of the services'. */
   readonly jumpMs: () => number
   /** What it decides and shows by: those of a newer version after an upgrade. */
-  readonly version: () => Version
+  readonly version: () => Definitions
   /** Told of every request when its answer is read, or when it is known that none comes. */
   readonly onExchanged: (request: Request, response: Response | undefined) => void
 }

@@ -26,7 +26,7 @@ test('what pays again for another one may be asked for once more after both were
   const { book, box, all } = createBox()
   await all({ do: 'backUp' }, ...pays)
   const { id = '', again: paid } = box.validations[1] ?? {}
-  expect(paid).toEqual({ of: box.validations[0]?.id, because: expect.any(String) })
+  expect(paid).toEqual({ of: box.validations[0]?.id, reason: expect.any(String) })
   expect(box.paidAgain.has(id)).toBe(true)
   await all(again, { do: 'restore' })
   expect(box.paidAgain.has(id)).toBe(false)
@@ -40,7 +40,7 @@ test('that what was paid again is not there is wrong where it was let in and not
   const { box, all } = createBox()
   await all(...pays)
   const [first] = box.validations
-  const input = { cpf: '', claims: {}, ...first, id: 'never', again: { of: 'nobody', because: 'CANARIO' } }
+  const input = { cpf: '', claims: {}, ...first, id: 'never', again: { of: 'nobody', reason: 'CANARIO' } }
   box.validations.push(input)
   await all({ ...again, which: 2 })
   box.paidAgain.set(input.id, 1)

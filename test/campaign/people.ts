@@ -1,4 +1,4 @@
-import type { DesiredSubscription } from '../../src/api/options.ts'
+import type { SubscriptionDeclaration } from '../../src/api/options.ts'
 import { cpfOf } from '../crash/cpf-of.ts'
 
 /** How many data subjects a run knows. */
@@ -14,7 +14,7 @@ export function personOf(number: number) {
 export const companies = ['12ABC34501DE35', '00000000000191'] as const
 
 /** What the engine wants to be notified of, each with secrets of its own. */
-export const subscriptions: readonly DesiredSubscription[] = [
+export const subscriptions: readonly SubscriptionDeclaration[] = [
   { evento: 'dimp-situacao-import', chaveSecreta: 'canario-secreta-um' },
   {
     evento: 'duimp-registro',

@@ -4,7 +4,7 @@ import { perform } from './perform.ts'
 import type { Deed } from './step.ts'
 
 const hourMs = 3_600_000
-/** The waits between two looks: every wait of a retry, then two harvests of the portal. */
+/** The waits between two looks: every wait of a retry, then two recoveries of the portal. */
 const waits = [1, 1, 1, 1, 8, 8, 8, 8].map(hours => hours * hourMs)
 /** How often it is looked after that, where something is still owed. */
 const looksMax = 40
@@ -47,7 +47,7 @@ export async function owedNow(box: Box): Promise<readonly { readonly id: string;
   return asked.value
     .flat()
     .filter(({ dueAt }) => dueAt <= now)
-    .map(({ id, type, state, because }) => ({ id, what: `${type} is ${state}: ${because}` }))
+    .map(({ id, type, state, reason }) => ({ id, what: `${type} is ${state}: ${reason}` }))
 }
 
 async function doAll(box: Box, deeds: readonly Deed[]): Promise<void> {

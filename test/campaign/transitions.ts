@@ -1,6 +1,6 @@
 import type { Machine, MachineState } from '../../src/machines/definition/machine.ts'
 import { machines } from '../../src/machines/machines.ts'
-import type { Message, Recorded } from '../../src/vocabulary/message.ts'
+import type { Message, RecordedEvent } from '../../src/vocabulary/message.ts'
 import { explore, nameOf } from '../machines/explore.ts'
 import { samples } from '../machines/samples.ts'
 import { RewindableMap } from './rewindable-map.ts'
@@ -43,7 +43,7 @@ export class Walk {
   readonly #states = new RewindableMap<string, MachineState>()
 
   /** The transition that an event makes, if it makes one. */
-  step(event: Recorded): string | undefined {
+  step(event: RecordedEvent): string | undefined {
     const machine = byName.get(event.machine.name)
     if (!machine) return undefined
     const before = this.#states.get(event.stream) ?? machine.initial

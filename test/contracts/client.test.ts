@@ -13,7 +13,7 @@ import { createValidationClient } from '../../src/adapters/validation/client.ts'
 import { givenToken } from '../../src/api/validations/tokens.ts'
 import { VirtualClock } from '../../src/simulation/index.ts'
 import type { Fetch } from '../../src/vocabulary/fetch.ts'
-import type { Owed } from '../../src/vocabulary/message.ts'
+import type { PendingEffect } from '../../src/vocabulary/message.ts'
 import { clearCode } from '../../src/vocabulary/problem.ts'
 import { noKeeper } from '../adapters/token/no-keeper.ts'
 
@@ -21,8 +21,8 @@ import { noKeeper } from '../adapters/token/no-keeper.ts'
 
 const clock = new VirtualClock()
 const record = { id: 'a' }
-const owed: Owed = {
-  ...{ type: 'x', id: 's/1/1', stream: 's', position: 1, state: 'owed', attempts: 0, because: '' },
+const pending: PendingEffect = {
+  ...{ type: 'x', id: 's/1/1', stream: 's', position: 1, state: 'owed', attempts: 0, reason: '' },
   ...{ dueAt: '2026-11-20T12:00:00.000Z', data: { status: 'ATIVO', validation: 'p1', day: null } },
 }
 const opened = { cpf: '25774435016', id: 'a', record, claims: { nome: 'X' } }
@@ -31,7 +31,7 @@ function consentOutcomes(fetch: Fetch) {
   const performers = createConsentClient('https://consentimento.exemplo.br', { fetch, clock })
   return Promise.all(
     Object.entries(performers).map(
-      async ([verb, { perform }]) => [verb, await perform(owed, opened)] as const,
+      async ([verb, { perform }]) => [verb, await perform(pending, opened)] as const,
     ),
   )
 }
@@ -40,7 +40,7 @@ const validate = (fetch: Fetch) =>
   createValidationClient({
     ...{ fetch, clock, baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
     tokens: givenToken('t'),
-  })['validationService.validatePerson']?.perform(owed, opened)
+  })['validationService.validatePerson']?.perform(pending, opened)
 
 test('a 403 is declined in operations 1 to 5, with the problem told', async () => {
   const outcomes = await consentOutcomes(async () =>
@@ -121,7 +121,7 @@ test('a refusal of a token request is final where it is about the credentials', 
       fetch: async () => new Response(body, { status }),
       keeper: noKeeper,
     })
-    return (await client['tokenService.requestToken']?.perform(owed, {}))?.status
+    return (await client['tokenService.requestToken']?.perform(pending, {}))?.status
   }
   const wrong = JSON.stringify({ error: 'invalid_client' })
   expect(await statusOf(401)).toBe('declined')
@@ -165,8 +165,8 @@ test('the headers of the portal are asked for again when they are refused', asyn
     secretsOf: async () => ({}),
   })
   const list = client['portal.listSubscriptions']
-  expect((await list?.perform(owed, {}))?.status).toBe('settled')
-  expect((await list?.perform(owed, {}))?.status).toBe('settled')
+  expect((await list?.perform(pending, {}))?.status).toBe('settled')
+  expect((await list?.perform(pending, {}))?.status).toBe('settled')
   expect(seen).toEqual(['sessao-1', 'sessao-2', 'sessao-2'])
 })
 
@@ -177,7 +177,7 @@ test('any other 4xx of the portal is declined', async () => {
       fetch: async () => Response.json({ code: 'PLAT-ER9100', message: 'Não' }, { status }),
       secretsOf: async () => ({}),
     })
-    expect(await client['portal.subscribe']?.perform(owed, {})).toMatchObject({
+    expect(await client['portal.subscribe']?.perform(pending, {})).toMatchObject({
       status: 'declined',
       fact: { data: { httpStatus: status, code: 'PLAT-ER9100' } },
     })

@@ -29,7 +29,7 @@ import {
 } from '../../src/adapters/consent/wire.ts'
 import { readProblem } from '../../src/adapters/http/problem.ts'
 import type { ConsentPolicies } from '../../src/simulation/services/policies.ts'
-import type { Owed } from '../../src/vocabulary/message.ts'
+import type { PendingEffect } from '../../src/vocabulary/message.ts'
 import { cnpj, cpf, dayMs, exact, type Ground, type Open, otherCnpj, secondMs } from './ground.ts'
 
 /** Whose records a test makes itself: the samples of the services are another's. */
@@ -596,9 +596,9 @@ function perform(
   of = own,
 ) {
   const performer = createConsentClient(baseUrl, way)[`consentService.${operation}`]
-  const owed: Owed = {
+  const pending: PendingEffect = {
     ...{ type: `consentService.${operation}`, id: 's/1/1', stream: 's', position: 1, state: 'owed' },
-    ...{ dueAt: '2026-11-20T12:00:00.000Z', attempts: 0, because: '', data: { status: 'ATIVO' } },
+    ...{ dueAt: '2026-11-20T12:00:00.000Z', attempts: 0, reason: '', data: { status: 'ATIVO' } },
   }
-  return performer?.perform(owed, { cpf: of, id: noRecord, record: { id: noRecord } })
+  return performer?.perform(pending, { cpf: of, id: noRecord, record: { id: noRecord } })
 }

@@ -16,7 +16,7 @@ import {
   type RecipientKind,
   recipientKinds,
 } from '../../src/adapters/portal/wire.ts'
-import { createReceiver, type Incoming } from '../../src/adapters/receiver/receiver.ts'
+import { createReceiver, type IncomingNotification } from '../../src/adapters/receiver/receiver.ts'
 import type { PortalPolicies } from '../../src/simulation/services/policies.ts'
 import { dayMs, exact, type Ground, type Open, portalHeaders, secondMs } from './ground.ts'
 
@@ -325,7 +325,7 @@ export function portalContract(name: string, open: Open): void {
 
     test('each kind of recipient is told, and understood by the receiver', async () => {
       const { portal, receive, subscribe, clock } = await given()
-      const stored: Incoming[] = []
+      const stored: IncomingNotification[] = []
       const { chaveSecreta, chaveAutenticacao } = wanted
       const receiver = createReceiver({
         clock,

@@ -109,8 +109,8 @@ async function* checkAnswers(
 
 /** Every view runs, and building it anew changes nothing. */
 async function* checkViews(store: Store): AsyncIterable<string> {
-  for (const { view, isRunning, because } of await store.checkpoints()) {
-    if (!isRunning) yield `the view ${view} stands still: ${because}`
+  for (const { view, isRunning, reason } of await store.checkpoints()) {
+    if (!isRunning) yield `the view ${view} stands still: ${reason}`
   }
   for (const { view, differences, examples } of await store.rebuild()) {
     if (differences > 0)

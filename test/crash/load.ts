@@ -77,7 +77,7 @@ export function appendOf(store: Store, commandId: string, streams: Append['strea
         data: { of: streams.length },
         ...(i === 0 && { effects: [{ type: 'tokenService.requestToken', data: {} }] }),
       },
-      because: 'token.request',
+      causedBy: 'token.request',
       machine: { name: 'token', version: 1 },
       ...(i === 0 && { parts: { secret: { owner: `owner-${stream}`, value: commandId } } }),
     })),

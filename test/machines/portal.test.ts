@@ -3,7 +3,7 @@ import { answerOf } from '../../src/simulation/index.ts'
 
 const day = '2026-11-20'
 const soon = (now: string, waiting: readonly string[] = [day]) => ({
-  type: 'portal.harvestSoon',
+  type: 'portal.recoverSoon',
   data: { reason: 'unstored', days: [day], now: `${day}T${now}.000Z`, waiting },
 })
 const hastened = (dueAt: string) => ({ day, dueAt: `${day}T${dueAt}.000Z` })
@@ -11,7 +11,7 @@ const hastened = (dueAt: string) => ({ day, dueAt: `${day}T${dueAt}.000Z` })
 test('while a day waits to be read, what fails is noted once in ten minutes, and at the latest time', () => {
   const first = soon('12:00:00')
   expect(answerOf('portal', first)).toMatchObject({
-    events: [{ type: 'portal.harvestHastened', data: { days: [hastened('12:00:10')] } }],
+    events: [{ type: 'portal.recoveryHastened', data: { days: [hastened('12:00:10')] } }],
   })
   const second = soon('12:01:00')
   expect(answerOf('portal', first, second)).toMatchObject({

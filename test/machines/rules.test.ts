@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { tableOf } from '../../src/machines/definition/machine-table.ts'
 import { machines } from '../../src/machines/machines.ts'
-import { compileMachine, type Standing } from '../../src/proof/compiled-machine.ts'
+import { compileMachine, type MachinePosition } from '../../src/proof/compiled-machine.ts'
 import type { RecordedHeader } from '../../src/proof/recorded-header.ts'
 import type { Event, Message } from '../../src/vocabulary/message.ts'
 import { explore } from './explore.ts'
@@ -18,8 +18,8 @@ const byContext = [
   'subject.release',
 ]
 
-const headerOf = (event: Event, because: string) =>
-  ({ parts: [], effects: [], ...event, because, data: event.data ?? {} }) as unknown as RecordedHeader // As the verifier has it.
+const headerOf = (event: Event, causedBy: string) =>
+  ({ parts: [], effects: [], ...event, causedBy, data: event.data ?? {} }) as unknown as RecordedHeader // As the verifier has it.
 
 function pathsOf(value: unknown, path = ''): string[] {
   if (typeof value === 'string') return [path + value]
@@ -38,7 +38,10 @@ describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))
     if (!compiled) throw new Error('The table cannot be read')
     const { start, judge, move } = compiled
     const reached = explore(machine, messages).map(each => {
-      const standing = each.events.reduce((at: Standing, event) => move(at, headerOf(event, '')), start)
+      const standing = each.events.reduce(
+        (at: MachinePosition, event) => move(at, headerOf(event, '')),
+        start,
+      )
       return { ...each, standing }
     })
 
@@ -46,7 +49,7 @@ describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))
       for (const { state, standing } of reached) {
         for (const [i, path] of pathsOf(state.value).entries()) expect(standing.regions[i]).toContain(path)
       }
-      const isSure = ({ regions }: Standing) => regions.every(states => states.length === 1)
+      const isSure = ({ regions }: MachinePosition) => regions.every(states => states.length === 1)
       expect(reached.filter(({ standing }) => isSure(standing)).length).toBeGreaterThan(0)
     })
 
@@ -87,8 +90,8 @@ describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))
           }),
         ),
       )
-      const inTable = Object.entries(table.makes).flatMap(([because, rules]) =>
-        rules.map(rule => ({ place: `${because} ${rule.event}`, rule })),
+      const inTable = Object.entries(table.makes).flatMap(([cause, rules]) =>
+        rules.map(rule => ({ place: `${cause} ${rule.event}`, rule })),
       )
       for (const place of made) expect(inTable.map(each => each.place)).toContain(place)
       for (const { rule } of inTable) {
@@ -109,7 +112,7 @@ test('a reading passes that a list owes of a consent whose history ends it', () 
   const listed = { ...reading, consent: 'c', subject: 's', askedAt: '2026-11-22T12:00:00.000Z' }
   const history = [{ status: 'REVOGADO', since: '2026-11-20T12:00:00.000Z' }]
   let state = consent.initial
-  let standing = compiled?.start as Standing
+  let standing = compiled?.start as MachinePosition
   const told = []
   for (const message of [
     { type: 'consent.observe', data: listed },

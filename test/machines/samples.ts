@@ -12,12 +12,12 @@ import { subjectMachine } from '../../src/machines/subject/subject.ts'
 import { subscriptionMachine } from '../../src/machines/subscription/subscription.ts'
 import { tokenMachine } from '../../src/machines/token.ts'
 import { validationMachine } from '../../src/machines/validation.ts'
-import type { Carried } from '../../src/vocabulary/message.ts'
+import type { MessageWithParts } from '../../src/vocabulary/message.ts'
 
 /** A machine with messages that, in some order, lead to every state that it can be in. */
 export interface Sample {
   readonly machine: Machine
-  readonly messages: readonly Carried[]
+  readonly messages: readonly MessageWithParts[]
 }
 
 const reading = (status: string) => ({
@@ -43,7 +43,7 @@ const listed = {
 const late = { ...listed, lastSuccessAt: null, readAt: '2026-12-14T12:00:00.000Z' }
 const failure = { failure: 'f1', remoteId: 70, failedAt: '2026-11-21T12:00:00.000Z', evento: 'e' }
 
-const byPolicy = { because: 'no answer in time', policy: 'day-1', elapsedMs: 9_000 }
+const byPolicy = { reason: 'no answer in time', policy: 'day-1', elapsedMs: 9_000 }
 const call = { effect: 'subject-s/2/0', type: 'consentService.listConsents' }
 
 const erasure = {
@@ -76,7 +76,7 @@ export const samples: readonly Sample[] = [
   },
   {
     machine: followerMachine,
-    messages: [{ type: 'follower.skip', data: { follower: 'crm', position: 3, because: 'Error' } }],
+    messages: [{ type: 'follower.skip', data: { follower: 'crm', position: 3, reason: 'Error' } }],
   },
   {
     machine: budgetMachine,
@@ -145,7 +145,7 @@ export const samples: readonly Sample[] = [
     machine: effectMachine,
     messages: [
       { type: 'effect.attempt', data: { ...call, attempts: 1 } },
-      { type: 'effect.park', data: { ...call, attempts: 3, because: 'no answer in time' } },
+      { type: 'effect.park', data: { ...call, attempts: 3, reason: 'no answer in time' } },
       {
         type: 'effect.defer',
         data: { ...call, ...byPolicy, attempts: 3, wait: 'backoff', dueAt: '2026-11-20T12:00:09.000Z' },
@@ -243,8 +243,8 @@ export const samples: readonly Sample[] = [
       { type: 'subject.refuseUse', data: { at: now } },
       { type: 'subject.erase', data: erasure },
       { type: 'subject.erase', data: { ...erasure, keeps: ['validation.result'], kept: ['4/result'] } },
-      { type: 'subject.hold', data: { because: 'processo 1' } },
-      { type: 'subject.release', data: { because: 'processo 1' } },
+      { type: 'subject.hold', data: { reason: 'processo 1' } },
+      { type: 'subject.release', data: { reason: 'processo 1' } },
       { type: 'keys.rotated', data: completed },
       { type: 'keys.epochsDestroyed', data: { epochs: [1] } },
       { type: 'subject.sync', data: {} },
@@ -302,11 +302,11 @@ export const samples: readonly Sample[] = [
       { type: 'validationService.declined', data: { httpStatus: 422, code: 'DV010' } },
       {
         type: 'validation.withhold',
-        data: { because: 'revoked', at: '2026-11-20T12:00:00.000Z', position: 9 },
+        data: { reason: 'revoked', at: '2026-11-20T12:00:00.000Z', position: 9 },
       },
       {
         type: 'validation.withhold',
-        data: { because: 'revoked', at: '2026-11-20T12:00:00.000Z', position: 9, sentBefore: true },
+        data: { reason: 'revoked', at: '2026-11-20T12:00:00.000Z', position: 9, sentBefore: true },
       },
       { type: 'validationService.lost', data: {} },
       { type: 'validationService.undone', data: {} },
@@ -323,7 +323,7 @@ export const samples: readonly Sample[] = [
       { type: 'host.handled', data: { handler: 'a', handlers: ['a'] } },
       ...['2026-11-21T12:00:00.000Z', null].map(retryAt => ({
         type: 'host.failed',
-        data: { handler: 'a', handlers: ['a', 'b'], because: 'RangeError', retryAt },
+        data: { handler: 'a', handlers: ['a', 'b'], reason: 'RangeError', retryAt },
       })),
       { type: 'notification.replay', data: { which: 'parked' } },
       { type: 'notification.replay', data: { which: 'all' } },
@@ -336,12 +336,12 @@ export const samples: readonly Sample[] = [
   {
     machine: portalMachine,
     messages: [
-      { type: 'portal.harvest', data: { day: '2026-11-20', today: '2026-11-20', since: '2026-11-20' } },
-      { type: 'portal.harvest', data: { day: '2026-11-22', today: '2026-11-23', since: '2026-11-19' } },
+      { type: 'portal.recover', data: { day: '2026-11-20', today: '2026-11-20', since: '2026-11-20' } },
+      { type: 'portal.recover', data: { day: '2026-11-22', today: '2026-11-23', since: '2026-11-19' } },
       { type: 'portal.list', data: {} },
       { type: 'portal.listFailures', data: { day: '2026-11-20', recover: false } },
       {
-        type: 'portal.harvestSoon',
+        type: 'portal.recoverSoon',
         data: { reason: 'unstored', days: ['2026-11-20'], now: '2026-11-20T12:00:00.000Z' },
       },
       {

@@ -7,7 +7,7 @@ import { createValidationClient } from '../../src/adapters/validation/client.ts'
 import { givenToken } from '../../src/api/validations/tokens.ts'
 import { VirtualClock } from '../../src/simulation/index.ts'
 import type { Fetch } from '../../src/vocabulary/fetch.ts'
-import type { Json, Owed } from '../../src/vocabulary/message.ts'
+import type { Json, PendingEffect } from '../../src/vocabulary/message.ts'
 import type { Performers } from '../../src/vocabulary/performer.ts'
 import { noKeeper } from '../adapters/token/no-keeper.ts'
 import { describedBy, operations } from './described.ts'
@@ -101,11 +101,11 @@ test.each(given)('every request of the clients is as the documents say (%#)', as
     )
     return new Response('', { status: 500 })
   }
-  const owed: Owed = {
-    ...{ type: 'x', id: 's/1/1', stream: 's', position: 1, state: 'owed', attempts: 0, because: '' },
+  const pending: PendingEffect = {
+    ...{ type: 'x', id: 's/1/1', stream: 's', position: 1, state: 'owed', attempts: 0, reason: '' },
     ...{ dueAt: '2026-11-20T12:00:00.000Z', data: one.data },
   }
-  for (const { perform } of Object.values(clientsOf(fetch, one.secrets))) await perform(owed, one.opened)
+  for (const { perform } of Object.values(clientsOf(fetch, one.secrets))) await perform(pending, one.opened)
   expect(wrongs).toEqual([])
   expect([...sent].sort()).toEqual(operations.map(({ operation }) => operation.operationId).sort())
   expect(sent.size).toBe(14)

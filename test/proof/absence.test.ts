@@ -6,7 +6,7 @@ import { parseRecorded } from '../../src/proof/recorded-header.ts'
 
 function heard(absence: Absence, position: number, type: string, stream: string, data: object): void {
   const machine = { name: 'log', version: 1 }
-  const event = parseRecorded(JSON.stringify({ position, type, stream, data, machine, at: '', because: '' }))
+  const event = parseRecorded(JSON.stringify({ position, type, stream, data, machine, at: '', causedBy: '' }))
   if (event) absence.hear(event)
 }
 

@@ -34,7 +34,7 @@ function disclose({
   }
   const header = JSON.stringify({
     at: '2026-11-20T12:00:00.000Z',
-    because: 'validation.answer',
+    causedBy: 'validation.answer',
     machine: { name: 'validation', version: 1 },
     parts: [mark, { ...mark, name: 'problem' }],
     position: 1,

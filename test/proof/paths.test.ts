@@ -4,7 +4,7 @@ import {
   consistencyRanges,
   inclusionRanges,
   isConsistent,
-  type Range,
+  type LeafRange,
   rootOfInclusion,
   rootOfRange,
 } from '../../src/proof/paths.ts'
@@ -39,7 +39,7 @@ function naiveConsistency(m: number, hashes: readonly string[], isWhole = true):
   return [...naiveConsistency(m - k, right, false), naive(left)]
 }
 
-const roots = (ranges: readonly Range[]) => ranges.map(([from, to]) => naive(leaves.slice(from, to)))
+const roots = (ranges: readonly LeafRange[]) => ranges.map(([from, to]) => naive(leaves.slice(from, to)))
 const rootOf = (size: number) => naive(leaves.slice(0, size))
 
 test('the tree that grows has the root of the naive one at every size', () => {

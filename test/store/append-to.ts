@@ -8,6 +8,6 @@ export function appendTo(store: Store, name: string): Promise<Appended> {
   return store.append({
     at: '2026-11-20T12:00:00.000Z',
     streams: [{ stream, expect: 'none' }],
-    events: [{ stream, event, because: 'subject.enrol', machine: { name: 'subject', version: 1 } }],
+    events: [{ stream, event, causedBy: 'subject.enrol', machine: { name: 'subject', version: 1 } }],
   })
 }

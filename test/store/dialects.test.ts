@@ -7,7 +7,7 @@ import { Projector } from '../../src/store/views/projector.ts'
 import { Batch } from '../../src/store/writing/batch.ts'
 import { RecentDigests } from '../../src/store/writing/recent-digests.ts'
 import { stage } from '../../src/store/writing/stage.ts'
-import { Known } from '../../src/store/writing/writer-cache.ts'
+import { WriterCache } from '../../src/store/writing/writer-cache.ts'
 import { createKeyring } from '../../src/vault/keyring.ts'
 import { Vault } from '../../src/vault/vault.ts'
 import { views } from '../../src/views/views.ts'
@@ -43,13 +43,13 @@ function* appendOne(): Steps<void> {
   }
   const parts = { cpf: { owner: 'subject-a', value: 'x' } }
   const machine = { name: 'subject', version: 1 }
-  const [known, recents, batch] = [yield* Known.load(), new RecentDigests(), new Batch()]
+  const [known, recents, batch] = [yield* WriterCache.load(), new RecentDigests(), new Batch()]
   const appended = yield* stage(
     { vault, schemas: {}, known, recents, batch },
     {
       at,
       streams: [{ stream: 'subject-a', expect: 'none' }],
-      events: [{ stream: 'subject-a', event, because: 'subject.enrol', machine, parts }],
+      events: [{ stream: 'subject-a', event, causedBy: 'subject.enrol', machine, parts }],
       receipt: { commandId: 'c', digest: new Uint8Array(), code: 'accepted', detail: '' },
       claims: [{ kind: 'cpf', digest: new Uint8Array(), value: 'a' }],
       recent: { digest: new Uint8Array([1]), since: 0, until: 0 },

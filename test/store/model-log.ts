@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { Store } from '../../src/store/store.ts'
-import type { Append, Appended, Expectation } from '../../src/store/writing/append.ts'
+import type { Append, Appended, StreamExpectation } from '../../src/store/writing/append.ts'
 
 /** A log that is right because there is nothing to it: arrays and maps, one append after the other. */
 class ModelLog {
@@ -37,7 +37,7 @@ class ModelLog {
   }
 }
 
-function isExpected(expected: Expectation, version: number): boolean {
+function isExpected(expected: StreamExpectation, version: number): boolean {
   if (expected === 'any') return true
   if (expected === 'none') return version === 0
   if (expected === 'exists') return version > 0
@@ -51,7 +51,10 @@ export function told(appended: Appended): string {
 }
 
 const streams = ['bench-a', 'bench-b', 'bench-c']
-const expectation = fc.oneof(fc.constantFrom<Expectation>('none', 'exists', 'any', 'any'), fc.nat({ max: 4 }))
+const expectation = fc.oneof(
+  fc.constantFrom<StreamExpectation>('none', 'exists', 'any', 'any'),
+  fc.nat({ max: 4 }),
+)
 const anAppend: fc.Arbitrary<Append> = fc
   .record({
     expected: fc.uniqueArray(fc.record({ stream: fc.constantFrom(...streams), expect: expectation }), {
@@ -83,7 +86,7 @@ const anAppend: fc.Arbitrary<Append> = fc
             {
               stream,
               event: { type: 'bench.done', data },
-              because: 'bench.do',
+              causedBy: 'bench.do',
               machine: { name: 'bench', version: 1 },
             },
           ]

@@ -48,7 +48,7 @@ test('a command that waits among others with its own id gets the receipt of the 
       {
         stream: 'bench-a',
         event: { type: 'bench.done', data },
-        because: 'bench.do',
+        causedBy: 'bench.do',
         machine: { name: 'bench', version: 1 },
       },
     ],
@@ -68,11 +68,11 @@ test('of two that end the same effect together one is told that it has ended', a
     store.append({
       at: '2030-01-01T00:00:00.000Z',
       streams: [{ stream: 'bench-a', expect: 'any' }],
-      events: [{ stream: 'bench-a', event, because: 'bench.do', machine }],
+      events: [{ stream: 'bench-a', event, causedBy: 'bench.do', machine }],
       ...rest,
     })
   await append({ type: 'bench.asked', data: {}, effects })
-  const settles = { effect: 'bench-a/1/0', as: 'settled' as const, because: '' }
+  const settles = { effect: 'bench-a/1/0', as: 'settled' as const, reason: '' }
   const ended = { type: 'bench.ended', data: {} }
   const made = await Promise.all([append(ended, { settles }), append(ended, { settles })])
   expect(made.map(told)).toEqual(['appended 3', 'conflict'])
@@ -113,7 +113,7 @@ test('an append that cannot be written fails alone, and leaves no trace on its n
       {
         stream,
         event: { type: 'bench.done', data },
-        because: 'bench.do',
+        causedBy: 'bench.do',
         machine: { name: 'bench', version: 1 },
       },
     ],
@@ -150,7 +150,7 @@ test('the tree is read again where its upper levels have more than one tile', as
     const events = Array.from({ length: Math.min(1_000, size - done) }, () => ({
       stream: 'bench-a',
       event: { type: 'bench.done', data: {} },
-      because: 'bench.do',
+      causedBy: 'bench.do',
       machine,
     }))
     await store.append({
@@ -189,7 +189,7 @@ test('the tree that is read again from a log goes on as the one that was never p
             {
               stream: `bench-${round}-${i}`,
               event: { type: 'bench.done', data: {} },
-              because: 'bench.do',
+              causedBy: 'bench.do',
               machine: { name: 'bench', version: 1 },
             },
           ],

@@ -9,7 +9,7 @@ import {
   sql,
 } from 'kysely'
 import type {
-  Attempt,
+  AttemptSteps,
   CheckTables,
   Connection,
   Statement,
@@ -129,7 +129,7 @@ async function run<T>(transaction: Transaction, work: Steps<T>): Promise<T> {
 
 async function answer(
   transaction: Transaction,
-  request: Statement | StatementForEach | Attempt,
+  request: Statement | StatementForEach | AttemptSteps,
 ): Promise<readonly unknown[]> {
   if ('attempt' in request) return attempt(transaction, request.attempt)
   let marks = 0

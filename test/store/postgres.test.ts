@@ -26,7 +26,7 @@ test('every view of ours has its table, its indexes, its rows and its queries on
     ...{ at, streams: [{ stream: 'subject-a', expect: 'none' }] },
     events: [
       {
-        ...{ stream: 'subject-a', event: enrolled, because: 'subject.enrol' },
+        ...{ stream: 'subject-a', event: enrolled, causedBy: 'subject.enrol' },
         machine: { name: 'subject', version: 1 },
         parts: { cpf: { owner: 'subject-a', value: '25774435016' } },
       },

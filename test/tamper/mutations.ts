@@ -38,7 +38,7 @@ export const noEvidence: Readonly<Record<string, string>> = {
   'effect.attempts': 'how often a call was tried is counted here only',
   'effect.due_at': 'when a call is tried again stands here only',
   'effect.given_at': 'by which clock a call was given its time stands here only',
-  'effect.because': 'why a call was put off stands here only',
+  'effect.reason': 'why a call was put off stands here only',
   'effect.lease_owner': 'who has a call now',
   'effect.lease_until': 'until when somebody has a call',
   'head.views': 'which views stand at the end: the rows themselves are compared',

@@ -64,7 +64,7 @@ test('a page is written to a new file that only its owner reads, and nothing is 
   expect(again).toMatchObject({ code: 1, error: expect.stringContaining('Cannot write') })
   const { out } = await report('', ...args, '--known-at', '9')
   const { proof, answer, timeline } = JSON.parse(out) as ConsentReport
-  expect(answer).toMatchObject({ because: 'active', position: 9 })
+  expect(answer).toMatchObject({ reason: 'active', position: 9 })
   expect(timeline).toHaveLength(1)
   expect(await checkPageProof(proof, globalThis.crypto.subtle)).toMatchObject({ signature: 'right' })
 })

@@ -1,7 +1,7 @@
 import { toInstant } from '../../vocabulary/instant.ts'
-import type { Carried, Json, Owed } from '../../vocabulary/message.ts'
+import type { Json, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
 import { type EffectClass, ownerOf, type Performer, type Performers } from '../../vocabulary/performer.ts'
-import { type Answer, conclude, type ExchangeOptions, exchange } from '../http/exchange.ts'
+import { conclude, type ExchangeOptions, exchange, type HttpAnswer } from '../http/exchange.ts'
 import { problemPart, readProblem } from '../http/problem.ts'
 import {
   readAwareness,
@@ -20,27 +20,27 @@ import {
   writeReadLoginAddress,
 } from './protocol.ts'
 
-type Opened = Readonly<Record<string, Json>>
+type OpenedParts = Readonly<Record<string, Json>>
 
 /** One of the seven operations: how it is asked, and which fact its answer makes. */
-interface Operation {
+interface ConsentOperation {
   readonly effectClass: EffectClass
   readonly isRoutine?: true
-  readonly write: (base: string, opened: Opened, owed: Owed) => Request
+  readonly write: (base: string, opened: OpenedParts, pending: PendingEffect) => Request
   /** The fact that a success makes; `undefined` when the answer cannot be read. */
-  readonly read: (text: string, owed: Owed, opened: Opened) => Carried | undefined
+  readonly read: (text: string, pending: PendingEffect, opened: OpenedParts) => MessageWithParts | undefined
   /** The fact that it is no longer tried, where something waits for it. */
-  readonly givenUp?: () => Carried
+  readonly givenUp?: () => MessageWithParts
 }
 
-const operations: Readonly<Record<string, Operation>> = {
+const operations: Readonly<Record<string, ConsentOperation>> = {
   changeStatus: {
     effectClass: 'probed',
-    write: (base, opened, owed) =>
-      writeChangeStatus(base, textOf(opened, 'cpf'), idOf(opened), askedIn(owed)),
-    read(text, owed, opened) {
+    write: (base, opened, pending) =>
+      writeChangeStatus(base, textOf(opened, 'cpf'), idOf(opened), askedIn(pending)),
+    read(text, pending, opened) {
       const changed = readChanged(text, idOf(opened))
-      return changed && fact('statusChanged', { ...changed, asked: askedIn(owed) })
+      return changed && fact('statusChanged', { ...changed, asked: askedIn(pending) })
     },
   },
   listConsents: {
@@ -52,11 +52,11 @@ const operations: Readonly<Record<string, Operation>> = {
   readConsent: {
     effectClass: 'read',
     write: (base, opened) => writeReadConsent(base, textOf(opened, 'cpf'), idOf(opened)),
-    read(text, owed, opened) {
+    read(text, pending, opened) {
       const found = readConsent(text, { cpf: textOf(opened, 'cpf'), id: idOf(opened) })
       if (!found) return undefined
       const { summary, history, detail } = found
-      const parts = { detail: { owner: ownerOf(owed), value: detail } }
+      const parts = { detail: { owner: ownerOf(pending), value: detail } }
       return { type: 'consentService.consentRead', data: { ...summary, history }, parts }
     },
     givenUp: () => ({ type: 'consentService.readGivenUp', data: {} }),
@@ -69,13 +69,13 @@ const operations: Readonly<Record<string, Operation>> = {
   readAwareness: {
     effectClass: 'read',
     write: (base, opened) => writeReadAwareness(base, textOf(opened, 'cpf'), textOf(opened, 'id')),
-    read(text, owed, opened) {
+    read(text, pending, opened) {
       const detail = readAwareness(text, { cpf: textOf(opened, 'cpf'), id: textOf(opened, 'id') })
       return (
         detail && {
           type: 'consentService.awarenessRead',
-          data: owed.data,
-          parts: { detail: { owner: ownerOf(owed), value: detail } },
+          data: pending.data,
+          parts: { detail: { owner: ownerOf(pending), value: detail } },
         }
       )
     },
@@ -93,14 +93,14 @@ const operations: Readonly<Record<string, Operation>> = {
         textOf(opened, 'cpf'),
         'redirect' in opened ? textOf(opened, 'redirect') : undefined,
       ),
-    read(text, owed) {
+    read(text, pending) {
       const address = readLoginAddress(text)
       return address === undefined
         ? undefined
         : {
             type: 'consentService.loginAddressRead',
             data: {},
-            parts: { address: { owner: ownerOf(owed), value: address } },
+            parts: { address: { owner: ownerOf(pending), value: address } },
           }
     },
   },
@@ -117,55 +117,55 @@ export function createConsentClient(baseUrl: string, options: ExchangeOptions): 
 
 function toPerformer(
   verb: string,
-  operation: Operation,
+  operation: ConsentOperation,
   baseUrl: string,
   options: ExchangeOptions,
 ): Performer {
   const { effectClass, isRoutine, givenUp } = operation
   const now = () => toInstant(options.clock.now())
-  const lost = (owed: Owed): Carried => {
-    return { type: 'consentService.changeLost', data: { status: askedIn(owed), lostAt: now() } }
+  const lost = (pending: PendingEffect): MessageWithParts => {
+    return { type: 'consentService.changeLost', data: { status: askedIn(pending), lostAt: now() } }
   }
   return {
     effectClass,
     lost,
     ...(isRoutine && { isRoutine }),
     ...(givenUp && { givenUp }),
-    async perform(owed, opened, mayLeave) {
+    async perform(pending, opened, mayLeave) {
       // An answer is as old as its question: later changes may not be in it.
       const askedAt = now()
-      const write = () => operation.write(baseUrl, opened, owed)
+      const write = () => operation.write(baseUrl, opened, pending)
       const result = await exchange(options, effectClass, write, mayLeave)
       const reading = {
         service: 'consent service',
         settled(text: string) {
-          const read = operation.read(text, owed, opened)
+          const read = operation.read(text, pending, opened)
           if (!read || !isTimed.has(read.type)) return read
           const data = read.data as object // As the readers below make it.
           return { ...read, data: { ...data, askedAt } }
         },
-        declined: (answer: Answer) => declined(verb, answer, owed),
+        declined: (answer: HttpAnswer) => declined(verb, answer, pending),
         isSuccess: (status: number) => status === 200,
-        lost: () => lost(owed),
+        lost: () => lost(pending),
       }
       return conclude(result, effectClass, reading, options.clock)
     },
   }
 }
 
-function declined(verb: string, answer: Answer, owed: Owed): Carried {
+function declined(verb: string, answer: HttpAnswer, pending: PendingEffect): MessageWithParts {
   const type = verb === 'changeStatus' ? 'consentService.changeDeclined' : 'consentService.readDeclined'
   const data =
-    verb === 'changeStatus' ? { asked: askedIn(owed) } : verb === 'readConsent' ? {} : { operation: verb }
+    verb === 'changeStatus' ? { asked: askedIn(pending) } : verb === 'readConsent' ? {} : { operation: verb }
   const problem = problemPart(readProblem(answer.status, answer.told()))
   return {
     type,
     data: { ...data, httpStatus: answer.status },
-    parts: { problem: { owner: ownerOf(owed), value: problem } },
+    parts: { problem: { owner: ownerOf(pending), value: problem } },
   }
 }
 
-function fact(name: string, data: object | undefined): Carried | undefined {
+function fact(name: string, data: object | undefined): MessageWithParts | undefined {
   return data && { type: `consentService.${name}`, data }
 }
 
@@ -177,18 +177,18 @@ const isTimed = new Set(
 )
 
 /** The status that a change asks for. */
-function askedIn({ data }: Owed): string {
+function askedIn({ data }: PendingEffect): string {
   return (data as { status: string }).status // As the machine writes it.
 }
 
-function textOf(opened: Opened, name: string): string {
+function textOf(opened: OpenedParts, name: string): string {
   const value = opened[name]
   if (typeof value !== 'string') throw new TypeError(`The part "${name}" is not a text`)
   return value
 }
 
 /** The service's id is in the record of the consent as it was first listed. */
-function idOf(opened: Opened): string {
+function idOf(opened: OpenedParts): string {
   const { record } = opened
   const id = typeof record === 'object' && record !== null && 'id' in record ? record.id : undefined
   if (typeof id !== 'string') throw new TypeError('The part "record" holds no id')

@@ -23,7 +23,7 @@ export interface Summary {
 }
 
 /** One record of a list: the service's id of it, what may be said in clear, and all of it as it came. */
-export interface Listed<T> {
+export interface ListRecord<T> {
   readonly id: string
   readonly summary: T
   readonly record: Json
@@ -98,7 +98,7 @@ const awarenessSchema = z.looseObject({ id: idSchema, dataHora: optionalText, cn
 const controllerSchema = z.looseObject({ cnpj: optionalText }).nullish().catch(null)
 
 /** Reads the answer to operation 2; `undefined` when it is not a list at all. */
-export function readConsents(text: string): Listing<Listed<Summary>> | undefined {
+export function readConsents(text: string): Listing<ListRecord<Summary>> | undefined {
   return readListing(text, summarySchema, (consent, record) => {
     return { id: consent.id, summary: toSummary(consent, consent.cnpjUsuario), record }
   })
@@ -110,7 +110,7 @@ export function readId(record: Json): string | undefined {
 }
 
 /** Reads the answer to operation 4; `undefined` when it is not a list at all. */
-export function readAwarenessList(text: string): Listing<Listed<AwarenessSummary>> | undefined {
+export function readAwarenessList(text: string): Listing<ListRecord<AwarenessSummary>> | undefined {
   return readListing(text, awarenessSchema, ({ id, dataHora, cnpjUsuario }, record) => {
     return { id, summary: { createdAt: readIso(dataHora), controller: cnpjOf(cnpjUsuario) }, record }
   })
@@ -123,13 +123,13 @@ export function readChanged(text: string, id: string): Summary | undefined {
 }
 
 /** Who and what was asked about: an answer about anyone or anything else is rejected. */
-export interface Asked {
+export interface ConsentQuery {
   readonly cpf: string
   readonly id: string
 }
 
 function isAbout(
-  { cpf, id }: Asked,
+  { cpf, id }: ConsentQuery,
   answer: { id: string; titular?: { cpf?: unknown } | null | undefined },
 ): boolean {
   const titular = answer.titular?.cpf
@@ -158,7 +158,7 @@ const entriesMax = 200
  * One entry of `historico` without personal data: null stands for a value that is not in the contract, or is not a
  * date.
  */
-export interface Entry {
+export interface ClearHistoryEntry {
   readonly status: Summary['status'] | null
   readonly since: Instant | null
 }
@@ -184,7 +184,7 @@ export function readEntries(
  * entries with the same date comes first is told by the other dates: they rise or fall. Where they do neither, or both,
  * an end comes last, and of other orders the one that ends with the status that the history came with.
  */
-function readHistory(historico: unknown, shown: Summary['status']): readonly Entry[] {
+function readHistory(historico: unknown, shown: Summary['status']): readonly ClearHistoryEntry[] {
   const entries = readEntries(historico)
   if (entries.length > entriesMax) return []
   const read = entries.map(entry => {
@@ -202,7 +202,10 @@ function readHistory(historico: unknown, shown: Summary['status']): readonly Ent
 }
 
 /** Of entries with the newest date, the end that is shown comes last, whatever the order. */
-function withEndShown(entries: readonly Entry[], shown: Summary['status']): readonly Entry[] {
+function withEndShown(
+  entries: readonly ClearHistoryEntry[],
+  shown: Summary['status'],
+): readonly ClearHistoryEntry[] {
   const newest = entries.at(-1)?.since
   const at = entries.findLastIndex(entry => entry.status === shown && entry.since === newest && isEnd(entry))
   return at === -1 ? entries : [...entries.toSpliced(at, 1), ...entries.slice(at, at + 1)]
@@ -213,24 +216,28 @@ function hasRise(texts: readonly string[]): boolean {
   return texts.some((text, i) => i > 0 && text > (texts[i - 1] ?? ''))
 }
 
-function byDate({ since: a }: Entry, { since: b }: Entry): number {
+function byDate({ since: a }: ClearHistoryEntry, { since: b }: ClearHistoryEntry): number {
   return (a ?? '').localeCompare(b ?? '')
 }
 
-function endLast(a: Entry, b: Entry): number {
+function endLast(a: ClearHistoryEntry, b: ClearHistoryEntry): number {
   return Number(isEnd(a)) - Number(isEnd(b))
 }
 
-function isEnd({ status }: Entry): boolean {
+function isEnd({ status }: ClearHistoryEntry): boolean {
   return status !== 'PENDENTE' && status !== 'ATIVO'
 }
 
 /** Reads the answer to operation 3; `undefined` when it has no known status, or is about another record. */
 export function readConsent(
   text: string,
-  asked: Asked,
+  asked: ConsentQuery,
 ):
-  | { summary: Summary; history: readonly Entry[]; detail: Partial<ConsentimentoDetalhado> & Json }
+  | {
+      summary: Summary
+      history: readonly ClearHistoryEntry[]
+      detail: Partial<ConsentimentoDetalhado> & Json
+    }
   | undefined {
   const body = parseJson(text)
   const parsed = detailSchema.safeParse(body)
@@ -246,7 +253,10 @@ export function readConsent(
 }
 
 /** Reads the answer to operation 5; `undefined` when it is about another record. */
-export function readAwareness(text: string, asked: Asked): (Partial<CienciaDetalhada> & Json) | undefined {
+export function readAwareness(
+  text: string,
+  asked: ConsentQuery,
+): (Partial<CienciaDetalhada> & Json) | undefined {
   const body = parseJson(text)
   const parsed = z.looseObject({ id: idSchema, titular: titularSchema }).safeParse(body)
   // As above: the type says what a service that keeps its contract sends.

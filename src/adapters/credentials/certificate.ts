@@ -38,7 +38,7 @@ export async function useCertificate(
   const key = readPart(cannot, 'key', () => createPrivateKey(given.key))
   const pem = readPart(cannot, 'certificate', () => ({
     ...given,
-    cert: leafFirst(given.cert, given.key, now),
+    cert: orderChain(given.cert, given.key, now),
   }))
   const x509 = readPart(cannot, 'certificate', () => new X509Certificate(pem.cert))
   if (!x509.checkPrivateKey(key)) {
@@ -98,7 +98,7 @@ export async function leafOf(certificate: Certificate): Promise<Uint8Array | und
         ? await readPkcs12(certificate.pfx, certificate.passphrase)
         : readPem(certificate, '')
     // Whatever the time is: it stands for whoever shows it.
-    return new X509Certificate(leafFirst(cert, key, Number.POSITIVE_INFINITY)).raw
+    return new X509Certificate(orderChain(cert, key, Number.POSITIVE_INFINITY)).raw
   } catch {
     return undefined
   }
@@ -153,7 +153,7 @@ const block = /-----BEGIN ((?:TRUSTED |X509 )?CERTIFICATE)-----[^-]+-----END \1-
  * former certificate of the same key in the file. Of several, the one that ends last of those whose time has come.
  * Takes and gives PEM text.
  */
-function leafFirst(pem: string, key: string, now: number): string {
+function orderChain(pem: string, key: string, now: number): string {
   const certs = pem.match(block) ?? []
   if (certs.length < 2) return pem
   const own = createPrivateKey(key)

@@ -11,7 +11,7 @@ const minVersion = 'TLSv1.2'
 /** How long a certificate from a function is shown before the function is asked again. */
 const certificateAgeMaxMs = 60_000
 
-interface Shown {
+interface FetchedCertificate {
   readonly context: SecureContext
   readonly pem: SecureContextOptions
   readonly askedAt: number
@@ -22,7 +22,7 @@ export class ServerCertificates {
   readonly #sources: ReadonlyMap<string, Source<Certificate>>
   readonly #clock: Clock
   readonly #onTrouble: (error: unknown) => void
-  readonly #shown = new Map<string, Shown>()
+  readonly #shown = new Map<string, FetchedCertificate>()
   /** One renewal at a time, however many connections come. */
   readonly #renewing = new Set<string>()
 
@@ -76,7 +76,7 @@ export class ServerCertificates {
     return shown.context
   }
 
-  async #renew(name: string, shown: Shown): Promise<void> {
+  async #renew(name: string, shown: FetchedCertificate): Promise<void> {
     try {
       await this.#ask(name)
     } catch (error) {

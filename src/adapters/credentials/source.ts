@@ -1,4 +1,4 @@
-import { calledOff, systemClock } from '../../runtime/clock.ts'
+import { cancelReason, systemClock } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { isOfFiles } from '../../vocabulary/file-errors.ts'
 
@@ -45,6 +45,6 @@ async function inTime<T>(given: Promise<T>, otherwise: string, maxMs: number): P
     return await Promise.race([given, late])
   } finally {
     late.catch(() => undefined)
-    done.abort(calledOff)
+    done.abort(cancelReason)
   }
 }

@@ -3,13 +3,13 @@ import type { Clock } from '../../runtime/clock.ts'
 import { describe, OversizedError, UnsentError } from '../../vocabulary/connection-errors.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { type AnswerLimits, answerBytesMax, type Fetch, withLimits } from '../../vocabulary/fetch.ts'
-import type { Carried, Outcome } from '../../vocabulary/message.ts'
+import type { AttemptOutcome, MessageWithParts } from '../../vocabulary/message.ts'
 import type { EffectClass, MayLeave } from '../../vocabulary/performer.ts'
 import { readBoundedText } from './bounded-body.ts'
-import { hideSent } from './redact-echo.ts'
+import { redactEcho } from './redact-echo.ts'
 
 /** An answer, read to its end. */
-export interface Answer {
+export interface HttpAnswer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
@@ -19,10 +19,10 @@ export interface Answer {
 
 /** How a request ended: answered, certainly never sent, or lost on the way. */
 export type Exchange =
-  | { readonly status: 'answered'; readonly answer: Answer }
+  | { readonly status: 'answered'; readonly answer: HttpAnswer }
   /** Of a call that goes again with another token, the first request may have been answered. */
-  | { readonly status: 'unsent'; readonly because: string; readonly isAnswered?: true }
-  | { readonly status: 'lost'; readonly because: string; readonly isOversized?: true }
+  | { readonly status: 'unsent'; readonly reason: string; readonly isAnswered?: true }
+  | { readonly status: 'lost'; readonly reason: string; readonly isOversized?: true }
 
 /** What every client sends and waits with. */
 export interface ExchangeOptions {
@@ -48,14 +48,14 @@ export async function exchange(
 ): Promise<Exchange> {
   checkWritable(write)
   let isOurs = true
-  const attempt = async (): Promise<Answer> => {
+  const attempt = async (): Promise<HttpAnswer> => {
     isOurs = await mayLeave()
     if (!isOurs) throw new UnsentError('another process has it by now')
     const { status, headers, body } = await options.fetch(withLimits(write(), options.limits))
     // A host's own way out may have no bound.
     const bytesMax = options.limits?.bodyBytesMax ?? answerBytesMax
     const text = await readBoundedText(body ?? [], bytesMax, headers.get('content-type'))
-    return { status, headers, text, told: () => hideSent(write(), options.carried)(text) }
+    return { status, headers, text, told: () => redactEcho(write(), options.carried)(text) }
   }
   try {
     const answer = await pRetry(attempt, {
@@ -67,9 +67,8 @@ export async function exchange(
     return { status: 'answered', answer }
   } catch (error) {
     if (error instanceof AverbaError) throw error
-    if (error instanceof OversizedError)
-      return { status: 'lost', because: describe(error), isOversized: true }
-    return { status: error instanceof UnsentError ? 'unsent' : 'lost', because: describe(error) }
+    if (error instanceof OversizedError) return { status: 'lost', reason: describe(error), isOversized: true }
+    return { status: error instanceof UnsentError ? 'unsent' : 'lost', reason: describe(error) }
   }
 }
 
@@ -102,15 +101,15 @@ function isRepeatable(error: unknown, effectClass: EffectClass, limits: AnswerLi
 }
 
 /** How an operation reads its answers. */
-export interface Reading {
+export interface AnswerReader {
   /** The service's name in words. */
   readonly service: string
   /** The fact that a success makes; `undefined` when the answer cannot be read. */
-  readonly settled: (text: string) => Carried | undefined
+  readonly settled: (text: string) => MessageWithParts | undefined
   /** The fact that the service declined. */
-  readonly declined: (answer: Answer) => Carried
+  readonly declined: (answer: HttpAnswer) => MessageWithParts
   /** The fact that the outcome is unknown, given what was answered all the same. */
-  readonly lost: (text?: string) => Carried
+  readonly lost: (text?: string) => MessageWithParts
   readonly isSuccess: (status: number) => boolean
 }
 
@@ -125,29 +124,29 @@ export interface Reading {
 export function conclude(
   result: Exchange,
   effectClass: EffectClass,
-  reading: Reading,
+  reading: AnswerReader,
   clock: Clock,
-): Outcome {
-  const doubt = (because: string, answer?: Answer): Outcome =>
+): AttemptOutcome {
+  const doubt = (reason: string, answer?: HttpAnswer): AttemptOutcome =>
     effectClass === 'read' || effectClass === 'idempotent'
-      ? { status: 'deferred', because }
-      : { status: 'unknown', because, fact: reading.lost(answer?.told()) }
+      ? { status: 'deferred', reason }
+      : { status: 'unknown', reason, fact: reading.lost(answer?.told()) }
   if (result.status === 'unsent') return { ...result, status: 'deferred' }
-  if (result.status === 'lost') return doubt(result.because)
+  if (result.status === 'lost') return doubt(result.reason)
   const { answer } = result
   const { status } = answer
   if (reading.isSuccess(status)) {
     const fact = reading.settled(answer.text)
     return fact ? { status: 'settled', fact } : doubt('the answer cannot be read', answer)
   }
-  const because = `the ${reading.service} answered ${status}`
+  const reason = `the ${reading.service} answered ${status}`
   const afterMs = retryAfterMs(answer, clock)
   if (status === 429 || (status === 503 && afterMs !== undefined)) {
-    return { status: 'deferred', because, isAnswered: true, ...(afterMs !== undefined && { afterMs }) }
+    return { status: 'deferred', reason, isAnswered: true, ...(afterMs !== undefined && { afterMs }) }
   }
   return isRefusal(status)
-    ? { status: 'declined', because, fact: reading.declined(answer) }
-    : doubt(because, answer)
+    ? { status: 'declined', reason, fact: reading.declined(answer) }
+    : doubt(reason, answer)
 }
 
 /** Reports whether a status is a no: not that the request came too slowly, or that there are too many. */
@@ -158,7 +157,7 @@ export function isRefusal(status: number): boolean {
 const retryAfterMaxMs = 24 * 3_600_000
 
 /** The wait that a service asks for, clamped to a day: seconds, or an HTTP date. */
-function retryAfterMs(answer: Answer, clock: Clock): number | undefined {
+function retryAfterMs(answer: HttpAnswer, clock: Clock): number | undefined {
   const text = answer.headers.get('retry-after')
   if (text === null) return undefined
   // Anything else would be read as some year.

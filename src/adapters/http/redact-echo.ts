@@ -17,7 +17,7 @@ const longMin = 8
  * words, also escaped as in JSON, XML or an address, and a CPF with any punctuation; not a part of a value, nor what is
  * shorter than four characters.
  */
-export function hideSent(request: Request, carried: readonly string[] = []): (text: string) => string {
+export function redactEcho(request: Request, carried: readonly string[] = []): (text: string) => string {
   const headers = [...request.headers].filter(([name]) => !harmlessHeaders.has(name))
   const sent = [...headers.flatMap(([, value]) => wordsOf(value)), ...carried]
   const secrets = new Set(sent.filter(word => word.length >= secretMin && !schemes.test(word)))

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Agent, Dispatcher } from 'undici'
-import { type Clock, calledOff, systemClock } from '../../runtime/clock.ts'
+import { type Clock, cancelReason, systemClock } from '../../runtime/clock.ts'
 import { codeOf, isUnread, UnsentError } from '../../vocabulary/connection-errors.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import {
@@ -59,7 +59,7 @@ const certificateAgeMaxMs = 60_000
 /** A vault that is slow holds up a request for no more than this part of its budget, while the former one is good. */
 const patience = 0.1
 
-interface Opened {
+interface OpenedAgent {
   readonly agent: Agent
   readonly certificate: Certificate | undefined
   /** When that ends. */
@@ -67,8 +67,8 @@ interface Opened {
   readonly askedAt: number
 }
 
-interface Renewal {
-  readonly done: Promise<Opened>
+interface CertificateRenewal {
+  readonly done: Promise<OpenedAgent>
   /** When nobody waits for it any longer who can do without. */
   readonly slow: Promise<void>
 }
@@ -81,12 +81,12 @@ export function openSocket(options: SocketOptions): Socket {
   const { budgetMs = defaultBudgetMs, bodyBytesMax = answerBytesMax, clock } = options
   // Begun with the socket: most commands open none, and the first request of a host should not pay for it.
   const undici = import('undici')
-  let opened: Opened | undefined
-  let renewal: Renewal | undefined
+  let opened: OpenedAgent | undefined
+  let renewal: CertificateRenewal | undefined
 
-  const hasEnded = ({ endsAt }: Opened) => endsAt < clock.now()
+  const hasEnded = ({ endsAt }: OpenedAgent) => endsAt < clock.now()
 
-  async function renew(before: Opened | undefined): Promise<Opened> {
+  async function renew(before: OpenedAgent | undefined): Promise<OpenedAgent> {
     const { certificate: source } = options
     const certificate = source === undefined ? undefined : await valueFrom(source, 'client certificate')
     const askedAt = clock.now()
@@ -101,7 +101,7 @@ export function openSocket(options: SocketOptions): Socket {
   }
 
   /** While there is a certificate that has not ended, a vault that is away or a half-written file ends nothing. */
-  async function renewOrKeep(before: Opened | undefined): Promise<Opened> {
+  async function renewOrKeep(before: OpenedAgent | undefined): Promise<OpenedAgent> {
     try {
       return await renew(before)
     } catch (error) {
@@ -112,7 +112,7 @@ export function openSocket(options: SocketOptions): Socket {
   }
 
   /** One renewal at a time: a burst of requests must not open an agent each. */
-  function beginRenewal(): Renewal {
+  function beginRenewal(): CertificateRenewal {
     const over = new AbortController()
     const before = opened
     const done = renewOrKeep(before)
@@ -124,14 +124,14 @@ export function openSocket(options: SocketOptions): Socket {
       })
       .finally(() => {
         renewal = undefined
-        over.abort(calledOff)
+        over.abort(cancelReason)
       })
     done.catch(() => undefined) // Whoever still waits is told.
     return { done, slow: systemClock.sleep(budgetMs * patience, over.signal) }
   }
 
   /** One that has ended is shown to nobody: some services answer as if they refused what was asked. */
-  async function freshen(): Promise<Opened> {
+  async function freshen(): Promise<OpenedAgent> {
     const good = opened && !hasEnded(opened) ? opened : undefined
     const isOld = good && !isWithin(certificateAgeMaxMs, good.askedAt, clock.now())
     if (good && !(isOld && typeof options.certificate === 'function')) return good
@@ -206,7 +206,7 @@ function createAgent(
   })
 }
 
-interface Asked {
+interface PendingRequest {
   readonly request: Request
   readonly body: Buffer | null
   readonly agent: Agent
@@ -216,7 +216,7 @@ interface Asked {
 /** Sends a request and waits for the head of its answer. */
 async function exchange(
   ask: Undici['request'],
-  { request, body, agent, signal }: Asked,
+  { request, body, agent, signal }: PendingRequest,
   onConnected: () => void = () => undefined,
 ): Promise<Dispatcher.ResponseData> {
   let isBegun = false

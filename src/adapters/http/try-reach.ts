@@ -4,7 +4,7 @@ import type { Fetch } from '../../vocabulary/fetch.ts'
 import { openSocket, type SocketOptions } from './transport.ts'
 
 /** What became of a try to reach a service. */
-export interface Reach {
+export interface ReachResult {
   readonly isReached: boolean
   /** What was found in words, and what to do when it was not reached. */
   readonly detail: string
@@ -23,7 +23,7 @@ const defaultBudgetMs = 5_000
 export async function tryReach(
   address: string,
   { fetch, budgetMs = defaultBudgetMs, ...options }: SocketOptions & { readonly fetch?: Fetch },
-): Promise<Reach> {
+): Promise<ReachResult> {
   const { clock } = options
   const socket = fetch ? undefined : openSocket({ ...options, budgetMs })
   let isConnected = false

@@ -1,5 +1,5 @@
 import type { Fetch } from '../../vocabulary/fetch.ts'
-import type { Outcome } from '../../vocabulary/message.ts'
+import type { AttemptOutcome } from '../../vocabulary/message.ts'
 import { type Source, valueFrom } from '../credentials/source.ts'
 import type { Exchange, exchange } from '../http/exchange.ts'
 import type { PortalLogin } from './login.ts'
@@ -14,15 +14,15 @@ export type PortalAuthentication = ((send: Fetch) => Promise<Record<string, stri
 const loginMaxMs = 30_000
 
 /** No session can be had now: none of the portal's operations was called. */
-export type Barred = Extract<Outcome, { status: 'deferred' }>
+export type NoSession = Extract<AttemptOutcome, { status: 'deferred' }>
 
 /** Makes a call with the headers that authenticate it. */
 export interface Authenticated {
-  send(call: Call): Promise<Exchange | Barred>
+  send(call: AuthenticatedCall): Promise<Exchange | NoSession>
 }
 
 /** One call, made as often as it takes to authenticate it. */
-export type Call = (headers: Record<string, string>) => ReturnType<typeof exchange>
+export type AuthenticatedCall = (headers: Record<string, string>) => ReturnType<typeof exchange>
 
 /** Keeps the headers of one authentication until the portal refuses them. */
 export class GivenHeaders implements Authenticated {
@@ -33,7 +33,7 @@ export class GivenHeaders implements Authenticated {
     this.#authenticate = authenticate
   }
 
-  async send(call: Call): Promise<Exchange> {
+  async send(call: AuthenticatedCall): Promise<Exchange> {
     const used = this.#current()
     const headers = await used.catch(error => {
       if (this.#headers === used) this.#headers = undefined

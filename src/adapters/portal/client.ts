@@ -1,8 +1,8 @@
 import { toInstant } from '../../vocabulary/instant.ts'
-import type { Carried, Instant, Outcome, Owed } from '../../vocabulary/message.ts'
+import type { AttemptOutcome, Instant, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
 import type { EffectClass, Performer, Performers } from '../../vocabulary/performer.ts'
 import { clearCode } from '../../vocabulary/problem.ts'
-import { type Answer, conclude, type Exchange, type ExchangeOptions, exchange } from '../http/exchange.ts'
+import { conclude, type Exchange, type ExchangeOptions, exchange, type HttpAnswer } from '../http/exchange.ts'
 import { problemPart, readProblem } from '../http/problem.ts'
 import { type Authenticated, GivenHeaders, type PortalAuthentication } from './authentication.ts'
 import { ClosedTimes } from './closed-times.ts'
@@ -53,12 +53,17 @@ interface SubscriptionData {
 }
 
 /** One of the five operations. */
-interface Operation {
+interface PortalOperation {
   readonly effectClass: EffectClass
   readonly isRoutine?: true
-  readonly write: (base: string, headers: Record<string, string>, owed: Owed, secrets: Secrets) => Request
+  readonly write: (
+    base: string,
+    headers: Record<string, string>,
+    pending: PendingEffect,
+    secrets: Secrets,
+  ) => Request
   /** The fact that a success makes; `undefined` when the answer cannot be read. */
-  readonly read: (text: string, owed: Owed, begunAt: Instant) => Carried | undefined
+  readonly read: (text: string, pending: PendingEffect, begunAt: Instant) => MessageWithParts | undefined
   /** Ends the tries for an answer that is too large: the next one would be no smaller. */
   readonly oversized?: { readonly attemptsMax: number; readonly why: string }
 }
@@ -68,37 +73,38 @@ const failuresBytesMaxDefault = 64 * 1_048_576
 /** Shorter than the lease of an attempt: a portal that is slow is not asked by two processes at once. */
 const failuresBudgetMs = 45_000
 
-const operations: Readonly<Record<string, Operation>> = {
+const operations: Readonly<Record<string, PortalOperation>> = {
   subscribe: {
     effectClass: 'probed',
-    write(base, headers, owed, secrets) {
-      const { evento, endpoint } = dataOf(owed)
+    write(base, headers, pending, secrets) {
+      const { evento, endpoint } = dataOf(pending)
       return writeSubscribe(base, headers, { evento, endpoint, ...secrets })
     },
-    read(text, owed, begunAt) {
+    read(text, pending, begunAt) {
       const remoteId = readSubscribed(text)
       // The answer has no time of its own: it was made no earlier than this.
-      const isDated = dataOf(owed).follows === true && { registeredAt: begunAt }
-      const data = { remoteId, ...heldIn(owed), ...isDated }
+      const isDated = dataOf(pending).follows === true && { registeredAt: begunAt }
+      const data = { remoteId, ...heldIn(pending), ...isDated }
       return remoteId === undefined ? undefined : fact('subscribed', data)
     },
   },
   changeSubscription: {
     effectClass: 'probed',
-    write(base, headers, owed, secrets) {
-      const { remoteId, evento, endpoint } = dataOf(owed)
+    write(base, headers, pending, secrets) {
+      const { remoteId, evento, endpoint } = dataOf(pending)
       return writeChange(base, headers, remoteId, { evento, endpoint, ...secrets })
     },
-    read(text, owed) {
+    read(text, pending) {
       // A page that something in front of the portal gives changed nothing there.
-      if (readSubscribed(text) !== dataOf(owed).remoteId) return undefined
-      return fact('subscriptionChanged', { ...heldIn(owed), ...registrationOf(owed) })
+      if (readSubscribed(text) !== dataOf(pending).remoteId) return undefined
+      return fact('subscriptionChanged', { ...heldIn(pending), ...registrationOf(pending) })
     },
   },
   deleteSubscription: {
     effectClass: 'probed',
-    write: (base, headers, owed) => writeDelete(base, headers, dataOf(owed).remoteId),
-    read: (text, owed) => (isDeleted(text) ? fact('subscriptionDeleted', registrationOf(owed)) : undefined),
+    write: (base, headers, pending) => writeDelete(base, headers, dataOf(pending).remoteId),
+    read: (text, pending) =>
+      isDeleted(text) ? fact('subscriptionDeleted', registrationOf(pending)) : undefined,
   },
   listSubscriptions: {
     effectClass: 'read',
@@ -112,7 +118,8 @@ const operations: Readonly<Record<string, Operation>> = {
     effectClass: 'read',
     isRoutine: true,
     // As the machine writes it.
-    write: (base, headers, owed) => writeFailures(base, headers, (owed.data as { day: string | null }).day),
+    write: (base, headers, pending) =>
+      writeFailures(base, headers, (pending.data as { day: string | null }).day),
     oversized: { attemptsMax: 3, why: 'the answer is larger than portal.failuresBytesMax' },
     read(text) {
       const listing = readFailures(text)
@@ -134,13 +141,14 @@ export function createPortalClient(options: PortalClientOptions): Performers {
 
 function toPerformer(
   verb: string,
-  operation: Operation,
+  operation: PortalOperation,
   options: PortalClientOptions,
   session: Authenticated,
   times: ClosedTimes,
 ): Performer {
   const { effectClass, isRoutine } = operation
-  const lost = (owed: Owed): Carried => fact('lost', { operation: verb, ...registrationOf(owed) })
+  const lost = (pending: PendingEffect): MessageWithParts =>
+    fact('lost', { operation: verb, ...registrationOf(pending) })
   const isLarge = operation === operations.listFailures
   const { failuresBytesMax = failuresBytesMaxDefault } = options
   const limits = { budgetMs: failuresBudgetMs, bodyBytesMax: failuresBytesMax }
@@ -149,28 +157,28 @@ function toPerformer(
     effectClass,
     ...(isRoutine && { isRoutine }),
     lost,
-    async perform(owed, _, mayLeave) {
+    async perform(pending, _, mayLeave) {
       const closed = await times.before(verb)
       if (closed) return closed
       const secrets =
         effectClass === 'read'
           ? {}
-          : await options.secretsOf(dataOf(owed).evento, heldIn(owed), owed.position)
+          : await options.secretsOf(dataOf(pending).evento, heldIn(pending), pending.position)
       const carried = Object.values(secrets)
       const begunAt = toInstant(options.clock.now())
       const send = (headers: Record<string, string>) =>
         exchange(
           { ...through, carried },
           effectClass,
-          () => operation.write(options.baseUrl, headers, owed, secrets),
+          () => operation.write(options.baseUrl, headers, pending, secrets),
           mayLeave,
         )
       const reading = {
         service: 'portal',
-        settled: (text: string) => operation.read(text, owed, begunAt),
-        declined: (answer: Answer) => declined(verb, answer, owed),
+        settled: (text: string) => operation.read(text, pending, begunAt),
+        declined: (answer: HttpAnswer) => declined(verb, answer, pending),
         isSuccess: (status: number) => status >= 200 && status < 300,
-        lost: () => lost(owed),
+        lost: () => lost(pending),
       }
       const result = await session.send(send)
       if (result.status === 'deferred') return result
@@ -180,7 +188,7 @@ function toPerformer(
   }
 }
 
-function withEnd(outcome: Outcome, result: Exchange, { oversized }: Operation): Outcome {
+function withEnd(outcome: AttemptOutcome, result: Exchange, { oversized }: PortalOperation): AttemptOutcome {
   const isOversized = result.status === 'lost' && result.isOversized
   if (outcome.status !== 'deferred' || !isOversized || !oversized) return outcome
   return { ...outcome, ends: oversized }
@@ -211,38 +219,38 @@ function sharesInMemory(): (identity: string) => SharedText {
   }
 }
 
-function declined(verb: string, answer: Answer, owed: Owed): Carried {
+function declined(verb: string, answer: HttpAnswer, pending: PendingEffect): MessageWithParts {
   const problem = readProblem(answer.status, answer.told())
-  const { day, recover } = owed.data as { day?: string | null; recover?: boolean } // Of a reading of failures alone.
+  const { day, recover } = pending.data as { day?: string | null; recover?: boolean } // Of a reading of failures alone.
   const data = {
     ...{ operation: verb, httpStatus: answer.status, code: clearCode(problem) },
     ...(recover && day && { day }),
-    ...registrationOf(owed),
+    ...registrationOf(pending),
   }
   return {
     ...fact('declined', data),
-    parts: { problem: { owner: owed.stream, value: problemPart(problem) } },
+    parts: { problem: { owner: pending.stream, value: problemPart(problem) } },
   }
 }
 
-function fact(name: string, data: object): Carried {
+function fact(name: string, data: object): MessageWithParts {
   return { type: `portal.${name}`, data }
 }
 
 /** What the portal is to hold. */
-function heldIn(owed: Owed): { endpoint: string; generation: number } {
-  const { endpoint, generation } = dataOf(owed)
+function heldIn(pending: PendingEffect): { endpoint: string; generation: number } {
+  const { endpoint, generation } = dataOf(pending)
   return { endpoint, generation }
 }
 
 /**
  * The registration that a call is about: another may have come since. A registration itself and a reading have none.
  */
-function registrationOf(owed: Owed): Pick<Partial<SubscriptionData>, 'remoteId'> {
-  const { remoteId } = owed.data as Partial<SubscriptionData> // As the machines write it.
+function registrationOf(pending: PendingEffect): Pick<Partial<SubscriptionData>, 'remoteId'> {
+  const { remoteId } = pending.data as Partial<SubscriptionData> // As the machines write it.
   return remoteId === undefined ? {} : { remoteId }
 }
 
-function dataOf(owed: Owed): SubscriptionData {
-  return owed.data as SubscriptionData // As the subscription's machine writes it.
+function dataOf(pending: PendingEffect): SubscriptionData {
+  return pending.data as SubscriptionData // As the subscription's machine writes it.
 }

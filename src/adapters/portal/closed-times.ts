@@ -3,14 +3,14 @@ import type { Clock } from '../../runtime/clock.ts'
 import { brasiliaDay, readIso } from '../../vocabulary/brasilia.ts'
 import { dayMs, fromInstant, hourMs, isWaitOver } from '../../vocabulary/instant.ts'
 import { parseJson } from '../../vocabulary/json.ts'
-import type { Outcome } from '../../vocabulary/message.ts'
-import type { Answer } from '../http/exchange.ts'
+import type { AttemptOutcome } from '../../vocabulary/message.ts'
+import type { HttpAnswer } from '../http/exchange.ts'
 import { readProblem } from '../http/problem.ts'
 import type { SharedText } from './shared-text.ts'
 
-type Deferred = Extract<Outcome, { status: 'deferred' }>
+type DeferredOutcome = Extract<AttemptOutcome, { status: 'deferred' }>
 
-const closed = z.object({ until: z.number(), because: z.string() })
+const closed = z.object({ until: z.number(), reason: z.string() })
 
 /** What is known: the stop of the night, and the blocks by operation, with how many there were on a day. */
 const known = z.object({
@@ -18,8 +18,8 @@ const known = z.object({
   blocks: z.record(z.string(), closed.extend({ day: z.string(), count: z.number() })),
 })
 
-type Closed = z.infer<typeof closed>
-type Known = z.infer<typeof known>
+type ClosedWindow = z.infer<typeof closed>
+type KnownWindows = z.infer<typeof known>
 
 /** Neither clock is exact, and coming too early costs another hour. */
 const marginMs = 60_000
@@ -53,7 +53,7 @@ export class ClosedTimes {
   }
 
   /** Why an operation must not be sent now; `undefined` when it may be. */
-  async before(operation: string): Promise<Deferred | undefined> {
+  async before(operation: string): Promise<DeferredOutcome | undefined> {
     const now = this.#clock.now()
     const { stop, blocks } = knownIn(await this.#share.find())
     const closed = [stop, blocks[operation]].find(each => each && !isWaitOver(each.until, now, closedMaxMs))
@@ -61,21 +61,21 @@ export class ClosedTimes {
   }
 
   /** What an answer says about these times; `undefined` when it is about something else. */
-  async after(operation: string, { status, text }: Answer): Promise<Deferred | undefined> {
+  async after(operation: string, { status, text }: HttpAnswer): Promise<DeferredOutcome | undefined> {
     if (!text.includes('PUCX-ER')) return undefined
     const { code } = readProblem(status, text)
     const now = this.#clock.now()
     const day = brasiliaDay(now)
     if (code === blockCode) {
-      let closed: Closed = { until: now, because: '' }
+      let closed: ClosedWindow = { until: now, reason: '' }
       await this.#change(({ stop, blocks }) => {
         const last = blocks[operation]
         const count = last?.day === day ? last.count + 1 : 1
         const hours = Math.min(count, hoursMax)
         // The hours of Brasilia begin together with those of UTC.
         const until = Math.min((Math.floor(now / hourMs) + hours) * hourMs, midnightAfter(now)) + marginMs
-        const because = `the portal has blocked this function for having been called too often (${code})`
-        const block = { until, because, day, count }
+        const reason = `the portal has blocked this function for having been called too often (${code})`
+        const block = { until, reason, day, count }
         closed = block
         return { stop, blocks: { ...blocks, [operation]: block } }
       })
@@ -83,24 +83,24 @@ export class ClosedTimes {
     }
     if (code === undefined || !stopCodes.has(code)) return undefined
     const end = fromInstant(readIso(`${day}T03:00:00`) ?? '')
-    const because = `the portal stops at night (${code})`
+    const reason = `the portal stops at night (${code})`
     // At any other time of the day nobody knows how long it lasts: it is tried again like anything else.
-    if (!(now < end)) return { status: 'deferred', because }
-    const stop = { until: end + marginMs, because }
+    if (!(now < end)) return { status: 'deferred', reason }
+    const stop = { until: end + marginMs, reason }
     await this.#change(times => ({ ...times, stop }))
     return this.#deferred(stop)
   }
 
-  #change(make: (times: Known) => Known): Promise<unknown> {
+  #change(make: (times: KnownWindows) => KnownWindows): Promise<unknown> {
     return this.#share.change(async text => JSON.stringify(make(knownIn(text))))
   }
 
-  #deferred({ until, because }: Closed): Deferred {
-    return { status: 'deferred', because, afterMs: until - this.#clock.now() }
+  #deferred({ until, reason }: ClosedWindow): DeferredOutcome {
+    return { status: 'deferred', reason, afterMs: until - this.#clock.now() }
   }
 }
 
-function knownIn(text: string | undefined): Known {
+function knownIn(text: string | undefined): KnownWindows {
   const kept = known.safeParse(parseJson(text ?? ''))
   return kept.success ? kept.data : { blocks: {} }
 }

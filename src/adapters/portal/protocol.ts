@@ -19,7 +19,7 @@ export interface Secrets {
 }
 
 /** What is asked for: always every field, since what leaving one out means is not shown. */
-export interface Wanted extends Secrets {
+export interface SubscriptionRequest extends Secrets {
   readonly evento: string
   readonly endpoint: string
 }
@@ -60,7 +60,11 @@ function write(method: string, url: URL, headers: Record<string, string>, body?:
 }
 
 /** Writes the subscription of an event. */
-export function writeSubscribe(base: string, headers: Record<string, string>, wanted: Wanted): Request {
+export function writeSubscribe(
+  base: string,
+  headers: Record<string, string>,
+  wanted: SubscriptionRequest,
+): Request {
   return write('POST', address(base), headers, wanted)
 }
 
@@ -79,7 +83,7 @@ export function writeChange(
   base: string,
   headers: Record<string, string>,
   id: number,
-  wanted: Wanted,
+  wanted: SubscriptionRequest,
 ): Request {
   const every = { chaveSecreta: '', chaveAutenticacao: '', ...wanted }
   return write('PUT', address(base, `/${id}`), headers, { id, ...every })

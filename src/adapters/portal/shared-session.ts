@@ -4,15 +4,15 @@ import { parseJson } from '../../vocabulary/json.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { clearCode } from '../../vocabulary/problem.ts'
 import {
-  type Answer,
   type Exchange,
   type ExchangeOptions,
   exchange,
+  type HttpAnswer,
   isRefusal,
   unwritable,
 } from '../http/exchange.ts'
 import { readProblem } from '../http/problem.ts'
-import type { Authenticated, Barred, Call } from './authentication.ts'
+import type { Authenticated, AuthenticatedCall, NoSession } from './authentication.ts'
 import type { ClosedTimes } from './closed-times.ts'
 import type { PortalLogin } from './login.ts'
 import { type SharedText, shareInMemory } from './shared-text.ts'
@@ -38,10 +38,10 @@ interface Session {
 }
 
 /** What is known of the logins. */
-interface Asked {
+interface LoginRecord {
   /** When somebody asked for a login last, and why nobody does for a minute after it. */
   readonly askedAt: Instant
-  readonly because: string
+  readonly reason: string
   /** The digest of who asked: what the portal said of one is told to no other. */
   readonly whose: string
 }
@@ -63,7 +63,7 @@ const none: Session = {
   login: 0,
 }
 
-const neverAsked: Asked = { askedAt: toInstant(0), because: '', whose: '' }
+const neverAsked: LoginRecord = { askedAt: toInstant(0), reason: '', whose: '' }
 
 interface SharedSessionOptions extends ExchangeOptions {
   readonly baseUrl: string
@@ -96,13 +96,13 @@ export class SharedSession implements Authenticated {
   }
 
   /** Each answer changes the second token: calls of this process wait for one another. */
-  send(call: Call): Promise<Exchange | Barred> {
+  send(call: AuthenticatedCall): Promise<Exchange | NoSession> {
     const sent = this.#turn.then(() => this.#send(call))
     this.#turn = sent.catch(() => undefined)
     return sent
   }
 
-  async #send(call: Call): Promise<Exchange | Barred> {
+  async #send(call: AuthenticatedCall): Promise<Exchange | NoSession> {
     this.#begun = undefined
     const { login, logins, shareOf } = this.#options
     const identity = await login.identity()
@@ -130,8 +130,8 @@ export class SharedSession implements Authenticated {
    * Whether the portal rejects a session that was begun for this very call, and nobody else's answer has renewed it
    * meanwhile: then the next one would fare no better, and the answer counts. Others hear why within the minute.
    */
-  async #isOver(session: Session, answer: Answer): Promise<boolean> {
-    const because = `the portal rejects a session that has just begun: ${answerIn(answer)}`
+  async #isOver(session: Session, answer: HttpAnswer): Promise<boolean> {
+    const reason = `the portal rejects a session that has just begun: ${answerIn(answer)}`
     let isOver = true
     await this.#share.change(async text => {
       isOver = !this.#isUsable(kept(text, none), session)
@@ -140,14 +140,14 @@ export class SharedSession implements Authenticated {
     if (isOver) {
       await this.#options.logins.change(async text => {
         const asked = kept(text, neverAsked)
-        return asked.whose === this.#whose ? JSON.stringify({ ...asked, because }) : undefined
+        return asked.whose === this.#whose ? JSON.stringify({ ...asked, reason }) : undefined
       })
     }
     return isOver
   }
 
   /** The session as any process knows it, unless it was rejected; else a login. */
-  async #current(rejected: Session | undefined): Promise<Session | Barred> {
+  async #current(rejected: Session | undefined): Promise<Session | NoSession> {
     const known = await this.#find()
     return this.#isUsable(known, rejected) ? known : this.#logInAlone(rejected)
   }
@@ -157,7 +157,7 @@ export class SharedSession implements Authenticated {
     return session.csrf !== rejected?.csrf || session.authorization !== rejected.authorization
   }
 
-  async #logInAlone(rejected: Session | undefined): Promise<Session | Barred> {
+  async #logInAlone(rejected: Session | undefined): Promise<Session | NoSession> {
     const { clock, logins } = this.#options
     for (let looks = 0; looks < leaseLooksMax; looks++) {
       const barred = await this.#findBar()
@@ -170,10 +170,10 @@ export class SharedSession implements Authenticated {
       const session = await this.#find()
       if (this.#isUsable(session, rejected)) return session
     }
-    return { status: 'deferred', because: 'another process is logging in at the portal', afterMs: 5_000 }
+    return { status: 'deferred', reason: 'another process is logging in at the portal', afterMs: 5_000 }
   }
 
-  async #logInLeased(rejected: Session | undefined): Promise<Session | Barred> {
+  async #logInLeased(rejected: Session | undefined): Promise<Session | NoSession> {
     try {
       const known = await this.#find() // Somebody may have just done it.
       if (this.#isUsable(known, rejected)) return known
@@ -188,23 +188,23 @@ export class SharedSession implements Authenticated {
    * one, such as keys that were put right, it would be wrong. What lies ahead, another clock says or one that was
    * put right since: it holds nobody off, or it would for as long as that clock was ahead.
    */
-  async #findBar(): Promise<Barred | undefined> {
-    const { askedAt, because, whose } = kept(await this.#options.logins.find(), neverAsked)
+  async #findBar(): Promise<NoSession | undefined> {
+    const { askedAt, reason, whose } = kept(await this.#options.logins.find(), neverAsked)
     const agoMs = this.#options.clock.now() - fromInstant(askedAt)
     const isQuiet = agoMs >= 0 && agoMs < quietMs
     if (!isQuiet) return undefined
-    return { status: 'deferred', because: whose === this.#whose ? because : quiet, afterMs: quietMs - agoMs }
+    return { status: 'deferred', reason: whose === this.#whose ? reason : quiet, afterMs: quietMs - agoMs }
   }
 
-  async #logIn(known: Session): Promise<Session | Barred> {
+  async #logIn(known: Session): Promise<Session | NoSession> {
     const { baseUrl, login: how, times } = this.#options
     const closed = await times.before(operation)
     if (closed) return closed
     const request = await written(how, baseUrl)
     const result = await exchange(this.#options, 'once', () => request.clone())
-    if (result.status === 'unsent') return { status: 'deferred', because: result.because }
+    if (result.status === 'unsent') return { status: 'deferred', reason: result.reason }
     // The login may have succeeded, with tokens that nobody has.
-    if (result.status === 'lost') return this.#bar(known, result.because)
+    if (result.status === 'lost') return this.#bar(known, result.reason)
     const { answer } = result
     const authorization = answer.headers.get('set-token')
     if (answer.status < 300 && authorization !== null) {
@@ -214,19 +214,19 @@ export class SharedSession implements Authenticated {
       await this.#keepAsked(quiet)
       return this.#begun
     }
-    const { because, afterMs } = (await times.after(operation, answer)) ?? { because: refusalIn(answer) }
-    return this.#bar(known, because, afterMs)
+    const { reason, afterMs } = (await times.after(operation, answer)) ?? { reason: refusalIn(answer) }
+    return this.#bar(known, reason, afterMs)
   }
 
   /** Only a time in which the portal is closed bars logins for longer than a minute. */
-  async #bar({ login }: Session, because: string, afterMs = quietMs): Promise<Barred> {
-    await this.#keepAsked(because)
+  async #bar({ login }: Session, reason: string, afterMs = quietMs): Promise<NoSession> {
+    await this.#keepAsked(reason)
     await this.#share.change(async () => JSON.stringify({ ...none, login }))
-    return { status: 'deferred', because, afterMs }
+    return { status: 'deferred', reason, afterMs }
   }
 
-  async #keepAsked(because: string): Promise<void> {
-    const asked: Asked = { askedAt: toInstant(this.#options.clock.now()), because, whose: this.#whose }
+  async #keepAsked(reason: string): Promise<void> {
+    const asked: LoginRecord = { askedAt: toInstant(this.#options.clock.now()), reason, whose: this.#whose }
     await this.#options.logins.change(async () => JSON.stringify(asked))
   }
 
@@ -234,7 +234,7 @@ export class SharedSession implements Authenticated {
    * What an answer brings is what the next call sends, in whichever process. A newer login is left alone. An answer
    * without another token does not prolong the session.
    */
-  async #keepNewest(session: Session, { headers }: Answer): Promise<Session> {
+  async #keepNewest(session: Session, { headers }: HttpAnswer): Promise<Session> {
     const given = headers.get('x-csrf-token')
     const authorization = headers.get('set-token') ?? session.authorization
     const renewed = given !== null && { csrf: given, endsAt: this.#lifeFromNow() }
@@ -246,7 +246,7 @@ export class SharedSession implements Authenticated {
   }
 
   /** What the portal did stands whether its token can be kept or not: without it there is another login. */
-  async #keepIfPossible(session: Session, answer: Answer): Promise<void> {
+  async #keepIfPossible(session: Session, answer: HttpAnswer): Promise<void> {
     try {
       await this.#keepNewest(session, answer)
     } catch (error) {
@@ -264,7 +264,7 @@ export class SharedSession implements Authenticated {
 }
 
 /** Publicly known: a session that is over is told by a 401, or by a 403, which then brings no other token. */
-function isRejection({ status, headers }: Answer): boolean {
+function isRejection({ status, headers }: HttpAnswer): boolean {
   return status === 401 || (status === 403 && !headers.has('x-csrf-token'))
 }
 
@@ -282,12 +282,12 @@ async function written(login: PortalLogin, baseUrl: string): Promise<Request> {
 }
 
 /** The status, with the code where there is one: a service's own words may quote what is secret. */
-function answerIn({ status, told }: Answer): string {
+function answerIn({ status, told }: HttpAnswer): string {
   return `${status} ${clearCode(readProblem(status, told())) ?? ''}`.trim()
 }
 
-function refusalIn(answer: Answer): string {
+function refusalIn(answer: HttpAnswer): string {
   if (answerIn(answer).endsWith('PLAT-ER2033')) return quiet
-  const because = `the portal answered the login ${answerIn(answer)}`
-  return isRefusal(answer.status) ? `CREDENTIALS_REFUSED: ${because}` : because
+  const reason = `the portal answered the login ${answerIn(answer)}`
+  return isRefusal(answer.status) ? `CREDENTIALS_REFUSED: ${reason}` : reason
 }

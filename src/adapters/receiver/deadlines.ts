@@ -1,4 +1,4 @@
-import { type Clock, calledOff, stopwatchOf } from '../../runtime/clock.ts'
+import { type Clock, cancelReason, monotonicClock } from '../../runtime/clock.ts'
 
 /** Work that has a limited time. */
 export interface Deadline {
@@ -8,7 +8,7 @@ export interface Deadline {
   onOver: (() => void) | undefined
 }
 
-interface Running extends Deadline {
+interface RunningDeadline extends Deadline {
   isOver: boolean
   readonly dueAt: number
 }
@@ -19,18 +19,22 @@ export class Deadlines {
   readonly #ms: number
   /** A clock that is set meanwhile makes nobody wait longer, and takes nobody's time. */
   readonly #elapsedMs: () => number
-  readonly #running = new Set<Running>()
+  readonly #running = new Set<RunningDeadline>()
   #ticking: AbortController | undefined
 
   constructor(clock: Clock, ms: number) {
     this.#clock = clock
     this.#ms = ms
-    this.#elapsedMs = stopwatchOf(clock)
+    this.#elapsedMs = monotonicClock(clock)
   }
 
   /** Begins a deadline, which has to be ended. */
   begin(): Deadline {
-    const deadline: Running = { isOver: false, onOver: undefined, dueAt: this.#elapsedMs() + this.#ms }
+    const deadline: RunningDeadline = {
+      isOver: false,
+      onOver: undefined,
+      dueAt: this.#elapsedMs() + this.#ms,
+    }
     this.#running.add(deadline)
     if (!this.#ticking) void this.#tick()
     return deadline
@@ -38,9 +42,9 @@ export class Deadlines {
 
   /** Ends a deadline, whose time then no longer runs out. */
   end(deadline: Deadline): void {
-    this.#running.delete(deadline as Running) // Made above.
+    this.#running.delete(deadline as RunningDeadline) // Made above.
     if (this.#running.size > 0) return
-    this.#ticking?.abort(calledOff)
+    this.#ticking?.abort(cancelReason)
     this.#ticking = undefined
   }
 

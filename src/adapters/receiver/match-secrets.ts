@@ -6,7 +6,7 @@ import type { ReceivedHead } from './received-head.ts'
  * Every secret that a subscription has must match; one without secrets lets everything through. Both are compared at
  * once, as digests, so that the time it takes tells nothing about them.
  */
-export function isAuthentic(
+export function matchesSecrets(
   { secret, authorization }: Pick<ReceivedHead, 'secret' | 'authorization'>,
   candidates: readonly Secrets[],
 ): boolean {

@@ -13,10 +13,10 @@ const named = {
   'x-forwarded-for': 'forwarded',
 } as const
 
-type Name = (typeof named)[keyof typeof named]
+type HeadField = (typeof named)[keyof typeof named]
 
 /** The head of a request, as far as the receiver reads it. An absent header is empty. */
-export type ReceivedHead = { readonly method: string } & Readonly<Record<Name, string>>
+export type ReceivedHead = { readonly method: string } & Readonly<Record<HeadField, string>>
 
 const names = Object.entries(named)
 
@@ -72,7 +72,7 @@ export function namesSeveral({ evento }: ReceivedHead): boolean {
   return evento.includes(', ')
 }
 
-function emptyHead(method: string): { method: string } & Record<Name, string> {
+function emptyHead(method: string): { method: string } & Record<HeadField, string> {
   return {
     method,
     evento: '',

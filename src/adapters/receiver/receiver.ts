@@ -1,24 +1,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Clock, stopwatchOf } from '../../runtime/clock.ts'
+import { type Clock, monotonicClock } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { noTracing, type Tracing } from '../../vocabulary/tracing.ts'
 import type { Secrets } from '../portal/protocol.ts'
 import { limits, type RecipientKind, recipientKinds, sourceRanges } from '../portal/wire.ts'
 import { type Deadline, Deadlines } from './deadlines.ts'
-import { isAuthentic } from './match-secrets.ts'
+import { matchesSecrets } from './match-secrets.ts'
 import { bodyConsumed, bodyOfIncoming, bodyOfRequest, type ReadBody } from './received-body.ts'
 import { headOfIncoming, headOfRequest, namesSeveral, type ReceivedHead } from './received-head.ts'
 import { clientAddress, forwardedHops, parseRanges } from './source-ranges.ts'
 
 /** A notification as it came in, checked and not yet stored. */
-export interface Incoming {
+export interface IncomingNotification {
   readonly evento: string
   readonly recipient: { readonly kind: RecipientKind | null; readonly id: string }
   readonly body: Uint8Array
 }
 
 /** Why the portal takes a notification for lost: it was answered too late, or could not be stored. */
-type Missed = 'late' | 'unstored'
+type LossReason = 'late' | 'unstored'
 
 /** Whom to believe, and where to store. */
 export interface ReceiverOptions {
@@ -32,17 +32,17 @@ export interface ReceiverOptions {
   /** Asked where none of those fits: whether its secrets are newer or former ones that may be taken. */
   readonly recheck?: (head: ReceivedHead) => Promise<boolean>
   /** Resolves when the notification is durable. */
-  readonly store: (incoming: Incoming) => Promise<void>
+  readonly store: (incoming: IncomingNotification) => Promise<void>
   readonly bodyBytesMax?: number
   /** Told of every answer, and how long it took. */
   readonly onAnswered?: (status: number, ms: number) => void
   readonly tracing?: Tracing
   /** Told of what was refused: the status, the reason, the event that it named, and what helps to find out why. */
-  readonly onRefused: (status: number, because: string, evento: string, detail: string | undefined) => void
+  readonly onRefused: (status: number, reason: string, evento: string, detail: string | undefined) => void
   /** Told of what could not be stored, and was answered 503. */
   readonly onStoreError: (error: unknown) => void
   /** Told of a notification that the portal will have a failure record of, right after it was answered. */
-  readonly onMissed?: (reason: Missed) => void
+  readonly onMissed?: (reason: LossReason) => void
   /** Told of a request that the host did not pass on whole, and of the event that it named. */
   readonly onMiswired?: (error: AverbaError, evento: string) => void
 }
@@ -62,7 +62,7 @@ export interface Receiver {
   takesFrom(remoteAddress: string): boolean
 }
 
-interface Answer {
+interface ReceiverAnswer {
   readonly status: number
   readonly text?: string
 }
@@ -88,7 +88,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const { clock, sources = sourceRanges, trustedProxies = 0, bodyBytesMax = defaultBodyBytesMax } = options
   const isAllowed = sources === 'any' ? undefined : parseRanges(sources)
   const { tracing = noTracing } = options
-  const elapsedMs = stopwatchOf(clock)
+  const elapsedMs = monotonicClock(clock)
   const deadlines = new Deadlines(clock, budgetMs)
 
   /** Most wrongly refused senders come through a wrong number of trusted proxies. */
@@ -98,7 +98,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   }
 
   /** Refuses what the head alone shows to be wrong. */
-  function refuse(head: ReceivedHead, remoteAddress: string): Answer | undefined {
+  function refuse(head: ReceivedHead, remoteAddress: string): ReceiverAnswer | undefined {
     if (head.method !== 'POST') return { status: 405, text: 'Only POST is taken here' }
     if (isAllowed && !isAllowed(clientAddress(remoteAddress, head.forwarded, trustedProxies))) {
       return { status: 403, text: 'This address may not notify' }
@@ -110,9 +110,9 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   }
 
   /** Secrets, body and commit, all within the budget: after it no commit begins, and one under way goes on. */
-  async function take(head: ReceivedHead, readBody: ReadBody, deadline: Deadline): Promise<Answer> {
+  async function take(head: ReceivedHead, readBody: ReadBody, deadline: Deadline): Promise<ReceiverAnswer> {
     const { evento, contentLength } = head
-    const isKnown = isAuthentic(head, await options.secretsOf(evento))
+    const isKnown = matchesSecrets(head, await options.secretsOf(evento))
     if (!isKnown && !(await options.recheck?.(head))) {
       return { status: 401, text: 'The secrets do not fit' }
     }
@@ -126,7 +126,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   }
 
   /** Tells of what kept a notification from being stored, and answers so. */
-  function fail(error: unknown, { evento }: ReceivedHead): Answer {
+  function fail(error: unknown, { evento }: ReceivedHead): ReceiverAnswer {
     if (error instanceof AverbaError && error.code === 'BODY_CONSUMED') {
       options.onMiswired?.(error, evento)
       return { status: 500, text: `${error.message}. ${error.hint}` }
@@ -136,17 +136,17 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   }
 
   /** A body that was already consumed is answered at once. If the portal sent it, the portal has a record of it. */
-  function failConsumed(error: AverbaError, head: ReceivedHead, remoteAddress: string): Answer {
+  function failConsumed(error: AverbaError, head: ReceivedHead, remoteAddress: string): ReceiverAnswer {
     if (!refuse(head, remoteAddress)) options.onMissed?.('unstored')
     return fail(error, head)
   }
 
   /** Whichever comes first: the answer, or the end of its time. */
-  function inTime(head: ReceivedHead, readBody: ReadBody): Promise<Answer> {
+  function inTime(head: ReceivedHead, readBody: ReadBody): Promise<ReceiverAnswer> {
     const began = elapsedMs()
     const deadline = deadlines.begin()
     return new Promise(resolve => {
-      const end = (answer: Answer, missed?: Missed) => {
+      const end = (answer: ReceiverAnswer, missed?: LossReason) => {
         deadlines.end(deadline)
         resolve(answer)
         if (missed !== undefined) options.onMissed?.(missed)
@@ -171,7 +171,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     head: ReceivedHead,
     remoteAddress: string,
     readBody: ReadBody | undefined,
-  ): Promise<Answer> {
+  ): Promise<ReceiverAnswer> {
     const began = elapsedMs()
     // The sender's own trace is ignored: anybody may claim one.
     const answer = await tracing.span('server', 'averba notification', {}, async end => {
@@ -233,7 +233,7 @@ function addressMissing(): AverbaError {
  * Answers, unless somebody has already. What is left of an unread body would have to be read: the connection is closed
  * instead.
  */
-function write(outgoing: ServerResponse, { status, text }: Answer): boolean {
+function write(outgoing: ServerResponse, { status, text }: ReceiverAnswer): boolean {
   // The host has answered in our place, such as when its own time was over.
   if (outgoing.headersSent) return false
   if (text === undefined) outgoing.writeHead(status, noContent).end()
@@ -247,7 +247,7 @@ function write(outgoing: ServerResponse, { status, text }: Answer): boolean {
 /** Far longer than any that is known: those that differ behind it are one recipient. */
 const recipientIdMax = 1_000
 
-function recipientOf({ recipientKind, recipientId }: ReceivedHead): Incoming['recipient'] {
+function recipientOf({ recipientKind, recipientId }: ReceivedHead): IncomingNotification['recipient'] {
   const tipo = recipientKind.trim().toUpperCase()
   const kind = recipientKinds.find(each => each === tipo) ?? null
   return { kind, id: recipientId.trim().slice(0, recipientIdMax) }

@@ -13,7 +13,7 @@ export interface ServeReceiversOptions {
   /**
    * Receivers by the path of their endpoint, such as `/averba`; those of several logs, each under a path of its own.
    */
-  readonly receivers: Readonly<Record<string, Served>>
+  readonly receivers: Readonly<Record<string, ServedReceiver>>
   /** The server's certificate with its key; a function is asked again every minute, for one that was renewed. */
   readonly certificate: Source<Certificate>
   /**
@@ -36,7 +36,7 @@ export interface ServeReceiversOptions {
 }
 
 /** A receiver, and whether a connection from an address can bring it anything. */
-type Served = Pick<Receiver, 'listener'> & Partial<Pick<Receiver, 'takesFrom'>>
+type ServedReceiver = Pick<Receiver, 'listener'> & Partial<Pick<Receiver, 'takesFrom'>>
 
 /** A server that takes notifications, to be closed. */
 export interface ReceiverServer {
@@ -99,7 +99,7 @@ export async function serveReceivers(options: ServeReceiversOptions): Promise<Re
 }
 
 /** Whoever may not notify is told so while there is room, and keeps nobody else out who says nothing. */
-function keepRoom(server: Server, receivers: readonly Served[], strangersMax: number): void {
+function keepRoom(server: Server, receivers: readonly ServedReceiver[], strangersMax: number): void {
   const strangers = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
     const { remoteAddress = '' } = socket

@@ -1,13 +1,13 @@
 import { backoffMs, toInstant } from '../../vocabulary/instant.ts'
-import type { Carried, Outcome, Owed } from '../../vocabulary/message.ts'
+import type { AttemptOutcome, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
 import type { Performers } from '../../vocabulary/performer.ts'
 import { type SecretSource, secretFrom } from '../credentials/secret.ts'
 import {
-  type Answer,
   conclude,
   type Exchange,
   type ExchangeOptions,
   exchange,
+  type HttpAnswer,
   isRefusal,
 } from '../http/exchange.ts'
 import { type Bearer, readToken, writeRequestToken } from './protocol.ts'
@@ -50,9 +50,9 @@ const slowMaxMs = 15 * 60_000
 
 /** The token endpoint over a way out (document 2, section 4.1). */
 export function createTokenClient(options: TokenClientOptions): Performers {
-  const lost = (owed: Owed) => ({
+  const lost = (pending: PendingEffect) => ({
     type: 'tokenService.requestLost',
-    data: { generation: askedBy(owed).generation },
+    data: { generation: askedBy(pending).generation },
   })
   return {
     'tokenService.requestToken': {
@@ -60,15 +60,15 @@ export function createTokenClient(options: TokenClientOptions): Performers {
       // Of another name, it may be of another contract; its generations number other tokens.
       takes: ({ stream }) => stream === options.keeper.stream,
       lost,
-      async perform(owed): Promise<Outcome> {
+      async perform(pending): Promise<AttemptOutcome> {
         const key = await secretFrom(options.consumerKey, 'consumer key')
         const secret = await secretFrom(options.consumerSecret, 'consumer secret')
         const result = await exchange(options, 'idempotent', () =>
           writeRequestToken(options.url, key, secret),
         )
-        const astray = misdirected(result, owed, options)
+        const astray = misdirected(result, pending, options)
         if (astray) return astray
-        const { generation } = askedBy(owed)
+        const { generation } = askedBy(pending)
         const asked = { generation, ...options.keeper.holderOf(key, secret) }
         let bearer: Bearer | undefined
         const reading = {
@@ -77,17 +77,17 @@ export function createTokenClient(options: TokenClientOptions): Performers {
             bearer = readToken(text)
             return bearer && issued(asked, bearer, options)
           },
-          declined: ({ status }: Answer) => ({
+          declined: ({ status }: HttpAnswer) => ({
             type: 'tokenService.credentialsRefused',
             data: { ...asked, httpStatus: status },
           }),
           isSuccess: (status: number) => status === 200,
-          lost: () => lost(owed),
+          lost: () => lost(pending),
         }
         const outcome = conclude(result, 'idempotent', reading, options.clock)
         // A process that took the request over got a newer one.
         if (outcome.status === 'declined') await options.keeper.drop(generation)
-        return bearer ? kept({ ...askedBy(owed), ...asked }, bearer, outcome, options) : outcome
+        return bearer ? kept({ ...askedBy(pending), ...asked }, bearer, outcome, options) : outcome
       },
     },
   }
@@ -100,25 +100,33 @@ export const misdirectedCode = 'TOKEN_MISDIRECTED'
  * A refusal that says nothing about the credentials, such as a proxy's 404: they may be right, and correcting the
  * address does not change them. The tries go on, ever more seldom.
  */
-function misdirected(result: Exchange, owed: Owed, options: TokenClientOptions): Outcome | undefined {
+function misdirected(
+  result: Exchange,
+  pending: PendingEffect,
+  options: TokenClientOptions,
+): AttemptOutcome | undefined {
   if (result.status !== 'answered') return undefined
   const { status } = result.answer
   if (!isRefusal(status) || refusesCredentials(result.answer)) return undefined
   options.onMisdirected?.(status)
-  const because = `${misdirectedCode}: what answers at the token address answered ${status}, and gives no tokens`
+  const reason = `${misdirectedCode}: what answers at the token address answered ${status}, and gives no tokens`
   // Attempts that failed otherwise, as in an outage before, do not count.
-  const before = owed.because.startsWith(misdirectedCode) ? owed.attempts - 1 : 0
-  return { status: 'deferred', because, afterMs: backoffMs(before, slowBaseMs, slowMaxMs) }
+  const before = pending.reason.startsWith(misdirectedCode) ? pending.attempts - 1 : 0
+  return { status: 'deferred', reason, afterMs: backoffMs(before, slowBaseMs, slowMaxMs) }
 }
 
 /** What a token request is for, and the names of the credentials that it is made with. */
-type Asked = ReturnType<TokenKeeper['holderOf']> & { readonly generation: number }
+type TokenPurpose = ReturnType<TokenKeeper['holderOf']> & { readonly generation: number }
 
-function askedBy(owed: Owed): { generation: number; need: string } {
-  return owed.data as ReturnType<typeof askedBy> // As the machine writes it.
+function askedBy(pending: PendingEffect): { generation: number; need: string } {
+  return pending.data as ReturnType<typeof askedBy> // As the machine writes it.
 }
 
-function issued(asked: Asked, { lifetimeMs: ms }: Bearer, { clock }: TokenClientOptions): Carried {
+function issued(
+  asked: TokenPurpose,
+  { lifetimeMs: ms }: Bearer,
+  { clock }: TokenClientOptions,
+): MessageWithParts {
   // A token that ends at once has to be tried all the same.
   const lastsMs = Math.min(Math.max(ms ?? lifetimeMs, 1_000), lifetimeMs)
   const now = clock.now()
@@ -132,11 +140,11 @@ function issued(asked: Asked, { lifetimeMs: ms }: Bearer, { clock }: TokenClient
  * does no harm, and the first may have been a slip.
  */
 async function kept(
-  { need, ...asked }: Asked & ReturnType<typeof askedBy>,
+  { need, ...asked }: TokenPurpose & ReturnType<typeof askedBy>,
   { value, lifetimeMs: ms }: Bearer,
-  outcome: Outcome,
+  outcome: AttemptOutcome,
   { keeper, clock }: TokenClientOptions,
-): Promise<Outcome> {
+): Promise<AttemptOutcome> {
   const { generation } = asked
   const before = need === 'rejected' ? await keeper.find() : undefined
   if (before && before.generation < generation && before.value === value) {

@@ -1,5 +1,5 @@
 import { type SecretSource, secretFrom } from '../credentials/secret.ts'
-import { type Answer, type ExchangeOptions, exchange, isRefusal } from '../http/exchange.ts'
+import { type ExchangeOptions, exchange, type HttpAnswer, isRefusal } from '../http/exchange.ts'
 import { readToken, writeRequestToken } from './protocol.ts'
 import { refusesCredentials } from './refusal.ts'
 
@@ -14,7 +14,7 @@ export async function tryCredentials(
   const key = await secretFrom(options.consumerKey, 'consumer key')
   const secret = await secretFrom(options.consumerSecret, 'consumer secret')
   const result = await exchange(options, 'once', () => writeRequestToken(options.url, key, secret))
-  if (result.status !== 'answered') return { ok: false, detail: result.because }
+  if (result.status !== 'answered') return { ok: false, detail: result.reason }
   const { status, text } = result.answer
   if (status === 200) {
     const isToken = readToken(text) !== undefined
@@ -23,7 +23,7 @@ export async function tryCredentials(
   return { ok: false, detail: `the gateway answered ${status}: ${adviceOn(result.answer)}` }
 }
 
-function adviceOn(answer: Answer): string {
+function adviceOn(answer: HttpAnswer): string {
   if (refusesCredentials(answer)) return 'correct the consumer key and secret'
   return isRefusal(answer.status)
     ? 'look at tokenService.url, and at what stands before it'

@@ -1,7 +1,7 @@
 import { AverbaError, recordable } from '../../vocabulary/errors.ts'
 import type { Json } from '../../vocabulary/message.ts'
 import { clearCode } from '../../vocabulary/problem.ts'
-import type { Answer, Exchange } from '../http/exchange.ts'
+import type { Exchange, HttpAnswer } from '../http/exchange.ts'
 import { readProblem } from '../http/problem.ts'
 
 /** A token to call with, or why there is none now. */
@@ -9,14 +9,14 @@ export type TokenAnswer =
   | { readonly status: 'held'; readonly value: string }
   | {
       readonly status: 'deferred'
-      readonly because: string
+      readonly reason: string
       readonly afterMs?: number
       /** The operation answered 401 before: it was told what the call carries. */
       readonly isAnswered?: true
     }
 
 /** Why there is none now. */
-export type NoToken = Exclude<TokenAnswer, { status: 'held' }>
+export type TokenUnavailable = Exclude<TokenAnswer, { status: 'held' }>
 
 /** Where tokens come from. */
 export interface TokenSource {
@@ -25,7 +25,7 @@ export interface TokenSource {
   /** A token other than the one that an operation answered 401 to, with a code that says why where there was one. */
   renew(rejected: string, code: string | undefined): Promise<TokenAnswer>
   /** When to try again, once the other token got a 401 too. */
-  giveUp(rejected: string, code: string | undefined): Promise<NoToken>
+  giveUp(rejected: string, code: string | undefined): Promise<TokenUnavailable>
   /** Told of each operation that did not answer 401. */
   served(token: string): void
 }
@@ -41,7 +41,7 @@ export async function withToken(
   tokens: TokenSource,
   send: (bearer: string) => Promise<Exchange>,
   sent: Json = null,
-): Promise<Exchange | NoToken> {
+): Promise<Exchange | TokenUnavailable> {
   // A token that is held is used without waiting.
   const answer = tokens.current()
   const token = answer instanceof Promise ? await answer : answer
@@ -49,7 +49,7 @@ export async function withToken(
   const result = await send(token.value)
   if (!isRejected(result)) return served(tokens, token.value, result)
   // The code may be all that says why: a contract that is blocked, or does not cover the service.
-  const codeOf = (rejection: Answer) => clearCode(readProblem(401, rejection.told()), sent) ?? undefined
+  const codeOf = (rejection: HttpAnswer) => clearCode(readProblem(401, rejection.told()), sent) ?? undefined
   const again = await sendAnew(tokens, token.value, send, codeOf, result.answer)
   return again.status === 'unsent' || again.status === 'deferred' ? { ...again, isAnswered: true } : again
 }
@@ -59,9 +59,9 @@ async function sendAnew(
   tokens: TokenSource,
   rejected: string,
   send: (bearer: string) => Promise<Exchange>,
-  codeOf: (rejection: Answer) => string | undefined,
-  rejection: Answer,
-): Promise<Exchange | NoToken> {
+  codeOf: (rejection: HttpAnswer) => string | undefined,
+  rejection: HttpAnswer,
+): Promise<Exchange | TokenUnavailable> {
   const code = codeOf(rejection)
   try {
     const newer = await tokens.renew(rejected, code)
@@ -72,15 +72,15 @@ async function sendAnew(
     return withCode(await tokens.giveUp(newer.value, last), last)
   } catch (error) {
     // Nothing more has left; that the first request did is not forgotten over it.
-    if (error instanceof AverbaError) return { status: 'deferred', because: recordable(error) }
+    if (error instanceof AverbaError) return { status: 'deferred', reason: recordable(error) }
     throw error
   }
 }
 
 /** Says why the call was refused where the reason that there is no token does not. */
-function withCode(none: NoToken, code: string | undefined): NoToken {
-  if (code === undefined || none.because.endsWith(code)) return none
-  return { ...none, because: `${none.because}; the call was answered 401: ${code}` }
+function withCode(none: TokenUnavailable, code: string | undefined): TokenUnavailable {
+  if (code === undefined || none.reason.endsWith(code)) return none
+  return { ...none, reason: `${none.reason}; the call was answered 401: ${code}` }
 }
 
 function isRejected(result: Exchange): result is Extract<Exchange, { status: 'answered' }> {

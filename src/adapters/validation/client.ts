@@ -1,7 +1,7 @@
-import type { Carried, Json, Outcome, Owed } from '../../vocabulary/message.ts'
+import type { AttemptOutcome, Json, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
 import { ownerOf, type Performers } from '../../vocabulary/performer.ts'
 import { clearCode } from '../../vocabulary/problem.ts'
-import { type Answer, conclude, type ExchangeOptions, exchange } from '../http/exchange.ts'
+import { conclude, type ExchangeOptions, exchange, type HttpAnswer } from '../http/exchange.ts'
 import { problemPart, readProblem } from '../http/problem.ts'
 import { type TokenSource, withToken } from '../token/with-token.ts'
 import { environmentOf } from './environment.ts'
@@ -43,8 +43,8 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
         isSaid = true
         return false
       },
-      async perform(owed, opened, mayLeave): Promise<Outcome> {
-        const { validation } = owed.data as { validation: string } // As the machine writes it.
+      async perform(pending, opened, mayLeave): Promise<AttemptOutcome> {
+        const { validation } = pending.data as { validation: string } // As the machine writes it.
         const claims = claimsSchema.parse(opened.claims)
         const write = (bearer: string) =>
           protocol.writeValidatePerson(options, {
@@ -61,10 +61,10 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
         if (result.status === 'deferred') return result
         const reading = {
           service: 'validation service',
-          settled: (text: string) => answered(text, claims, owed, environment),
-          declined: (answer: Answer) => declined(answer, owed, opened.claims),
+          settled: (text: string) => answered(text, claims, pending, environment),
+          declined: (answer: HttpAnswer) => declined(answer, pending, opened.claims),
           isSuccess: (status: number) => status === 200,
-          lost: (text?: string) => lost(owed, text),
+          lost: (text?: string) => lost(pending, text),
         }
         return conclude(result, 'once', reading, options.clock)
       },
@@ -72,39 +72,44 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
   }
 }
 
-function answered(text: string, claims: Claims, owed: Owed, environment: string): Carried | undefined {
+function answered(
+  text: string,
+  claims: Claims,
+  pending: PendingEffect,
+  environment: string,
+): MessageWithParts | undefined {
   const read = protocol.readResult(text, claims)
   if (!read) return undefined
   const { unreadable, ...result } = read
   const evaluated = Object.values(result.fields).filter(field => field.result !== 'not-evaluated').length
-  const parts = { result: { owner: ownerOf(owed), value: JSON.parse(JSON.stringify(result)) } }
+  const parts = { result: { owner: ownerOf(pending), value: JSON.parse(JSON.stringify(result)) } }
   const data = { evaluated, environment, ...(unreadable.length > 0 && { unreadable }) }
   return { type: 'validationService.answered', data, parts }
 }
 
 /** Perhaps paid: the answer is kept for the person who looks into it. */
-function lost(owed: Owed, text = ''): Carried {
+function lost(pending: PendingEffect, text = ''): MessageWithParts {
   const fact = { type: 'validationService.lost', data: {} }
   if (text === '') return fact
   const value = text.slice(0, unreadableMax).toWellFormed()
-  return { ...fact, parts: { unreadable: { owner: ownerOf(owed), value } } }
+  return { ...fact, parts: { unreadable: { owner: ownerOf(pending), value } } }
 }
 
 /** It was called in doubt, but did nothing: it was never sent, or may be sent later. */
-function undone(owed: Owed): Carried {
+function undone(pending: PendingEffect): MessageWithParts {
   const value = { status: 0, code: 'NOT_DONE', title: 'The attempt reported late that it was not done' }
   return {
     type: 'validationService.undone',
     data: {},
-    parts: { problem: { owner: ownerOf(owed), value } },
+    parts: { problem: { owner: ownerOf(pending), value } },
   }
 }
 
-function declined(answer: Answer, owed: Owed, claims: Json | undefined): Carried {
+function declined(answer: HttpAnswer, pending: PendingEffect, claims: Json | undefined): MessageWithParts {
   const problem = readProblem(answer.status, answer.told())
   return {
     type: 'validationService.declined',
     data: { httpStatus: answer.status, code: clearCode(problem, claims) },
-    parts: { problem: { owner: ownerOf(owed), value: problemPart(problem) } },
+    parts: { problem: { owner: ownerOf(pending), value: problemPart(problem) } },
   }
 }

@@ -1,4 +1,4 @@
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
 import type { Module } from '../module.ts'
 import { type Audit, createAudit } from './audit.ts'
 
@@ -8,6 +8,6 @@ export interface AuditMethods {
 }
 
 /** Makes the module of proofs and reports. */
-export function createAuditModule(area: Area): Module<AuditMethods> {
-  return { methods: { audit: createAudit(area) } }
+export function createAuditModule(context: ApiContext): Module<AuditMethods> {
+  return { methods: { audit: createAudit(context) } }
 }

@@ -1,18 +1,18 @@
-import type { AwarenessSummary, Listed } from '../../adapters/consent/protocol.ts'
+import type { AwarenessSummary, ListRecord } from '../../adapters/consent/protocol.ts'
 import type { CienciaDetalhada } from '../../adapters/consent/wire.ts'
 import type { Listing } from '../../adapters/http/listing.ts'
-import type { Delivery, Target } from '../../engine/recording/decisions.ts'
+import type { AddressedMessage, DecisionRequest } from '../../engine/recording/decisions.ts'
 import type { AwarenessRow } from '../../views/awareness.ts'
 import { readIso } from '../../vocabulary/brasilia.ts'
 import { parseCnpj } from '../../vocabulary/cnpj.ts'
-import type { Carried, Instant, Owed } from '../../vocabulary/message.ts'
+import type { Instant, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
 import { idOf, streamOf } from '../../vocabulary/names.ts'
 import { valueOf } from '../../vocabulary/outcome.ts'
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
 import { checkAge } from '../arguments.ts'
-import type { SubjectRef, Which, Who } from '../subject-directory.ts'
-import { PutOffReadings } from './deferred-readings.ts'
-import type { Fresh } from './readings.ts'
+import type { RecordSelector, SubjectRef, SubjectSelector } from '../subject-directory.ts'
+import { DeferredReadings } from './deferred-readings.ts'
+import type { FreshnessOptions } from './readings.ts'
 import { SharedReadings } from './shared-readings.ts'
 
 /** A record of awareness of data processing (document 1, section 2). */
@@ -35,19 +35,21 @@ export interface AwarenessArea {
    *
    * @throws {AverbaError} `NOT_FOUND`, `INVALID_CNPJ`, `INVALID_INPUT` for a wrong `ageMaxMs`
    */
-  list(filter: Who & Fresh & { cnpj?: string; vanished?: boolean }): Promise<Awareness[]>
+  list(
+    filter: SubjectSelector & FreshnessOptions & { cnpj?: string; vanished?: boolean },
+  ): Promise<Awareness[]>
   /**
    * One record in full, or `undefined` when the subject has none under this id. One that has vanished is given as it
    * was last read in full, and nothing is asked of it.
    */
-  get(which: Which & Fresh): Promise<AwarenessDetail | undefined>
+  get(selector: RecordSelector & FreshnessOptions): Promise<AwarenessDetail | undefined>
 }
 
 /** Makes the area `awareness`. */
-export function createAwareness(area: Area): AwarenessArea {
-  const { clock, commands, rows, store, subjects, views } = area
+export function createAwareness(context: ApiContext): AwarenessArea {
+  const { clock, commands, rows, store, subjects, views } = context
 
-  const putOff = new PutOffReadings(store)
+  const putOff = new DeferredReadings(store)
   const readings = new SharedReadings(clock, async (subject: SubjectRef) => {
     const deliver = async () => {
       const message = { type: 'subject.readAwareness', data: await putOff.replaced(subject) }
@@ -64,8 +66,8 @@ export function createAwareness(area: Area): AwarenessArea {
       return (await rows.find('subjects', subject, streamOf('subject', subject)))?.awareness_read_at ?? null
     }
     const last = await readAt()
-    if (area.isFresh(last, ageMaxMs)) return last
-    area.require('consentService')
+    if (context.isFresh(last, ageMaxMs)) return last
+    context.require('consentService')
     valueOf(await readings.readOnce(subject, ageMaxMs ?? Number.POSITIVE_INFINITY))
     return readAt()
   }
@@ -83,7 +85,7 @@ export function createAwareness(area: Area): AwarenessArea {
   }
 
   async function describe(row: AwarenessRow, id: string): Promise<AwarenessRow> {
-    area.require('consentService')
+    context.require('consentService')
     const stream = streamOf('subject', row.subject)
     const parts = { id: { owner: stream, value: id } }
     const message = { type: 'subject.readAwarenessDetail', data: { record: row.awareness }, parts }
@@ -122,7 +124,7 @@ export function createAwareness(area: Area): AwarenessArea {
       if (!row) return undefined
       const hasVanished = row.vanished_at !== null
       if (hasVanished && row.detail === null) return undefined
-      const isFresh = row.detail !== null && area.isFresh(row.described_at, which.ageMaxMs)
+      const isFresh = row.detail !== null && context.isFresh(row.described_at, which.ageMaxMs)
       const described = isFresh || hasVanished ? row : await describe(row, which.id)
       const detail = (await store.open(described.detail ?? '')) as Partial<CienciaDetalhada> // Kept as it came.
       const awareness = await toAwareness(described, described.described_at)
@@ -131,30 +133,30 @@ export function createAwareness(area: Area): AwarenessArea {
   }
 }
 
-type List = Listing<Listed<AwarenessSummary>> & { readonly askedAt?: Instant }
+type AwarenessList = Listing<ListRecord<AwarenessSummary>> & { readonly askedAt?: Instant }
 
 /** Sends each listed record to the subject's stream, which knows those it has seen. */
 export async function routeAwareness(
-  area: Area,
-  owed: Owed,
-  fact: Carried,
+  context: ApiContext,
+  pending: PendingEffect,
+  fact: MessageWithParts,
   since: number,
-): Promise<Delivery> {
-  const { items, unreadable, askedAt } = fact.data as List // As the client reads it.
-  const owner = owed.stream
+): Promise<DecisionRequest> {
+  const { items, unreadable, askedAt } = fact.data as AwarenessList // As the client reads it.
+  const owner = pending.stream
   const subject = idOf(owner)
-  const targets: Target[] = []
+  const targets: AddressedMessage[] = []
   const claims = []
   // Of a person who was erased meanwhile, only how much was read is recorded.
-  const isErased = await area.subjects.isErased(owner)
+  const isErased = await context.subjects.isErased(owner)
   const seen = new Set<string>()
   for (const [id, { summary, record }] of new Map(items.map(item => [item.id, item]))) {
     if (isErased) break
     const key = `${subject}\0${id}`
-    const known = await area.store.lookUp('awareness', key)
-    const awareness = known ?? area.createId()
+    const known = await context.store.lookUp('awareness', key)
+    const awareness = known ?? context.createId()
     if (known === undefined) {
-      claims.push({ kind: 'awareness', digest: area.store.digest('awareness', key), value: awareness })
+      claims.push({ kind: 'awareness', digest: context.store.digest('awareness', key), value: awareness })
     }
     seen.add(awareness)
     const parts = { record: { owner, value: record } }
@@ -162,12 +164,12 @@ export async function routeAwareness(
     targets.push({ stream: owner, message: { type: 'subject.observeAwareness', data, parts }, since })
   }
   // A record that cannot be read may be any of those that seem to be missing: then none counts as missing.
-  const held = isErased || unreadable.length > 0 ? [] : await listedOf(area, owner)
+  const held = isErased || unreadable.length > 0 ? [] : await listedOf(context, owner)
   for (const record of held.filter(each => !seen.has(each)))
     targets.push({ stream: owner, message: { type: 'subject.missAwareness', data: { record } }, since })
   const when = askedAt !== undefined && { askedAt }
   const data = { read: items.length, unreadable: unreadable.length, ...when }
-  const listed: Carried = {
+  const listed: MessageWithParts = {
     type: 'consentService.awarenessListed',
     data,
     ...(unreadable.length > 0 && { parts: { unreadable: { owner, value: unreadable } } }),
@@ -176,7 +178,7 @@ export async function routeAwareness(
 }
 
 /** Our ids of the records in the last list, by the log: a view may stand still. */
-async function listedOf({ store }: Area, stream: string): Promise<readonly string[]> {
+async function listedOf({ store }: ApiContext, stream: string): Promise<readonly string[]> {
   const listed = new Set<string>()
   const types = ['subject.awarenessAppeared', 'subject.awarenessVanished']
   for (let after = 0; ; ) {

@@ -1,21 +1,21 @@
 import { readEntries } from '../../adapters/consent/protocol.ts'
 import type { ConsentimentoDetalhado } from '../../adapters/consent/wire.ts'
-import type { Target } from '../../engine/recording/decisions.ts'
+import type { AddressedMessage } from '../../engine/recording/decisions.ts'
 import { type ConsentStatus, consentStatuses } from '../../machines/consent/status.ts'
 import type { ConsentRow } from '../../views/consents.ts'
 import { parseCnpj, readCnpj } from '../../vocabulary/cnpj.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
-import type { Instant, Owed, Recorded } from '../../vocabulary/message.ts'
+import type { Instant, PendingEffect, RecordedEvent } from '../../vocabulary/message.ts'
 import { effectStream, isStreamOf, streamOf } from '../../vocabulary/names.ts'
-import { type Ask, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
-import type { Area } from '../area.ts'
+import { type CommandOptions, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
+import type { ApiContext } from '../api-context.ts'
 import { checkAge, checkOneOf, notAbout } from '../arguments.ts'
-import type { SubjectRef, Which, Who } from '../subject-directory.ts'
+import type { RecordSelector, SubjectRef, SubjectSelector } from '../subject-directory.ts'
 import { createStandings, type Standings } from './effectiveness.ts'
 import { createEnrolments, type Enrolments } from './enrolments.ts'
-import { checkWhy, type Why } from './evidence.ts'
-import { createConsentReadings, type Fresh, type Synced } from './readings.ts'
+import { checkWhy, type DecisionEvidence } from './evidence.ts'
+import { createConsentReadings, type FreshnessOptions, type SyncResult } from './readings.ts'
 
 /** A consent request of a data subject, under the contract's own names (document 1, section 2). */
 export interface Consent {
@@ -60,7 +60,7 @@ export interface Consents extends Enrolments, Standings {
    * Reads all consents of a data subject at the service and records what changed. A consent with another status is read
    * in full, for the events and times in its history.
    */
-  sync(who: Who, ask?: Ask): Promise<Outcome<Synced>>
+  sync(selector: SubjectSelector, commandOptions?: CommandOptions): Promise<Outcome<SyncResult>>
   /**
    * Lists the consents of a data subject, all or of one controller or status. Those that the service no longer lists
    * are left out, unless `vanished` asks for them.
@@ -69,7 +69,8 @@ export interface Consents extends Enrolments, Standings {
    * `VIEW_STOPPED` while the view of consents stands still: `get` and `standing` go by the log then
    */
   list(
-    filter: Who & Fresh & { cnpj?: string; status?: ConsentStatus; vanished?: boolean },
+    filter: SubjectSelector &
+      FreshnessOptions & { cnpj?: string; status?: ConsentStatus; vanished?: boolean },
   ): Promise<Consent[]>
   /**
    * One consent in full, or `undefined` when the subject has none under this id. One that has vanished is
@@ -77,14 +78,14 @@ export interface Consents extends Enrolments, Standings {
    *
    * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT` for a wrong `ageMaxMs`
    */
-  get(which: Which & Fresh): Promise<ConsentDetail | undefined>
+  get(selector: RecordSelector & FreshnessOptions): Promise<ConsentDetail | undefined>
   /**
    * The consent that an event of `log.follow`, `log.read` or `on` is about, as it is now: whose it is and the service's
    * id, which no event holds. `undefined` once its data subject has been erased. No service is read.
    *
    * @throws {AverbaError} `INVALID_INPUT` when the event is not about a consent
    */
-  of(event: Pick<Recorded, 'stream'>): Promise<OwnedConsent | undefined>
+  of(event: Pick<RecordedEvent, 'stream'>): Promise<OwnedConsent | undefined>
   /**
    * Asks the service to make a PENDENTE consent ATIVO. Reason and evidence are kept sealed, under the data subject.
    *
@@ -93,17 +94,17 @@ export interface Consents extends Enrolments, Standings {
    * @throws {AverbaError} `REFUSED`, before any request leaves, when the contract's table forbids it, or another change
    * is out
    */
-  approve(which: Which, why?: Ask & Why): Promise<Outcome<Consent>>
+  approve(selector: RecordSelector, evidence?: CommandOptions & DecisionEvidence): Promise<Outcome<Consent>>
   /** Asks the service to make a PENDENTE consent NEGADO. Throws as `approve` does. */
-  deny(which: Which, why?: Ask & Why): Promise<Outcome<Consent>>
+  deny(selector: RecordSelector, evidence?: CommandOptions & DecisionEvidence): Promise<Outcome<Consent>>
   /** Asks the service to make an ATIVO consent REVOGADO. Throws as `approve` does. */
-  revoke(which: Which, why?: Ask & Why): Promise<Outcome<Consent>>
+  revoke(selector: RecordSelector, evidence?: CommandOptions & DecisionEvidence): Promise<Outcome<Consent>>
 }
 
 /** Makes the area `consents`. */
-export function createConsents(area: Area): Consents {
-  const { clock, commands, rows, store, subjects, views } = area
-  const readings = createConsentReadings(area)
+export function createConsents(context: ApiContext): Consents {
+  const { clock, commands, rows, store, subjects, views } = context
+  const readings = createConsentReadings(context)
   const { refresh } = readings
 
   async function rowsOf(subject: SubjectRef): Promise<ConsentRow[]> {
@@ -131,9 +132,11 @@ export function createConsents(area: Area): Consents {
     }
   }
 
-  async function find(which: Which): Promise<{ subject: SubjectRef; stream: string | undefined }> {
-    const subject = await subjects.find(which)
-    const consent = await store.lookUp('consent', `${subject}\0${which.id}`)
+  async function find(
+    selector: RecordSelector,
+  ): Promise<{ subject: SubjectRef; stream: string | undefined }> {
+    const subject = await subjects.find(selector)
+    const consent = await store.lookUp('consent', `${subject}\0${selector.id}`)
     return { subject, stream: consent === undefined ? undefined : streamOf('consent', consent) }
   }
 
@@ -145,12 +148,12 @@ export function createConsents(area: Area): Consents {
 
   async function change(
     verb: 'approve' | 'deny' | 'revoke',
-    which: Which,
-    { reason, evidence, ...ask }: Ask & Why = {},
+    selector: RecordSelector,
+    { reason, evidence, ...ask }: CommandOptions & DecisionEvidence = {},
   ): Promise<Outcome<Consent>> {
-    area.require('consentService')
+    context.require('consentService')
     const why = checkWhy({ reason, evidence })
-    const { subject, stream } = await find(which)
+    const { subject, stream } = await find(selector)
     if (stream === undefined) {
       throw new AverbaError('NOT_FOUND', `Cannot ${verb} the consent: nothing is known of it`, {
         hint: 'Call consents.sync first',
@@ -158,7 +161,7 @@ export function createConsents(area: Area): Consents {
     }
     const parts = why && { why: { owner: streamOf('subject', subject), value: why } }
     return commands.send(
-      { method: `consents.${verb}`, subject, id: which.id, ...(why && { why }) },
+      { method: `consents.${verb}`, subject, id: selector.id, ...(why && { why }) },
       async () => {
         const waiting = await changeThatWaits(stream)
         const type = waiting ? `consent.${verb}Instead` : `consent.${verb}`
@@ -176,14 +179,14 @@ export function createConsents(area: Area): Consents {
   /**
    * The change of a consent that was put off or is parked, and so has not left, unless there is another one as well.
    */
-  async function changeThatWaits(stream: string): Promise<Owed | undefined> {
+  async function changeThatWaits(stream: string): Promise<PendingEffect | undefined> {
     const open = await store.effects({ stream, states: ['owed', 'started', 'deferred', 'parked', 'unknown'] })
     const [change, other] = open.filter(({ type }) => type === 'consentService.changeStatus')
     return !other && (change?.state === 'deferred' || change?.state === 'parked') ? change : undefined
   }
 
   async function describe(row: ConsentRow): Promise<ConsentRow> {
-    area.require('consentService')
+    context.require('consentService')
     const outcome = await commands.send(
       { method: 'consents.get', consent: row.consent },
       async () => ({ targets: [{ stream: row.consent, message: { type: 'consent.readDetail', data: {} } }] }),
@@ -194,7 +197,7 @@ export function createConsents(area: Area): Consents {
   }
 
   return {
-    ...createEnrolments(area),
+    ...createEnrolments(context),
     sync: readings.sync,
     async list(filter) {
       const subject = await subjects.find(filter)
@@ -222,7 +225,7 @@ export function createConsents(area: Area): Consents {
       // Retention may have destroyed the details: then they are read again.
       const isThere = row.detail !== null && (await store.open(row.detail)) !== undefined
       if (hasVanished && !isThere) return undefined
-      const isFresh = isThere && area.isFresh(row.described_at, which.ageMaxMs)
+      const isFresh = isThere && context.isFresh(row.described_at, which.ageMaxMs)
       const described = isFresh || hasVanished ? row : await describe(row)
       const detail = (await store.open(described.detail ?? '')) as Partial<ConsentimentoDetalhado> // Kept as it came.
       const { idTemplatePdc, categoria, usuario, finalidade, titular, historico } = detail
@@ -242,10 +245,10 @@ export function createConsents(area: Area): Consents {
       // As the machine writes it.
       return { subject: row.subject as SubjectRef, ...(await toConsent(row, row.changed_at)) }
     },
-    approve: (which, why) => change('approve', which, why),
-    deny: (which, why) => change('deny', which, why),
-    revoke: (which, why) => change('revoke', which, why),
-    ...createStandings(area, readings),
+    approve: (selector, why) => change('approve', selector, why),
+    deny: (selector, why) => change('deny', selector, why),
+    revoke: (selector, why) => change('revoke', selector, why),
+    ...createStandings(context, readings),
   }
 }
 
@@ -253,7 +256,7 @@ export function createConsents(area: Area): Consents {
  * Ends a call that has not left, together with what is asked for in its place: an attempt that begins meanwhile makes
  * both fail.
  */
-function withdraw(owed: Pick<Owed, 'id' | 'type' | 'position'>): Target {
-  const { id: effect, type } = owed
-  return { stream: effectStream(owed), message: { type: 'effect.withdraw', data: { effect, type } } }
+function withdraw(pending: Pick<PendingEffect, 'id' | 'type' | 'position'>): AddressedMessage {
+  const { id: effect, type } = pending
+  return { stream: effectStream(pending), message: { type: 'effect.withdraw', data: { effect, type } } }
 }

@@ -11,7 +11,7 @@ const subjectsMax = 10_000
  * takes their place, or every question during an outage would be asked of the service once it is over. The oldest
  * stays, with the time that it has been owed: it is parked when the outage lasts.
  */
-export class PutOffReadings {
+export class DeferredReadings {
   readonly #store: Store
   readonly #effects = new GenerationalCache<SubjectRef, readonly string[]>(subjectsMax)
 

@@ -1,28 +1,28 @@
-import type { Delivery } from '../../engine/recording/decisions.ts'
-import type { Use } from '../../machines/consent/events.ts'
+import type { DecisionRequest } from '../../engine/recording/decisions.ts'
+import type { UseQuestion } from '../../machines/consent/events.ts'
 import type { SubjectEvent } from '../../machines/subject/messages.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import { checkKnownNames } from '../../vocabulary/known-names.ts'
-import type { Instant, Recorded } from '../../vocabulary/message.ts'
+import type { Instant, RecordedEvent } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
-import type { Ask } from '../../vocabulary/outcome.ts'
+import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import type { RecordedOf } from '../../vocabulary/view.ts'
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
 import { checkAge, checkBasis } from '../arguments.ts'
 import { checkCome, knownUntil } from '../as-of.ts'
-import type { SubjectRef, Which } from '../subject-directory.ts'
+import type { RecordSelector, SubjectRef } from '../subject-directory.ts'
 import {
   answerAbout,
   answerFrom,
   askedAtOf,
+  type ConsentHistory,
   nowAfter,
   readStory,
   type Standing,
-  type Story,
 } from './event-history.ts'
-import type { ConsentReadings, Fresh } from './readings.ts'
-import { type ConsentRecorded, tell } from './timeline.ts'
+import type { ConsentReadings, FreshnessOptions } from './readings.ts'
+import { type ConsentRecorded, evaluateAt } from './timeline.ts'
 
 /** Whether consents stand, and uses of the data under them. */
 export interface Standings {
@@ -36,7 +36,10 @@ export interface Standings {
    * @throws {AverbaError} `NOT_FOUND`; `INVALID_INPUT`, also for an `at` or a `knownAt` that has not come yet: `until`
    * says how long a consent stands that does now
    */
-  standing(which: Which & Fresh, options?: { at?: Instant; knownAt?: Instant | number }): Promise<Standing>
+  standing(
+    selector: RecordSelector & FreshnessOptions,
+    options?: { at?: Instant; knownAt?: Instant | number },
+  ): Promise<Standing>
   /**
    * Records that data is used under a consent, with purpose and legal basis. Decided and recorded in one append, so
    * that no change that we know of comes in between.
@@ -48,7 +51,7 @@ export interface Standings {
    * @throws {ConsentNotEffectiveError} `CONSENT_NOT_EFFECTIVE` once the refusal is recorded
    * @throws {AverbaError} `INVALID_INPUT` without a basis here and in the options, `NOT_FOUND`, `COMMAND_REUSED`
    */
-  use(which: Which & Fresh, ask?: Ask): Promise<Standing>
+  use(selector: RecordSelector & FreshnessOptions, commandOptions?: CommandOptions): Promise<Standing>
 }
 
 /** Data was to be used under a consent that does not stand: the refusal is in the log. */
@@ -59,11 +62,11 @@ export class ConsentNotEffectiveError extends AverbaError {
   /** @param usedAt the position of the use that was let through under the same command id before */
   constructor(standing: Standing, usedAt?: number) {
     const more = [
-      standing.because === 'never-read' && unread,
+      standing.reason === 'never-read' && unread,
       standing.replayed && 'It was decided before: another command id asks anew',
       usedAt !== undefined && `What was used before under this command id stays recorded at ${usedAt}`,
     ]
-    super('CONSENT_NOT_EFFECTIVE', `Cannot use the consent: ${standing.because}`, {
+    super('CONSENT_NOT_EFFECTIVE', `Cannot use the consent: ${standing.reason}`, {
       hint: ['Do not use the data. The refusal is recorded', ...more].filter(Boolean).join('. '),
     })
     this.standing = standing
@@ -76,15 +79,15 @@ const unread =
   'Nothing was ever read of this consent: call consents.sync, and check the id with consents.list'
 
 /** What is known after a reading, if one was needed; when the question came, and whether the reading failed. */
-interface Refreshed {
-  readonly story: Story
+interface RefreshedHistory {
+  readonly story: ConsentHistory
   readonly askedAt: Instant
   readonly hasFailed: boolean
 }
 
 /** Makes the part of the area `consents` that answers for them. */
-export function createStandings(area: Area, readings: ConsentReadings): Standings {
-  const { clock, commands, store, subjects } = area
+export function createStandings(context: ApiContext, readings: ConsentReadings): Standings {
+  const { clock, commands, store, subjects } = context
 
   /**
    * Reads the service unless the last reading is fresh enough. Says whether that failed: the old reading stands then.
@@ -93,16 +96,16 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
     subject: SubjectRef,
     id: string,
     ageMaxMs: number | undefined,
-    { at, ...ask }: { readonly at?: Instant | undefined } & Pick<Ask, 'waitMs' | 'signal'> = {},
-  ): Promise<Refreshed> {
+    { at, ...ask }: { readonly at?: Instant | undefined } & Pick<CommandOptions, 'waitMs' | 'signal'> = {},
+  ): Promise<RefreshedHistory> {
     const story = await readStory(store, subject, id)
     // By the clock, as readings are dated: what was recorded by one that was ahead is later than any of them.
     const askedAt = toInstant(clock.now())
-    const { readAt } = tell(story.events, askedNow(story))
+    const { readAt } = evaluateAt(story.events, askedNow(story))
     const isCovered = at !== undefined && readAt !== null && at <= readAt
-    if (ageMaxMs === undefined || isCovered || area.isFresh(readAt, ageMaxMs))
+    if (ageMaxMs === undefined || isCovered || context.isFresh(readAt, ageMaxMs))
       return { story, askedAt, hasFailed: false }
-    if (!area.options.consentService) return { story, askedAt, hasFailed: true }
+    if (!context.options.consentService) return { story, askedAt, hasFailed: true }
     let isRead = false
     const reading = readings.readOnce(subject, ageMaxMs).then(({ status }) => {
       isRead = status === 'settled'
@@ -118,7 +121,7 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
 
   /** Says whether a consent stands, by what is known after a reading: now, or at an instant that the host names. */
   function answerOf(
-    { story, askedAt, hasFailed }: Refreshed,
+    { story, askedAt, hasFailed }: RefreshedHistory,
     ageMaxMs: number | undefined,
     at?: Instant,
   ): Standing {
@@ -128,10 +131,10 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
       at === undefined ? answerFrom(story, now, now, options) : answerAbout(story, at, now, options, clock)
     if (!standing.effective || !hasFailed || !isOfNoKnownAge(standing.readAt)) return standing
     const { until: _, ...stale } = standing
-    return { ...stale, effective: false, because: 'stale' }
+    return { ...stale, effective: false, reason: 'stale' }
   }
 
-  function askedNow(story: Story) {
+  function askedNow(story: ConsentHistory) {
     const now = nowAfter(story, clock)
     return { at: now, knownAt: now, ageMaxMs: null, syncedAt: askedAtOf(story.synced) }
   }
@@ -142,19 +145,19 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
       checkKnownNames(options, ['at', 'knownAt'], { noun: 'option' })
       const { at, knownAt } = options
       const { ageMaxMs } = which
-      if (at !== undefined) await checkCome(area, at, 'at')
+      if (at !== undefined) await checkCome(context, at, 'at')
       checkAge(ageMaxMs)
       const subject = await subjects.find(which)
       if (knownAt === undefined) {
         return answerOf(await refresh(subject, which.id, ageMaxMs, { at }), ageMaxMs, at)
       }
-      const known = await knownUntil(area, knownAt)
+      const known = await knownUntil(context, knownAt)
       const story = await readStory(store, subject, which.id, { until: known.position })
       return answerAbout(story, at ?? known.at, known.at, { ageMaxMs }, clock)
     },
-    async use(which, ask = {}) {
+    async use(which, commandOptions = {}) {
       checkKnownNames(which, whichNames, { noun: 'member', of: 'the consent' })
-      const basis = ask.basis ?? area.options.basis
+      const basis = commandOptions.basis ?? context.options.basis
       if (!basis) {
         throw new AverbaError(
           'INVALID_INPUT',
@@ -170,18 +173,21 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
       const subject = await subjects.find(which)
       const { purpose, legalBasis } = basis
       const input = { method: 'consents.use', subject, id, ageMaxMs: ageMaxMs ?? null, purpose, legalBasis }
-      const decide = async (about: Ask, refreshed?: Refreshed): Promise<Standing> => {
+      const decide = async (about: CommandOptions, refreshed?: RefreshedHistory): Promise<Standing> => {
         const deliver = () => deliverUse(subject, which, refreshed)
         const { position, replayed } = await commands.record(input, deliver, { ...about, basis })
         return { ...toStanding(await store.readAt(position)), replayed }
       }
-      const { commandId, ...anew } = ask
+      const { commandId, ...anew } = commandOptions
       const isKnown = commandId !== undefined && (await store.receipt(commandId)) !== undefined
-      const used = await decide(ask, isKnown ? undefined : await refresh(subject, id, ageMaxMs, ask))
+      const used = await decide(
+        commandOptions,
+        isKnown ? undefined : await refresh(subject, id, ageMaxMs, commandOptions),
+      )
       if (!used.effective) throw new ConsentNotEffectiveError(used)
       if (!used.replayed) return used
       // A caller that asks again may use the data again: the consent has to stand for that, too.
-      const refreshed = await refresh(subject, id, ageMaxMs, ask)
+      const refreshed = await refresh(subject, id, ageMaxMs, commandOptions)
       const now = answerOf(refreshed, ageMaxMs)
       // As fresh, and until when, as it is now: an expiry may have been brought forward since.
       if (now.effective) return { ...now, position: used.position, replayed: true }
@@ -194,9 +200,9 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
   /** Gathered anew for every try. The machine decides on its newest version; readings only get newer. */
   async function deliverUse(
     subject: SubjectRef,
-    { id, ageMaxMs }: { readonly id: string } & Fresh,
-    refreshed: Refreshed | undefined,
-  ): Promise<Delivery> {
+    { id, ageMaxMs }: { readonly id: string } & FreshnessOptions,
+    refreshed: RefreshedHistory | undefined,
+  ): Promise<DecisionRequest> {
     if (!refreshed) throw new TypeError('A use was decided before and is not known')
     const { askedAt, hasFailed } = refreshed
     const story = await readStory(store, subject, id)
@@ -206,28 +212,28 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
       const parts = { id: { owner: stream, value: id } }
       return { targets: [{ stream, message: { type: 'subject.refuseUse', data: { at }, parts } }] }
     }
-    const { readAt } = tell(story.events, askedNow(story))
+    const { readAt } = evaluateAt(story.events, askedNow(story))
     const isUnknown = hasFailed && isOfNoKnownAge(readAt)
-    const data: Use = { at, ageMaxMs: ageMaxMs ?? null, readAt: isUnknown ? null : readAt, askedAt }
+    const data: UseQuestion = { at, ageMaxMs: ageMaxMs ?? null, readAt: isUnknown ? null : readAt, askedAt }
     return { targets: [{ stream: story.stream, message: { type: 'consent.use', data } }] }
   }
 }
 
 /** The standing that the event of a use tells. */
-function toStanding(event: Recorded | undefined): Standing {
+function toStanding(event: RecordedEvent | undefined): Standing {
   const recorded = event as ConsentRecorded | RecordedOf<SubjectEvent> | undefined // Those that a use makes.
   switch (recorded?.type) {
     case 'consent.used': {
       const { readAt, until } = recorded.data
       const known = { ...(readAt !== null && { readAt }), ...(until !== null && { until }) }
-      return { effective: true, because: 'active', ...known, position: recorded.position }
+      return { effective: true, reason: 'active', ...known, position: recorded.position }
     }
     case 'consent.useRefused': {
-      const { readAt, because } = recorded.data
-      return { effective: false, because, ...(readAt !== null && { readAt }), position: recorded.position }
+      const { readAt, reason } = recorded.data
+      return { effective: false, reason, ...(readAt !== null && { readAt }), position: recorded.position }
     }
     case 'subject.useRefused':
-      return { effective: false, because: 'never-read', position: recorded.position }
+      return { effective: false, reason: 'never-read', position: recorded.position }
     default:
       throw new TypeError('A use was recorded and its event is not there')
   }

@@ -1,9 +1,9 @@
 import { type Cpf, parseCpf } from '../../vocabulary/cpf.ts'
 import { streamOf } from '../../vocabulary/names.ts'
-import type { Ask } from '../../vocabulary/outcome.ts'
-import type { Area } from '../area.ts'
+import type { CommandOptions } from '../../vocabulary/outcome.ts'
+import type { ApiContext } from '../api-context.ts'
 import { checkSyncEveryMs } from '../arguments.ts'
-import type { SubjectRef, Who } from '../subject-directory.ts'
+import type { SubjectRef, SubjectSelector } from '../subject-directory.ts'
 import { planSync, type SyncPlan } from './sync-plan.ts'
 import { owedReadings, scheduleSync } from './sync-schedule.ts'
 
@@ -25,14 +25,14 @@ export interface Enrolments {
    * @throws {AverbaError} `INVALID_CPF`, `INVALID_INPUT`, `PERSONAL_ID`, `COMMAND_REUSED`; `SUBJECT_ERASED` for a
    * command id of somebody who was erased
    */
-  enrol(who: { cpf: string }, ask?: Ask & { syncEveryMs?: number }): Promise<SubjectRef>
+  enrol(who: { cpf: string }, commandOptions?: CommandOptions & { syncEveryMs?: number }): Promise<SubjectRef>
   /**
    * Enrols many, and gives their refs in the same order as they become durable: many share one commit. A wrong one ends
    * it there: those before it are enrolled, and all of them may be given again.
    */
   enrolAll(
     people: AsyncIterable<Enrollee> | Iterable<Enrollee>,
-    ask?: Omit<Ask, 'commandId'>,
+    commandOptions?: Omit<CommandOptions, 'commandId'>,
   ): AsyncIterable<SubjectRef>
   /**
    * Says how often the consents of a data subject are read from now on: the next time at once; with null, no longer by
@@ -40,7 +40,10 @@ export interface Enrolments {
    *
    * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT`, `PERSONAL_ID`, `COMMAND_REUSED`
    */
-  schedule(who: Who, ask: Ask & { syncEveryMs: number | null }): Promise<void>
+  schedule(
+    selector: SubjectSelector,
+    commandOptions: CommandOptions & { syncEveryMs: number | null },
+  ): Promise<void>
   /** Says how fresh the consents of all data subjects can be kept, and tells the logger when it is not enough. */
   syncPlan(): Promise<SyncPlan>
 }
@@ -49,21 +52,21 @@ export interface Enrolments {
 const togetherMax = 64
 
 /** Makes the part of the area `consents` that enrols. */
-export function createEnrolments(area: Area): Enrolments {
-  const { commands, subjects } = area
+export function createEnrolments(context: ApiContext): Enrolments {
+  const { commands, subjects } = context
 
   async function enrol(
     who: { cpf: string },
-    { syncEveryMs, ...ask }: Ask & { syncEveryMs?: number | undefined } = {},
+    { syncEveryMs, ...ask }: CommandOptions & { syncEveryMs?: number | undefined } = {},
   ): Promise<SubjectRef> {
     const cpf = checkEnrollee({ ...who, syncEveryMs })
-    const everyMs = syncEveryMs ?? area.options.consentService?.syncEveryMs
+    const everyMs = syncEveryMs ?? context.options.consentService?.syncEveryMs
     const input = { method: 'consents.enrol', cpf, ...(syncEveryMs !== undefined && { syncEveryMs }) }
     const deliver = async () => {
       const met = await subjects.meet(cpf, 'host')
       if (everyMs === undefined) return met
-      const before = met.targets.length > 0 ? [] : await owedReadings(area, met.subject)
-      const message = scheduleSync(area, everyMs, before, { isDefault: syncEveryMs === undefined })
+      const before = met.targets.length > 0 ? [] : await owedReadings(context, met.subject)
+      const message = scheduleSync(context, everyMs, before, { isDefault: syncEveryMs === undefined })
       return { ...met, targets: [...met.targets, { stream: streamOf('subject', met.subject), message }] }
     }
     await commands.record(input, deliver, ask)
@@ -72,14 +75,14 @@ export function createEnrolments(area: Area): Enrolments {
 
   async function* enrolAll(
     people: AsyncIterable<Enrollee> | Iterable<Enrollee>,
-    ask: Omit<Ask, 'commandId'> = {},
+    commandOptions: Omit<CommandOptions, 'commandId'> = {},
   ): AsyncIterable<SubjectRef> {
     const under: Promise<SubjectRef>[] = []
     let wrong: unknown
     try {
       for await (const person of people) {
         const cpf = checkEnrollee(person)
-        const enrolling = enrol({ cpf }, { ...ask, syncEveryMs: person.syncEveryMs })
+        const enrolling = enrol({ cpf }, { ...commandOptions, syncEveryMs: person.syncEveryMs })
         enrolling.catch(() => undefined) // Told of when its turn comes.
         under.push(enrolling)
         if (under.length >= togetherMax) yield* take(under, togetherMax / 2)
@@ -91,20 +94,23 @@ export function createEnrolments(area: Area): Enrolments {
     if (wrong !== undefined) throw wrong
   }
 
-  async function schedule(who: Who, { syncEveryMs, ...ask }: Ask & { syncEveryMs: number | null }) {
+  async function schedule(
+    selector: SubjectSelector,
+    { syncEveryMs, ...ask }: CommandOptions & { syncEveryMs: number | null },
+  ) {
     if (syncEveryMs !== null) checkSyncEveryMs(syncEveryMs)
-    const subject = await subjects.find(who)
+    const subject = await subjects.find(selector)
     const deliver = async () => {
-      const message = scheduleSync(area, syncEveryMs, await owedReadings(area, subject))
+      const message = scheduleSync(context, syncEveryMs, await owedReadings(context, subject))
       return { targets: [{ stream: streamOf('subject', subject), message }] }
     }
     await commands.record({ method: 'consents.schedule', subject, syncEveryMs }, deliver, ask)
   }
 
   async function syncPlan(): Promise<SyncPlan> {
-    const plan = await planSync(area)
+    const plan = await planSync(context)
     const message = 'the consents cannot be kept as fresh as asked'
-    if (!plan.ok) area.log({ message, detail: plan.detail })
+    if (!plan.ok) context.log({ message, detail: plan.detail })
     return plan
   }
 

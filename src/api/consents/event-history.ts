@@ -1,4 +1,4 @@
-import type { Reason } from '../../machines/consent/standing.ts'
+import type { StandingReason } from '../../machines/consent/standing.ts'
 import type { SubjectEvent } from '../../machines/subject/messages.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { pageRows } from '../../store/log/read.ts'
@@ -8,10 +8,10 @@ import type { Instant } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
 import type { RecordedOf } from '../../vocabulary/view.ts'
 import type { SubjectRef } from '../subject-directory.ts'
-import { type ConsentRecorded, tell } from './timeline.ts'
+import { type ConsentRecorded, evaluateAt } from './timeline.ts'
 
 /** What the log holds of a consent up to a position. */
-export interface Story {
+export interface ConsentHistory {
   readonly stream: string | undefined
   /** Without its uses, unless they were asked for: they change nothing about it, and there may be many. */
   readonly events: readonly ConsentRecorded[]
@@ -21,7 +21,7 @@ export interface Story {
 }
 
 /** Up to which position a consent is told of, included, and whether with its uses. */
-interface StoryOptions {
+interface ConsentHistoryOptions {
   readonly until?: number
   readonly withUses?: boolean
 }
@@ -31,8 +31,8 @@ export async function readStory(
   store: Pick<Store, 'read' | 'lookUp'>,
   subject: SubjectRef,
   id: string,
-  options: StoryOptions = {},
-): Promise<Story> {
+  options: ConsentHistoryOptions = {},
+): Promise<ConsentHistory> {
   const consent = await store.lookUp('consent', `${subject}\0${id}`)
   const stream = consent === undefined ? undefined : streamOf('consent', consent)
   if (stream === undefined) return { stream, events: [], last: undefined, synced: undefined }
@@ -50,8 +50,8 @@ export async function readStory(
 export async function readConsentEvents(
   store: Pick<Store, 'read'>,
   stream: string,
-  { until = Number.MAX_SAFE_INTEGER, withUses = false }: StoryOptions = {},
-): Promise<Pick<Story, 'events' | 'last'>> {
+  { until = Number.MAX_SAFE_INTEGER, withUses = false }: ConsentHistoryOptions = {},
+): Promise<Pick<ConsentHistory, 'events' | 'last'>> {
   const after = Math.min(until + 1, Number.MAX_SAFE_INTEGER)
   const newest = (await store.read({ stream, after, backward: true, limit: 1 })) as ConsentRecorded[] // Its own stream.
   const filter = { stream, ...(!withUses && { exceptTypes: useTypes }) }
@@ -72,7 +72,7 @@ async function syncedSince(
   subject: SubjectRef,
   since: number,
   until = Number.MAX_SAFE_INTEGER,
-): Promise<Story['synced']> {
+): Promise<ConsentHistory['synced']> {
   const filter = {
     stream: streamOf('subject', subject),
     types: ['subject.synced'],
@@ -80,7 +80,8 @@ async function syncedSince(
     limit: 50,
   }
   for (let before = Math.min(until + 1, Number.MAX_SAFE_INTEGER); ; ) {
-    const page = (await store.read({ ...filter, after: before })) as NonNullable<Story['synced']>[] // Of this type.
+    // Of this type alone.
+    const page = (await store.read({ ...filter, after: before })) as NonNullable<ConsentHistory['synced']>[]
     const found = page.find(({ position, data }) => position > since && !data.isPartial)
     const last = page.at(-1)
     if (found || !last || last.position <= since) return found
@@ -89,24 +90,24 @@ async function syncedSince(
 }
 
 /** When a list was asked for. */
-export function askedAtOf(synced: Story['synced']): Instant | null {
+export function askedAtOf(synced: ConsentHistory['synced']): Instant | null {
   return synced ? (synced.data.askedAt ?? synced.at) : null
 }
 
 /** Says whether a consent stood, by what is read of it. */
 export function answerFrom(
-  { events, last, synced }: Story,
+  { events, last, synced }: ConsentHistory,
   at: Instant,
   knownAt: Instant,
   { ageMaxMs, askedAt }: { readonly ageMaxMs?: number | undefined; readonly askedAt?: Instant },
 ): Standing {
   const syncedAt = askedAtOf(synced)
-  const told = tell(events, { at, knownAt, askedAt, ageMaxMs: ageMaxMs ?? null, syncedAt })
-  const { because, readAt, expiresAt } = told
-  const effective = because === 'active'
+  const told = evaluateAt(events, { at, knownAt, askedAt, ageMaxMs: ageMaxMs ?? null, syncedAt })
+  const { reason, readAt, expiresAt } = told
+  const effective = reason === 'active'
   return {
     effective,
-    because,
+    reason,
     ...(readAt !== null && { readAt }),
     ...(effective && expiresAt !== null && { until: expiresAt }),
     position: Math.max(last?.position ?? 0, synced?.position ?? 0),
@@ -119,7 +120,7 @@ export function answerFrom(
  * does not stand.
  */
 export function answerAbout(
-  story: Story,
+  story: ConsentHistory,
   at: Instant,
   knownAt: Instant,
   options: Parameters<typeof answerFrom>[3],
@@ -133,18 +134,18 @@ export function answerAbout(
 }
 
 /** Now, but never before what is recorded: the system's clock may have been set back. */
-export function nowAfter(story: Story, clock: Clock): Instant {
+export function nowAfter(story: ConsentHistory, clock: Clock): Instant {
   return toInstant(Math.max(clock.now(), lastOf(story)))
 }
 
-function lastOf({ last, synced }: Story): number {
+function lastOf({ last, synced }: ConsentHistory): number {
   return Math.max(0, ...[last, synced].flatMap(event => (event ? [fromInstant(event.at)] : [])))
 }
 
 /** Whether a consent stands, and why. */
 export interface Standing {
   readonly effective: boolean
-  readonly because: Reason
+  readonly reason: StandingReason
   /** When the last reading of the service that covers the consent was asked for. */
   readonly readAt?: Instant
   /** When it expires, where it stands. */

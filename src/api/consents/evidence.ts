@@ -2,7 +2,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Json } from '../../vocabulary/message.ts'
 
 /** Why someone decided, sealed under the data subject: what the person saw and did, login state, channel. */
-export interface Why {
+export interface DecisionEvidence {
   readonly reason?: string
   /** Anything that JSON can carry, up to 64 KiB. */
   readonly evidence?: unknown
@@ -15,7 +15,10 @@ const bytesMax = 65_536
  *
  * @throws {AverbaError} `INVALID_INPUT` when JSON cannot carry them, or they are too long; without their content
  */
-export function checkWhy({ reason, evidence }: { [K in keyof Why]?: Why[K] | undefined }): Json | undefined {
+export function checkWhy({
+  reason,
+  evidence,
+}: { [K in keyof DecisionEvidence]?: DecisionEvidence[K] | undefined }): Json | undefined {
   if (reason === undefined && evidence === undefined) return undefined
   if (reason !== undefined && (typeof reason !== 'string' || !reason.isWellFormed()))
     throw invalid('the reason is not a text')
@@ -32,6 +35,6 @@ function write(why: object): string {
   }
 }
 
-function invalid(because: string): AverbaError {
-  return new AverbaError('INVALID_INPUT', `Cannot keep reason and evidence: ${because}`)
+function invalid(reason: string): AverbaError {
+  return new AverbaError('INVALID_INPUT', `Cannot keep reason and evidence: ${reason}`)
 }

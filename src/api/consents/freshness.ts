@@ -1,21 +1,21 @@
 import { unlessStopped } from '../../store/views/view-reader.ts'
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
+import type { CheckResult } from '../check.ts'
 import type { Figures } from '../figures.ts'
-import type { Found } from '../found.ts'
 import { planSync } from './sync-plan.ts'
 import { countStandingUnmade } from './unmade-changes.ts'
 
 /** Tells the logger where consents cannot be kept as fresh as asked. */
-export async function tellOfLateReadings(area: Area): Promise<void> {
-  const plan = await unlessStopped(planSync(area))
+export async function tellOfLateReadings(context: ApiContext): Promise<void> {
+  const plan = await unlessStopped(planSync(context))
   const { ok = true, detail = '' } = plan ?? {}
-  if (!ok) area.log({ message: 'the consents cannot be kept as fresh as asked', detail })
+  if (!ok) context.log({ message: 'the consents cannot be kept as fresh as asked', detail })
 }
 
 /** How fresh consents are kept, which stand against a no of ours that was not made, and what to do about both. */
-export async function checkFreshness(area: Area): Promise<Found> {
-  const { ok, detail, overdue, requestsPerSecond, neededPerSecond } = await planSync(area)
-  const unmade = await countStandingUnmade(area)
+export async function checkFreshness(context: ApiContext): Promise<CheckResult> {
+  const { ok, detail, overdue, requestsPerSecond, neededPerSecond } = await planSync(context)
+  const unmade = await countStandingUnmade(context)
   const isTight = requestsPerSecond !== null && neededPerSecond > requestsPerSecond
   const advice = [
     isTight && 'raise requestsPerSecond, or syncEveryMs',
@@ -32,20 +32,20 @@ export async function checkFreshness(area: Area): Promise<Found> {
 }
 
 /** One look at an index each, however many data subjects there are. */
-export async function readReadings({ views }: Area): Promise<Figures['readings']> {
+export async function readReadings({ views }: ApiContext): Promise<Figures['readings']> {
   const newest = await unlessStopped(newestReading(views).executeTakeFirst())
   const oldest = await unlessStopped(oldestReading(views).executeTakeFirst())
   return { newestAt: newest?.synced_at ?? null, oldestAt: oldest?.awaiting_since ?? null }
 }
 
 /** Asks when consents were last read, of anybody. */
-export function newestReading(views: Area['views']) {
+export function newestReading(views: ApiContext['views']) {
   const read = views.selectFrom('subjects').select('synced_at').where('synced_at', 'is not', null)
   return read.orderBy('synced_at', 'desc').limit(1)
 }
 
 /** Asks since when the one that waits the longest has waited, of those that are read by themselves. */
-export function oldestReading(views: Area['views']) {
+export function oldestReading(views: ApiContext['views']) {
   const waiting = views
     .selectFrom('subjects')
     .select('awaiting_since')

@@ -1,22 +1,22 @@
-import { giveWay } from '../../runtime/event-loop.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { unlessStopped } from '../../store/views/view-reader.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
-import type { Area } from '../area.ts'
-import type { Due } from '../module.ts'
+import type { ApiContext } from '../api-context.ts'
+import type { DueItem } from '../module.ts'
 
 /** How many expired consents are looked up at once. */
 const pageRows = 200
 
 /** Tells consents whose time is over what time it is. The view only says whom to tell. */
-export async function passTime(area: Area): Promise<void> {
-  const { clock, engine } = area
+export async function passTime(context: ApiContext): Promise<void> {
+  const { clock, engine } = context
   const now = toInstant(clock.now())
   const message = { type: 'consent.passTime', data: { now } }
   let failed: PromiseRejectedResult | undefined
   for (let last = { consent: '', at: '' }; ; ) {
     // While the view stands still, nobody knows whom to tell: they are told once it has caught up.
-    const rows = (await unlessStopped(lapsing(area, now, last))) ?? []
+    const rows = (await unlessStopped(lapsing(context, now, last))) ?? []
     const tell = ({ consent: stream }: { consent: string }) =>
       engine.record(async () => ({ targets: [{ stream, message }] }))
     // They meet in the same commits, and one that cannot be told holds up no other.
@@ -26,12 +26,12 @@ export async function passTime(area: Area): Promise<void> {
     if (!end && failed) throw failed.reason
     if (!end) return
     last = end
-    await giveWay()
+    await yieldToEventLoop()
   }
 }
 
 /** A page of expired consents, after the last one: an index leads to them and holds no others. */
-async function lapsing({ views }: Area, now: Instant, last: { consent: string; at: Instant }) {
+async function lapsing({ views }: ApiContext, now: Instant, last: { consent: string; at: Instant }) {
   const rows = await views
     .selectFrom('consents')
     .select(['consent', 'lapses_at'])
@@ -46,7 +46,7 @@ async function lapsing({ views }: Area, now: Instant, last: { consent: string; a
 }
 
 /** The consents that come to their end until an instant. */
-export async function lapsesUntil({ views, clock }: Area, until: Instant): Promise<Due[]> {
+export async function lapsesUntil({ views, clock }: ApiContext, until: Instant): Promise<DueItem[]> {
   const rows = await views
     .selectFrom('consents')
     .select(['consent', 'lapses_at'])

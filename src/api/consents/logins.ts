@@ -3,11 +3,11 @@ import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
 import { valueOf } from '../../vocabulary/outcome.ts'
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
 import { checkAge } from '../arguments.ts'
-import type { Who } from '../subject-directory.ts'
-import { PutOffReadings } from './deferred-readings.ts'
-import type { Fresh } from './readings.ts'
+import type { SubjectSelector } from '../subject-directory.ts'
+import { DeferredReadings } from './deferred-readings.ts'
+import type { FreshnessOptions } from './readings.ts'
 
 /** Whether a data subject is logged in at the national login (document 1, section 2). */
 export interface LoginState {
@@ -24,28 +24,28 @@ export interface Logins {
    *
    * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT` for a wrong `ageMaxMs`, `OUTCOME` when the service does not tell
    */
-  state(who: Who & Fresh): Promise<LoginState>
+  state(selector: SubjectSelector & FreshnessOptions): Promise<LoginState>
   /**
    * The address of the national login, which returns to `redirectUrl`. Only addresses of the option
    * `consentService.redirectUrls` are let through.
    *
    * @throws {AverbaError} `INVALID_INPUT` for another address, `NOT_FOUND`, `OUTCOME`
    */
-  url(who: Who, options?: { redirectUrl?: string }): Promise<URL>
+  url(selector: SubjectSelector, options?: { redirectUrl?: string }): Promise<URL>
 }
 
 /** Makes the area `logins`. */
-export function createLogins(area: Area): Logins {
-  const { commands, rows, store, subjects } = area
-  const putOff = new PutOffReadings(store)
+export function createLogins(context: ApiContext): Logins {
+  const { commands, rows, store, subjects } = context
+  const putOff = new DeferredReadings(store)
   return {
     async state(who) {
       checkAge(who.ageMaxMs)
       const subject = await subjects.find(who)
       const rowOf = () => rows.find('logins', subject, streamOf('subject', subject))
       let row = await rowOf()
-      if (!row || who.ageMaxMs === undefined || !area.isFresh(row.read_at, who.ageMaxMs)) {
-        area.require('consentService')
+      if (!row || who.ageMaxMs === undefined || !context.isFresh(row.read_at, who.ageMaxMs)) {
+        context.require('consentService')
         const deliver = async () => {
           const message = { type: 'subject.readLogin', data: await putOff.replaced(subject) }
           return { targets: [{ stream: streamOf('subject', subject), message }] }
@@ -55,14 +55,14 @@ export function createLogins(area: Area): Logins {
         row = valueOf(outcome)
       }
       if (!row) throw new TypeError('A login state was read and is not in its view')
-      const isOver = row.expires_at !== null && row.expires_at <= toInstant(area.clock.now())
+      const isOver = row.expires_at !== null && row.expires_at <= toInstant(context.clock.now())
       const autenticado = row.is_authenticated === 1 && !isOver
       return { autenticado, horaExpiracao: row.expires_at, readAt: row.read_at }
     },
-    async url(who, { redirectUrl } = {}) {
-      const subject = await subjects.find(who)
-      area.require('consentService')
-      if (redirectUrl !== undefined && !area.options.consentService?.redirectUrls?.includes(redirectUrl)) {
+    async url(selector, { redirectUrl } = {}) {
+      const subject = await subjects.find(selector)
+      context.require('consentService')
+      if (redirectUrl !== undefined && !context.options.consentService?.redirectUrls?.includes(redirectUrl)) {
         throw new AverbaError(
           'INVALID_INPUT',
           'Cannot return to this address after the login: it is not listed',

@@ -1,6 +1,6 @@
 import { createConsentClient } from '../../adapters/consent/client.ts'
 import type { Performers } from '../../vocabulary/performer.ts'
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
 import { idIn, rowIf } from '../keyed-index.ts'
 import { daily, type Module } from '../module.ts'
 import { type AwarenessArea, createAwareness, routeAwareness } from './awareness.ts'
@@ -21,30 +21,35 @@ export interface ConsentMethods {
 }
 
 /** Makes the module of the consent service. */
-export function createConsentModule(area: Area): Module<ConsentMethods> {
-  const { clock, options } = area
+export function createConsentModule(context: ApiContext): Module<ConsentMethods> {
+  const { clock, options } = context
   const { consentService } = options
-  tellOfUnmadeChanges(area)
+  tellOfUnmadeChanges(context)
   return {
-    methods: { consents: createConsents(area), awareness: createAwareness(area), logins: createLogins(area) },
+    methods: {
+      consents: createConsents(context),
+      awareness: createAwareness(context),
+      logins: createLogins(context),
+    },
     ...(consentService && {
-      performers: createPerformers(area, consentService),
+      performers: createPerformers(context, consentService),
       limits: { consentService },
       jobs: [
-        { name: 'lapses', look: () => passTime(area) },
-        { name: 'freshness', look: daily(clock, () => tellOfLateReadings(area)) },
+        { name: 'lapses', look: () => passTime(context) },
+        { name: 'freshness', look: daily(clock, () => tellOfLateReadings(context)) },
       ],
-      checks: { consents: () => checkFreshness(area) },
+      checks: { consents: () => checkFreshness(context) },
     }),
     routers: {
-      'consentService.consentsListed': (owed, fact, since) => routeConsents(area, owed, fact, since),
-      'consentService.readDeclined': async (owed, fact, since) => ({
-        targets: [{ stream: owed.stream, message: againAfterDecline(area, owed, fact), since }],
+      'consentService.consentsListed': (pending, fact, since) => routeConsents(context, pending, fact, since),
+      'consentService.readDeclined': async (pending, fact, since) => ({
+        targets: [{ stream: pending.stream, message: againAfterDecline(context, pending, fact), since }],
       }),
-      'consentService.awarenessListed': (owed, fact, since) => routeAwareness(area, owed, fact, since),
+      'consentService.awarenessListed': (pending, fact, since) =>
+        routeAwareness(context, pending, fact, since),
     },
-    due: until => lapsesUntil(area, until),
-    figures: async () => ({ readings: await readReadings(area) }),
+    due: until => lapsesUntil(context, until),
+    figures: async () => ({ readings: await readReadings(context) }),
     indexRows: () => ({
       'consent.appeared': async ({ data }, open) => {
         const { consent, subject } = data
@@ -59,10 +64,10 @@ export function createConsentModule(area: Area): Module<ConsentMethods> {
 }
 
 function createPerformers(
-  area: Area,
-  { baseUrl, ca, certificate }: NonNullable<Area['options']['consentService']>,
+  context: ApiContext,
+  { baseUrl, ca, certificate }: NonNullable<ApiContext['options']['consentService']>,
 ): Performers {
-  const { clock, http } = area
+  const { clock, http } = context
   const fetch = http.open('consentService', { ca, certificate })
-  return underAskedChanges(area, createConsentClient(baseUrl, { clock, fetch }))
+  return underAskedChanges(context, createConsentClient(baseUrl, { clock, fetch }))
 }

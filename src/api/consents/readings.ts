@@ -1,20 +1,20 @@
 import { unlessStopped } from '../../store/views/view-reader.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
-import { type Ask, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
-import type { Area } from '../area.ts'
+import { type CommandOptions, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
+import type { ApiContext } from '../api-context.ts'
 import { defaultWaitMs } from '../commands.ts'
-import type { SubjectRef, Who } from '../subject-directory.ts'
-import { PutOffReadings } from './deferred-readings.ts'
+import type { SubjectRef, SubjectSelector } from '../subject-directory.ts'
+import { DeferredReadings } from './deferred-readings.ts'
 import { SharedReadings } from './shared-readings.ts'
 
 /** How fresh an answer must be: older than this, the service is read first. When absent, the view answers. */
-export interface Fresh {
+export interface FreshnessOptions {
   readonly ageMaxMs?: number
 }
 
 /** What a reading of all consents of a data subject found. */
-export interface Synced {
+export interface SyncResult {
   readonly read: number
   /** How many events it made. */
   readonly changed: number
@@ -24,19 +24,19 @@ export interface Synced {
 
 /** Readings of the consents of data subjects. */
 export interface ConsentReadings {
-  sync(who: Who, ask?: Ask): Promise<Outcome<Synced>>
+  sync(selector: SubjectSelector, commandOptions?: CommandOptions): Promise<Outcome<SyncResult>>
   /** Reads unless the last reading is fresh enough, and says when the last one was. */
   refresh(subject: SubjectRef, ageMaxMs: number | undefined): Promise<Instant | null>
   /**
    * Reads anew, as `SharedReadings` does. What a list made necessary is read in full, and holds up nobody else.
    */
-  readOnce(subject: SubjectRef, ageMaxMs: number): Promise<Outcome<Synced>>
+  readOnce(subject: SubjectRef, ageMaxMs: number): Promise<Outcome<SyncResult>>
 }
 
 /** Makes the readings that the area `consents` shares. */
-export function createConsentReadings(area: Area): ConsentReadings {
-  const { clock, commands, engine, rows, store, subjects, views } = area
-  const putOff = new PutOffReadings(store)
+export function createConsentReadings(context: ApiContext): ConsentReadings {
+  const { clock, commands, engine, rows, store, subjects, views } = context
+  const putOff = new DeferredReadings(store)
   const shared = new SharedReadings(clock, async (subject, onAnswered) => {
     const outcome = await sync({ subject }, {}, () => putOff.replaced(subject), onAnswered)
     putOff.note(subject, outcome)
@@ -44,25 +44,28 @@ export function createConsentReadings(area: Area): ConsentReadings {
   })
 
   async function sync(
-    who: Who,
-    ask: Ask = {},
+    selector: SubjectSelector,
+    commandOptions: CommandOptions = {},
     replaced = async () => ({}),
     onAnswered?: () => void,
-  ): Promise<Outcome<Synced>> {
-    area.require('consentService')
-    const until = clock.now() + (ask.waitMs ?? defaultWaitMs)
-    const subject = await subjects.find(who)
+  ): Promise<Outcome<SyncResult>> {
+    context.require('consentService')
+    const until = clock.now() + (commandOptions.waitMs ?? defaultWaitMs)
+    const subject = await subjects.find(selector)
     return commands.send(
       { method: 'consents.sync', subject },
       async () => {
         const message = { type: 'subject.sync', data: await replaced() }
         return { targets: [{ stream: streamOf('subject', subject), message }] }
       },
-      ask,
+      commandOptions,
       async ended => {
         onAnswered?.()
-        await commands.wait(readChanged(subject), { ...ask, waitMs: Math.max(0, until - clock.now()) })
-        const { read, changed, unreadable } = ended.data as Synced // subject.synced says so.
+        await commands.wait(readChanged(subject), {
+          ...commandOptions,
+          waitMs: Math.max(0, until - clock.now()),
+        })
+        const { read, changed, unreadable } = ended.data as SyncResult // subject.synced says so.
         return { read, changed, unreadable }
       },
     )
@@ -101,11 +104,11 @@ export function createConsentReadings(area: Area): ConsentReadings {
   }
 
   return {
-    sync: (who, ask) => sync(who, ask),
+    sync: (selector, commandOptions) => sync(selector, commandOptions),
     readOnce: (subject, ageMaxMs) => shared.readOnce(subject, ageMaxMs),
     async refresh(subject, ageMaxMs) {
       const last = await readAt(subject)
-      if (area.isFresh(last, ageMaxMs)) return last
+      if (context.isFresh(last, ageMaxMs)) return last
       valueOf(await shared.readOnce(subject, ageMaxMs ?? 0))
       return readAt(subject)
     },

@@ -1,56 +1,61 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Listed, readId, type Summary } from '../../adapters/consent/protocol.ts'
+import { type ListRecord, readId, type Summary } from '../../adapters/consent/protocol.ts'
 import type { Listing } from '../../adapters/http/listing.ts'
-import type { Delivery, Target } from '../../engine/recording/decisions.ts'
+import type { AddressedMessage, DecisionRequest } from '../../engine/recording/decisions.ts'
 import { unlessStopped } from '../../store/views/view-reader.ts'
-import type { Carried, Instant, Owed } from '../../vocabulary/message.ts'
+import type { Instant, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
 import { idOf, streamOf } from '../../vocabulary/names.ts'
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
 import { syncAgain } from './sync-schedule.ts'
 
 /** A list as the client reads it, and when it was asked for. */
-type List = Listing<Listed<Summary>> & { readonly askedAt?: Instant }
+type ConsentList = Listing<ListRecord<Summary>> & { readonly askedAt?: Instant }
 
 /** Sends each listed consent to its own stream, and says to those of the subject that are missing. */
-export async function routeConsents(area: Area, owed: Owed, fact: Carried, since: number): Promise<Delivery> {
-  const { items, unreadable, askedAt } = fact.data as List // As the client reads it.
-  const owner = owed.stream
-  const again = syncAgain(area, owed)
+export async function routeConsents(
+  context: ApiContext,
+  pending: PendingEffect,
+  fact: MessageWithParts,
+  since: number,
+): Promise<DecisionRequest> {
+  const { items, unreadable, askedAt } = fact.data as ConsentList // As the client reads it.
+  const owner = pending.stream
+  const again = syncAgain(context, pending)
   const when = askedAt !== undefined && { askedAt }
   const count = { read: items.length, unreadable: unreadable.length, ...when, ...again }
-  if (await area.subjects.isErased(owner))
+  if (await context.subjects.isErased(owner))
     return { targets: [{ stream: owner, message: listedAs({ ...count, changed: 0 }) }] }
   const subject = idOf(owner)
-  const targets: Target[] = []
+  const targets: AddressedMessage[] = []
   const claims = []
   const seen = new Set<string>()
   const { byId, unclear, isNameless } = sorted({ items, unreadable })
   for (const [id, { summary, record }] of byId) {
     const key = `${subject}\0${id}`
-    const known = await area.store.lookUp('consent', key)
-    const consent = known ?? area.createId()
+    const known = await context.store.lookUp('consent', key)
+    const consent = known ?? context.createId()
     const stream = streamOf('consent', consent)
     seen.add(stream)
     if (known === undefined)
-      claims.push({ kind: 'consent', digest: area.store.digest('consent', key), value: consent })
+      claims.push({ kind: 'consent', digest: context.store.digest('consent', key), value: consent })
     const parts = { record: { owner, value: record } }
     const data = { ...summary, consent, subject, ...when }
     const isNew = known === undefined
     targets.push({ stream, message: { type: 'consent.observe', data, parts }, since, isNew })
   }
   for (const id of unclear) {
-    const known = await area.store.lookUp('consent', `${subject}\0${id}`)
+    const known = await context.store.lookUp('consent', `${subject}\0${id}`)
     if (known === undefined) continue
     const stream = streamOf('consent', known)
     seen.add(stream)
     targets.push({ stream, message: { type: 'consent.observeUnreadable', data: {} }, since })
   }
   // Without an id a record may be any of those that seem to be missing, and a view that stands still does not know all.
-  const held = isNameless ? undefined : await heldOf(area, subject)
+  const held = isNameless ? undefined : await heldOf(context, subject)
   const isWhole = held !== undefined
   const missing = held?.filter(stream => !seen.has(stream)) ?? []
   for (const stream of missing) targets.push({ stream, message: { type: 'consent.miss', data: {} }, since })
-  const listed = (changed: number): Carried => ({
+  const listed = (changed: number): MessageWithParts => ({
     ...listedAs({ ...count, changed, ...(!isWhole && { isPartial: true }) }),
     ...(unreadable.length > 0 && { parts: { unreadable: { owner, value: unreadable } } }),
   })
@@ -58,8 +63,8 @@ export async function routeConsents(area: Area, owed: Owed, fact: Carried, since
 }
 
 /** What a list says of each id. An id that it has twice, differently, counts as unreadable. */
-function sorted({ items, unreadable }: Pick<List, 'items' | 'unreadable'>) {
-  const byId = new Map<string, Listed<Summary>>()
+function sorted({ items, unreadable }: Pick<ConsentList, 'items' | 'unreadable'>) {
+  const byId = new Map<string, ListRecord<Summary>>()
   const unclear = new Set<string>()
   for (const item of items) {
     const other = byId.get(item.id)
@@ -72,11 +77,11 @@ function sorted({ items, unreadable }: Pick<List, 'items' | 'unreadable'>) {
   return { byId, unclear, isNameless: ids.includes(undefined) }
 }
 
-async function heldOf({ views }: Area, subject: string): Promise<string[] | undefined> {
+async function heldOf({ views }: ApiContext, subject: string): Promise<string[] | undefined> {
   const held = views.selectFrom('consents').select('consent').where('subject', '=', subject).execute()
   return (await unlessStopped(held))?.map(({ consent }) => consent)
 }
 
-function listedAs(data: object): Carried {
+function listedAs(data: object): MessageWithParts {
   return { type: 'consentService.consentsListed', data }
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { SubjectRef } from '../subject-directory.ts'
 
 /** A reading under way, and the one that follows for those for whom it began too early. */
-interface Reading<T> {
+interface SharedReading<T> {
   readonly beganAt: number
   /** The service has answered, or will not. */
   readonly answered: Promise<void>
@@ -17,7 +17,7 @@ export type ReadSubject<T> = (subject: SubjectRef, onAnswered: () => void) => Pr
 export class SharedReadings<T> {
   readonly #clock: Clock
   readonly #read: ReadSubject<T>
-  readonly #underWay = new Map<SubjectRef, Reading<T>>()
+  readonly #underWay = new Map<SubjectRef, SharedReading<T>>()
 
   constructor(clock: Clock, read: ReadSubject<T>) {
     this.#clock = clock
@@ -44,7 +44,7 @@ export class SharedReadings<T> {
     }
     const beganAt = this.#clock.now()
     const ended = this.#read(subject, onAnswered).finally(onAnswered)
-    const reading: Reading<T> = { beganAt, answered, ended, next: undefined }
+    const reading: SharedReading<T> = { beganAt, answered, ended, next: undefined }
     this.#underWay.set(subject, reading)
     return ended
   }

@@ -1,6 +1,6 @@
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
 
 /** How fresh consents can be kept. */
 export interface SyncPlan {
@@ -25,8 +25,8 @@ export interface SyncPlan {
 }
 
 /** Works out the plan from the subjects as they stand. */
-export async function planSync(area: Area): Promise<SyncPlan> {
-  const rows = await area.views
+export async function planSync(context: ApiContext): Promise<SyncPlan> {
+  const rows = await context.views
     .selectFrom('subjects')
     .select(['sync_every_ms', eb => eb.fn.countAll<number>().as('subjects')])
     .where('sync_every_ms', 'is not', null)
@@ -36,11 +36,11 @@ export async function planSync(area: Area): Promise<SyncPlan> {
   const asked = rows.map(row => ({ syncEveryMs: Number(row.sync_every_ms), subjects: Number(row.subjects) }))
   const subjects = asked.reduce((sum, each) => sum + each.subjects, 0)
   const neededPerSecond = asked.reduce((sum, each) => sum + (each.subjects * 1_000) / each.syncEveryMs, 0)
-  const requestsPerSecond = area.options.consentService?.requestsPerSecond ?? null
+  const requestsPerSecond = context.options.consentService?.requestsPerSecond ?? null
   const share = requestsPerSecond === null ? 1 : Math.max(1, neededPerSecond / requestsPerSecond)
   const intervals = asked.map(each => ({ ...each, keptMs: Math.ceil(each.syncEveryMs * share) }))
   const overdue = Number(
-    (await overdueReadings(area.views, toInstant(area.clock.now())).executeTakeFirst())?.count ?? 0,
+    (await overdueReadings(context.views, toInstant(context.clock.now())).executeTakeFirst())?.count ?? 0,
   )
   const needed = neededPerSecond.toFixed(2)
   const troubles = [
@@ -55,7 +55,7 @@ export async function planSync(area: Area): Promise<SyncPlan> {
 }
 
 /** Asks how many have waited for a reading for too long: one look at an index where nobody has. */
-export function overdueReadings(views: Area['views'], now: Instant) {
+export function overdueReadings(views: ApiContext['views'], now: Instant) {
   const overdue = views.selectFrom('subjects').where('overdue_at', '<=', now)
   return overdue.select(eb => eb.fn.countAll<number>().as('count'))
 }

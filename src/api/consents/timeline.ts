@@ -2,7 +2,7 @@ import { heldOf } from '../../machines/consent/chart.ts'
 import { consentMachine } from '../../machines/consent/consent.ts'
 import type { ConsentEvent } from '../../machines/consent/events.ts'
 import { type History, isContradicted, statusBy } from '../../machines/consent/history.ts'
-import { judge, type Known, type Reason } from '../../machines/consent/standing.ts'
+import { judge, type KnownConsent, type StandingReason } from '../../machines/consent/standing.ts'
 import type { ConsentStatus, RequestableStatus } from '../../machines/consent/status.ts'
 import type { MachineState } from '../../machines/definition/machine.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
@@ -16,7 +16,7 @@ export type ConsentRecorded = RecordedOf<ConsentEvent>
  * The instant that is asked about, the one whose knowledge answers, and when the last list that covers the consent was
  * asked for.
  */
-export interface Asked {
+export interface TimelineQuestion {
   readonly at: Instant
   readonly knownAt: Instant
   readonly ageMaxMs: number | null
@@ -26,13 +26,13 @@ export interface Asked {
 }
 
 /** What a consent's stream tells of an instant. */
-export interface Told {
-  readonly because: Reason
+export interface TimelineAnswer {
+  readonly reason: StandingReason
   readonly readAt: Instant | null
   readonly expiresAt: Instant | null
 }
 
-interface Change {
+interface StatusChange {
   readonly status: ConsentStatus | 'vanished'
   readonly from: Instant
   /** The event that tells of it. */
@@ -40,7 +40,7 @@ interface Change {
 }
 
 /** An expiry as a reading showed it, and when that was recorded. */
-interface Expiry {
+interface RecordedExpiry {
   readonly expiresAt: Instant | null
   readonly from: Instant
 }
@@ -51,22 +51,22 @@ interface ReadHistory extends History {
   readonly isOld: boolean
 }
 
-type State = Parameters<typeof heldOf>[0]
+type ConsentState = Parameters<typeof heldOf>[0]
 
 /**
  * Says whether a consent stood at an instant, by the events that were there: pure. Two accounts have to agree: the
  * changes as we recorded them, and every history read until then. Where they differ, the one counts by which the
  * consent does not stand.
  */
-export function tell(events: readonly ConsentRecorded[], asked: Asked): Told {
+export function evaluateAt(events: readonly ConsentRecorded[], asked: TimelineQuestion): TimelineAnswer {
   const { at, syncedAt } = asked
-  let held = heldOf(consentMachine.initial as State) // Made by this very machine, here and below.
+  let held = heldOf(consentMachine.initial as ConsentState) // Made by this very machine, here and below.
   let state: MachineState = consentMachine.initial
   let askedAt: Instant | null = null
   let shownAt: Instant | null = null
   let readAt: Instant | null = null
-  const changes: Change[] = []
-  const expiries: Expiry[] = []
+  const changes: StatusChange[] = []
+  const expiries: RecordedExpiry[] = []
   const histories: ReadHistory[] = []
   for (const event of events) {
     const doubted = [held.asked && askedAt, held.shown && shownAt].filter(each => each !== null)
@@ -78,7 +78,7 @@ export function tell(events: readonly ConsentRecorded[], asked: Asked): Told {
       askedAt = event.at
     if (event.type === 'consent.changeSeen' && held.shown === null) shownAt = event.at
     state = consentMachine.evolve(state, event)
-    held = heldOf(state as State) // As above.
+    held = heldOf(state as ConsentState) // As above.
     if (event.type === 'consent.described') histories.unshift(historyIn(event))
     readAt = latest(readAt, readAtOf(event))
   }
@@ -86,8 +86,8 @@ export function tell(events: readonly ConsentRecorded[], asked: Asked): Told {
   const { expiresAt } = held.reading
   const isAsked = askedAt !== null && at >= askedAt
   const then = statusAt(changes, histories, at)
-  if (then === 'unknown') return { because: 'uncertain', readAt, expiresAt }
-  const known: Known = {
+  if (then === 'unknown') return { reason: 'uncertain', readAt, expiresAt }
+  const known: KnownConsent = {
     status: then === 'vanished' ? held.reading.status : then,
     since: null,
     expiresAt: expiryAt(expiries, at),
@@ -99,7 +99,7 @@ export function tell(events: readonly ConsentRecorded[], asked: Asked): Told {
     isContradicted: isContradicted(held) && at > (histories.find(each => !each.isOld)?.readAt ?? ''),
     readAt,
   }
-  return { because: judge(known, asked), readAt, expiresAt }
+  return { reason: judge(known, asked), readAt, expiresAt }
 }
 
 function isNo(asked: RequestableStatus | null): boolean {
@@ -114,8 +114,8 @@ function isNo(asked: RequestableStatus | null): boolean {
 function changesBy(
   event: ConsentRecorded,
   doubted: readonly Instant[],
-  before: Change | undefined,
-): Change[] {
+  before: StatusChange | undefined,
+): StatusChange[] {
   switch (event.type) {
     case 'consent.appeared':
       return [{ status: event.data.status, from: event.at, event }]
@@ -139,13 +139,13 @@ function changesBy(
 }
 
 /** Reports whether an end was known at an instant, by an earlier reading: events of one reading stand side by side. */
-function hadEnded({ status, event }: Change, at: Instant, by: ConsentRecorded): boolean {
+function hadEnded({ status, event }: StatusChange, at: Instant, by: ConsentRecorded): boolean {
   const isEnd = status !== 'ATIVO' && status !== 'PENDENTE'
   return isEnd && event.version !== by.version - 1 && at < event.at
 }
 
 /** The expiry that counts at an instant: of that which was known then and of those that were read later, the first. */
-function expiryAt(expiries: readonly Expiry[], at: Instant): Instant | null {
+function expiryAt(expiries: readonly RecordedExpiry[], at: Instant): Instant | null {
   const first = expiries.findLastIndex(({ from }) => from <= at)
   const counting = expiries.slice(Math.max(first, 0)).map(each => each.expiresAt)
   if (counting.length === 0 || counting[0] === null || counting.at(-1) === null) return null
@@ -171,10 +171,10 @@ function historyIn({
 
 /** The status at an instant; null when nothing is known of it. */
 function statusAt(
-  changes: readonly Change[],
+  changes: readonly StatusChange[],
   histories: readonly ReadHistory[],
   at: Instant,
-): Change['status'] | 'unknown' | null {
+): StatusChange['status'] | 'unknown' | null {
   let isTold = false
   for (const each of histories) {
     if (at > each.readAt || each.history.length === 0) continue

@@ -1,10 +1,13 @@
 import type { ConsentEvent } from '../../machines/consent/events.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { RecordedOf } from '../../vocabulary/view.ts'
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
 
 /** How many consents stand although we asked for their end: it was refused, or the answer lost or contrary. */
-export async function countStandingUnmade({ views, clock }: Pick<Area, 'views' | 'clock'>): Promise<number> {
+export async function countStandingUnmade({
+  views,
+  clock,
+}: Pick<ApiContext, 'views' | 'clock'>): Promise<number> {
   const counted = await views
     .selectFrom('consents')
     .select(eb => eb.fn.countAll<number>().as('count'))
@@ -24,7 +27,7 @@ const messages = {
 } as const
 
 /** Tells the logger of each change that was refused, or turns out not to have been made: it is not asked for again. */
-export function tellOfUnmadeChanges({ engine, log }: Pick<Area, 'engine' | 'log'>): void {
+export function tellOfUnmadeChanges({ engine, log }: Pick<ApiContext, 'engine' | 'log'>): void {
   for (const type of ['consent.changeNotMade', 'consent.changeDeclined'] as const) {
     engine.on(type, event => {
       const { stream, data } = event as RecordedOf<Extract<ConsentEvent, { type: typeof type }>>

@@ -1,9 +1,9 @@
-import { holdBack, type Withhold } from '../../engine/performing/guarded-performer.ts'
+import { type EndWithheldCall, guardEffect } from '../../engine/performing/guarded-performer.ts'
 import { heldOf } from '../../machines/consent/chart.ts'
 import { consentMachine } from '../../machines/consent/consent.ts'
-import type { Owed } from '../../vocabulary/message.ts'
+import type { PendingEffect } from '../../vocabulary/message.ts'
 import { ownerOf, type Performers } from '../../vocabulary/performer.ts'
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
 import { readConsentEvents } from './event-history.ts'
 
 const changeStatus = 'consentService.changeStatus'
@@ -14,29 +14,38 @@ const changeStatus = 'consentService.changeStatus'
  * denial or a revocation has one until an end was shown, whoever opened the consent again since: an open status may be
  * that of an older copy. What was shown to be done by then is settled.
  */
-export function underAskedChanges({ store }: Pick<Area, 'store'>, performers: Performers): Performers {
+export function underAskedChanges({ store }: Pick<ApiContext, 'store'>, performers: Performers): Performers {
   const { [changeStatus]: change } = performers
   if (!change) return performers
-  return { ...performers, [changeStatus]: holdBack(store, change, owed => withhold(store, owed)) }
+  return { ...performers, [changeStatus]: guardEffect(store, change, pending => withhold(store, pending)) }
 }
 
-async function withhold(store: Area['store'], owed: Owed): Promise<Withhold | undefined> {
-  const { status } = owed.data as { status: string } // As the machine writes it.
-  const { events } = await readConsentEvents(store, owed.stream)
+async function withhold(
+  store: ApiContext['store'],
+  pending: PendingEffect,
+): Promise<EndWithheldCall | undefined> {
+  const { status } = pending.data as { status: string } // As the machine writes it.
+  const { events } = await readConsentEvents(store, pending.stream)
   const state = events.reduce((before, event) => consentMachine.evolve(before, event), consentMachine.initial)
   const held = heldOf(state as Parameters<typeof heldOf>[0]) // Made by this very machine.
-  const { asked, reading, passed, isVanished } = held
+  const { asked, reading, statusesSinceRequest, isVanished } = held
   if (asked === status) return undefined
-  const because = `it is ${reading.status} by now`
+  const reason = `it is ${reading.status} by now`
   // An approval that was taken back since would be told as one that stands.
   const isDone =
-    status === 'ATIVO' ? reading.status === status && !isVanished : passed.some(each => each === status)
+    status === 'ATIVO'
+      ? reading.status === status && !isVanished
+      : statusesSinceRequest.some(each => each === status)
   return sentBefore => {
     const data = { asked: status, ...(sentBefore && { sentBefore }), ...(isDone && { isDone }) }
-    if (isDone) return { status: 'settled', because, fact: { type: 'consent.withholdChange', data } }
+    if (isDone) return { status: 'settled', reason, fact: { type: 'consent.withholdChange', data } }
     const value = { ...withdrawn, title: sentBefore ? notAgain : neverSent }
-    const fact = { type: 'consent.withholdChange', data, parts: { problem: { owner: ownerOf(owed), value } } }
-    return { status: 'declined', because, fact }
+    const fact = {
+      type: 'consent.withholdChange',
+      data,
+      parts: { problem: { owner: ownerOf(pending), value } },
+    }
+    return { status: 'declined', reason, fact }
   }
 }
 

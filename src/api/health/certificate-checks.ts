@@ -4,9 +4,9 @@ import type { Clock } from '../../runtime/clock.ts'
 import { nameOf } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { streamOf } from '../../vocabulary/names.ts'
-import type { Area } from '../area.ts'
-import type { Check, Found } from '../found.ts'
-import type { Options } from '../options.ts'
+import type { ApiContext } from '../api-context.ts'
+import type { CheckResult, HealthCheck } from '../check.ts'
+import type { HostOptions } from '../options.ts'
 
 /** How many days before its end a certificate no longer counts as well. */
 const daysMin = 7
@@ -19,7 +19,7 @@ async function checkCertificate(
   source: Source<Certificate>,
   clock: Clock,
   whose: 'client' | 'server' = 'client',
-): Promise<Found> {
+): Promise<CheckResult> {
   try {
     const certificate = await valueFrom(source, `${whose} certificate`)
     const { daysLeft, notBefore } = await useCertificate(certificate, clock.now(), whose)
@@ -40,14 +40,14 @@ async function checkCertificate(
 
 /** A certificate that the options give, and what it is for. */
 export interface UsedCertificate {
-  readonly name: Extract<Check['name'], `${string}ertificate`>
+  readonly name: Extract<HealthCheck['name'], `${string}ertificate`>
   readonly service: 'consentService' | 'portal' | 'receiver'
   readonly whose: 'client' | 'server'
   readonly source: Source<Certificate>
 }
 
 /** Every certificate that the options give. With a way out of the host's own, clients' are the host's business. */
-export function certificatesIn(options: Options): UsedCertificate[] {
+export function certificatesIn(options: HostOptions): UsedCertificate[] {
   const client = options.fetch ? undefined : options.consentService?.certificate
   const login = options.fetch ? undefined : portalCertificateOf(options)
   const server = options.run?.receiver?.certificate
@@ -68,8 +68,8 @@ function used(
 }
 
 /** Looks at every certificate that the options give. */
-export async function checkCertificates(options: Options, clock: Clock): Promise<Check[]> {
-  const checks: Check[] = []
+export async function checkCertificates(options: HostOptions, clock: Clock): Promise<HealthCheck[]> {
+  const checks: HealthCheck[] = []
   for (const { name, source, whose } of certificatesIn(options))
     checks.push({ name, ...(await checkCertificate(source, clock, whose)) })
   return checks
@@ -77,7 +77,7 @@ export async function checkCertificates(options: Options, clock: Clock): Promise
 
 /** Lets the machine decide which counts of days left are worth an event. */
 export async function watchCertificate(
-  { engine, clock, log }: Area,
+  { engine, clock, log }: ApiContext,
   { service, source, whose }: UsedCertificate,
 ): Promise<void> {
   try {
@@ -92,6 +92,6 @@ export async function watchCertificate(
 }
 
 /** The client certificate of the portal's login, where it has one. */
-export function portalCertificateOf({ portal }: Options): Source<Certificate> | undefined {
+export function portalCertificateOf({ portal }: HostOptions): Source<Certificate> | undefined {
   return typeof portal?.authenticate === 'object' ? portal.authenticate.certificate : undefined
 }

@@ -13,10 +13,10 @@ import { readPage } from '../../store/log/read.ts'
 import { inWords } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { keyringPath } from '../../vocabulary/names.ts'
+import { type CheckResult, checkHandlers, checkPending, type HealthCheck } from '../check.ts'
 import { checkShape } from '../check-options.ts'
-import { type Check, type Found, foundOwed, foundTroubled } from '../found.ts'
-import type { Options } from '../options.ts'
-import { Desired } from '../subscriptions/declared.ts'
+import type { HostOptions } from '../options.ts'
+import { DeclaredSubscriptions } from '../subscriptions/declared-subscriptions.ts'
 import { checkPortalAddress } from '../subscriptions/portal-address.ts'
 import { checkCertificates } from './certificate-checks.ts'
 import { reachServices } from './reach-services.ts'
@@ -25,7 +25,7 @@ import { reachServices } from './reach-services.ts'
 export interface Examination {
   /** Every check is well. */
   readonly ok: boolean
-  readonly checks: readonly Check[]
+  readonly checks: readonly HealthCheck[]
   /** The store in detail, where there is one. */
   readonly store?: Diagnosis
 }
@@ -37,7 +37,7 @@ export interface Examination {
  * compares everything in the store with everything else. Never throws: what is wrong is a check that says what to do.
  */
 export async function examine(
-  options: Options,
+  options: HostOptions,
   { token = false, isDeep = false }: { readonly token?: boolean; readonly isDeep?: boolean } = {},
 ): Promise<Examination> {
   const { clock = systemClock } = options
@@ -68,15 +68,15 @@ export async function examine(
 }
 
 async function found(
-  name: Check['name'],
-  look: () => Promise<Found | undefined>,
-): Promise<Check | undefined> {
+  name: HealthCheck['name'],
+  look: () => Promise<CheckResult | undefined>,
+): Promise<HealthCheck | undefined> {
   const seen = await look().catch((error: unknown) => ({ ok: false, detail: inWords(error) }))
   return seen && { name, ...seen }
 }
 
 /** Asks every source of a secret, and forgets what it gives. Throws once, for all that fail. */
-async function askSecrets(options: Options): Promise<void> {
+async function askSecrets(options: HostOptions): Promise<void> {
   const { tokenService, validationService, portal, receiver } = options
   const sources = {
     'consumer key': tokenService?.consumerKey,
@@ -84,7 +84,7 @@ async function askSecrets(options: Options): Promise<void> {
     'bearer token': validationService?.bearer,
     'receiver.secretFrom': receiver?.secretFrom,
   }
-  const desired = new Desired(options)
+  const desired = new DeclaredSubscriptions(options)
   const { authenticate } = portal ?? {}
   const asked = await Promise.allSettled([
     ...Object.entries(sources).map(([what, source]) => askSecret(source, what)),
@@ -112,7 +112,7 @@ async function diagnosisOf(store: string, isDeep: boolean): Promise<Diagnosis | 
   }
 }
 
-function* storeChecks(store: string, diagnosis: Diagnosis | string | undefined): Iterable<Check> {
+function* storeChecks(store: string, diagnosis: Diagnosis | string | undefined): Iterable<HealthCheck> {
   if (diagnosis === undefined) return yield missingStore(store)
   if (typeof diagnosis === 'string') return yield { name: 'store', ok: false, detail: diagnosis }
   const { problems, position, keys, owed } = diagnosis
@@ -126,10 +126,10 @@ function* storeChecks(store: string, diagnosis: Diagnosis | string | undefined):
   yield { name: 'keyring', ok: ofKeys.length === 0, detail: keyring || (keys.id ?? keys.path) }
   const lost = ofErasures.map(each => each.slice('erasures: '.length)).join('; ')
   yield { name: 'erasures', ok: lost === '', detail: lost || 'none is lost' }
-  yield { name: 'effects', ...foundOwed(owed) }
+  yield { name: 'effects', ...checkPending(owed) }
 }
 
-function missingStore(store: string): Check {
+function missingStore(store: string): HealthCheck {
   const name = 'store'
   if (store === ':memory:') return { name, ok: true, detail: 'it is in memory, and ends with the process' }
   if (existsSync(keyringPath(store))) {
@@ -138,21 +138,21 @@ function missingStore(store: string): Check {
   return { name, ok: true, detail: 'it is not there yet: it is made when it is opened' }
 }
 
-async function findTroubled(store: string): Promise<Found> {
+async function findTroubled(store: string): Promise<CheckResult> {
   const snapshot = await Snapshot.open(store)
   try {
     const counted = snapshot.run(() =>
       rows<{ trouble: string; count: number }>({ sql: countTroubled, parameters: [] }),
     )
     const of = (trouble: string) => counted.find(each => each.trouble === trouble)?.count ?? 0
-    return foundTroubled({ failing: of('failing'), parked: of('parked') })
+    return checkHandlers({ failing: of('failing'), parked: of('parked') })
   } finally {
     snapshot.close()
   }
 }
 
 /** Whether the log belongs to another portal: nothing opens it with this one. */
-async function findForeign({ store, portal }: Options): Promise<undefined> {
+async function findForeign({ store, portal }: HostOptions): Promise<undefined> {
   const snapshot = await Snapshot.open(store)
   try {
     await checkPortalAddress({ read: async filter => snapshot.run(() => readPage({}, filter)) }, portal)
@@ -165,7 +165,7 @@ const countTroubled = `select trouble, count(*) as count from notifications wher
   group by trouble`
 
 /** SQLite makes files beside the store. */
-function checkAccess(store: string): Found {
+function checkAccess(store: string): CheckResult {
   if (store === ':memory:') return { ok: true, detail: 'it is in memory' }
   const paths = [dirname(store), store, keyringPath(store)].filter((path, i) => i === 0 || existsSync(path))
   for (const path of paths) {
@@ -178,7 +178,7 @@ function checkAccess(store: string): Found {
   return { ok: true, detail: 'this user may write the file and its folder' }
 }
 
-async function askToken(options: Options, clock: Clock): Promise<Found | undefined> {
+async function askToken(options: HostOptions, clock: Clock): Promise<CheckResult | undefined> {
   const { tokenService, fetch } = options
   if (!tokenService) return undefined
   const { ca } = tokenService

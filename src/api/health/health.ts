@@ -1,7 +1,7 @@
 import { inWords } from '../../vocabulary/error-words.ts'
-import type { Area } from '../area.ts'
-import type { Check } from '../found.ts'
-import { certificates, own } from '../found.ts'
+import type { ApiContext } from '../api-context.ts'
+import type { HealthCheck } from '../check.ts'
+import { certificates, own } from '../check.ts'
 import type { Module } from '../module.ts'
 import { checkCertificates } from './certificate-checks.ts'
 import { reachServices } from './reach-services.ts'
@@ -15,13 +15,13 @@ export interface Health {
   readonly ready: boolean
   /** Why it is not ready, in words. */
   readonly reasons: readonly string[]
-  readonly checks: readonly Check[]
+  readonly checks: readonly HealthCheck[]
 }
 
 /** What to look at. */
 export interface HealthOptions {
   /** These alone; all that ask nobody when absent. */
-  readonly only?: readonly Check['name'][]
+  readonly only?: readonly HealthCheck['name'][]
   /** Asks the services too: a connection and a `HEAD /` each, never one of their operations. */
   readonly reach?: boolean
 }
@@ -34,17 +34,17 @@ function isCertificate(name: string): boolean {
 }
 
 /** A certificate that ends soon is no obstacle yet; one that cannot be used has no days left. */
-function standsInTheWay({ name, ok, daysLeft }: Check): boolean {
+function standsInTheWay({ name, ok, daysLeft }: HealthCheck): boolean {
   return !ok && (vital.has(name) || (isCertificate(name) && daysLeft === undefined))
 }
 
 /** Looks at everything that a host or an operator has to know of. Never throws. */
 export async function checkHealth(
-  { options, clock }: Pick<Area, 'options' | 'clock'>,
+  { options, clock }: Pick<ApiContext, 'options' | 'clock'>,
   modules: readonly Module[],
   { only, reach = false }: HealthOptions = {},
 ): Promise<Health> {
-  const checks: Check[] = []
+  const checks: HealthCheck[] = []
   for (const name of own) {
     if (only && !only.includes(name)) continue
     const look = modules.find(each => each.checks?.[name])?.checks?.[name]

@@ -1,5 +1,5 @@
-import { inTurn } from '../../runtime/event-loop.ts'
-import type { Area } from '../area.ts'
+import { runSequentially } from '../../runtime/event-loop.ts'
+import type { ApiContext } from '../api-context.ts'
 import { daily, type Module } from '../module.ts'
 import { certificatesIn, watchCertificate } from './certificate-checks.ts'
 import { checkHealth, type Health, type HealthOptions } from './health.ts'
@@ -14,10 +14,10 @@ export interface HealthMethods {
 }
 
 /** Makes the module that looks at the others, and watches certificates. */
-export function createHealthModule(area: Area, others: readonly Module[]): Module<HealthMethods> {
-  const watches = certificatesIn(area.options).map(used => () => watchCertificate(area, used))
+export function createHealthModule(context: ApiContext, others: readonly Module[]): Module<HealthMethods> {
+  const watches = certificatesIn(context.options).map(used => () => watchCertificate(context, used))
   return {
-    methods: { health: options => checkHealth(area, others, options) },
-    jobs: [{ name: 'certificates', look: daily(area.clock, () => inTurn(...watches)) }],
+    methods: { health: options => checkHealth(context, others, options) },
+    jobs: [{ name: 'certificates', look: daily(context.clock, () => runSequentially(...watches)) }],
   }
 }

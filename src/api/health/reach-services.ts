@@ -1,14 +1,14 @@
 import type { SocketOptions } from '../../adapters/http/transport.ts'
-import { type Reach, tryReach } from '../../adapters/http/try-reach.ts'
+import { type ReachResult, tryReach } from '../../adapters/http/try-reach.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { clockSkewMaxMs } from '../../vocabulary/instant.ts'
 import type { ServiceName } from '../../vocabulary/service-name.ts'
-import type { Check } from '../found.ts'
-import type { Options } from '../options.ts'
+import type { HealthCheck } from '../check.ts'
+import type { HostOptions } from '../options.ts'
 import { portalCertificateOf } from './certificate-checks.ts'
 
 /** Tries to reach each service that is configured, and compares our clock with theirs. Never throws. */
-export async function reachServices(options: Options, clock: Clock): Promise<Check[]> {
+export async function reachServices(options: HostOptions, clock: Clock): Promise<HealthCheck[]> {
   const targets = targetsOf(options)
   const fetch = options.fetch && { fetch: options.fetch }
   const found = await Promise.all(
@@ -17,21 +17,21 @@ export async function reachServices(options: Options, clock: Clock): Promise<Che
       ...(await tryReach(address, { clock, ...socket, ...fetch })),
     })),
   )
-  const checks = found.map(({ name, isReached, detail }): Check => ({ name, ok: isReached, detail }))
+  const checks = found.map(({ name, isReached, detail }): HealthCheck => ({ name, ok: isReached, detail }))
   const compared = compareClock(found)
   return compared ? [...checks, compared] : checks
 }
 
-interface Target extends Omit<SocketOptions, 'clock'> {
+interface ServiceTarget extends Omit<SocketOptions, 'clock'> {
   readonly name: ServiceName
   readonly address: string
 }
 
-function targetsOf(options: Options): Target[] {
+function targetsOf(options: HostOptions): ServiceTarget[] {
   const { consentService, tokenService, validationService, portal } = options
   const portalCertificate = portalCertificateOf(options)
   const ca = (service: { readonly ca?: string }) => service.ca !== undefined && { ca: service.ca }
-  const targets: Target[] = []
+  const targets: ServiceTarget[] = []
   if (consentService) {
     const { baseUrl: address, certificate } = consentService
     targets.push({ name: 'consentService', address, certificate, ...ca(consentService) })
@@ -48,7 +48,9 @@ function targetsOf(options: Options): Target[] {
 }
 
 /** A service's clock may be the wrong one: ours is wrong when most of theirs say so. */
-function compareClock(found: readonly (Reach & { readonly name: ServiceName })[]): Check | undefined {
+function compareClock(
+  found: readonly (ReachResult & { readonly name: ServiceName })[],
+): HealthCheck | undefined {
   const told = found.flatMap(({ name, skewMs }) => (skewMs === undefined ? [] : [{ name, skewMs }]))
   if (told.length === 0) return undefined
   const within = `within ${clockSkewMaxMs / 1_000} s`

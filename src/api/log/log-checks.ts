@@ -3,11 +3,11 @@ import { describeLostErasures } from '../../store/owners/lost-erasures.ts'
 import { inWords } from '../../vocabulary/error-words.ts'
 import { clockSkewMaxMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import { keyringPath } from '../../vocabulary/names.ts'
-import type { Area } from '../area.ts'
-import { type Checks, foundOwed } from '../found.ts'
+import type { ApiContext } from '../api-context.ts'
+import { checkPending, type HealthChecks } from '../check.ts'
 
 /** What is looked at in the log's own file and process. */
-export function logChecks({ store, followers, options, clock, engine }: Area): Checks {
+export function logChecks({ store, followers, options, clock, engine }: ApiContext): HealthChecks {
   return {
     async store() {
       const last = await store.readLast()
@@ -40,11 +40,11 @@ export function logChecks({ store, followers, options, clock, engine }: Area): C
     async views() {
       const stopped = (await store.checkpoints()).filter(each => !each.isRunning)
       if (stopped.length === 0) return { ok: true, detail: 'all of them run' }
-      const each = stopped.map(({ view, because }) => `${view} stands still: ${because}`).join('; ')
+      const each = stopped.map(({ view, reason }) => `${view} stands still: ${reason}`).join('; ')
       return { ok: false, detail: `${each}: run brings back what can be, and so does rebuild` }
     },
     async effects() {
-      return foundOwed(await store.countOwed(), await engine.left())
+      return checkPending(await store.countOwed(), await engine.left())
     },
     async followers() {
       const parked = (await followers.list()).filter(each => each.isParked).map(each => each.name)

@@ -1,12 +1,12 @@
 import { endOfLog } from '../../store/log/position-before.ts'
 import { serviceNames, serviceOf } from '../../vocabulary/service-name.ts'
-import type { Area } from '../area.ts'
-import type { Figures, OwedFigure } from '../figures.ts'
+import type { ApiContext } from '../api-context.ts'
+import type { Figures, PendingFigure } from '../figures.ts'
 
 type LogFigures = Pick<Figures, 'position' | 'effects' | 'underWay' | 'views' | 'followers'>
 
 /** Counts, from the ledger, the views and the followers as they stand. */
-export async function readLogFigures({ store, engine, followers }: Area): Promise<LogFigures> {
+export async function readLogFigures({ store, engine, followers }: ApiContext): Promise<LogFigures> {
   const position = await store.reader.read(endOfLog)
   const followed = await followers.list()
   const behind = (at: number) => Math.max(0, position - at)
@@ -32,8 +32,8 @@ export async function readLogFigures({ store, engine, followers }: Area): Promis
   }
 }
 
-function sum(figures: readonly OwedFigure[]): OwedFigure[] {
-  const sums = new Map<string, OwedFigure>()
+function sum(figures: readonly PendingFigure[]): PendingFigure[] {
+  const sums = new Map<string, PendingFigure>()
   for (const figure of figures) {
     const key = `${figure.service} ${figure.effectClass} ${figure.state}`
     sums.set(key, { ...figure, count: figure.count + (sums.get(key)?.count ?? 0) })

@@ -1,12 +1,12 @@
 import type { FollowHandler } from '../../engine/following/followers.ts'
 import type { HandlerCall, HandlerTime } from '../../engine/following/handler-call.ts'
-import { giveWay } from '../../runtime/event-loop.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { Follower } from '../../store/ledger/followers.ts'
 import { pageRows } from '../../store/log/read.ts'
 import type { Store } from '../../store/store.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { Ask } from '../../vocabulary/outcome.ts'
-import type { Area } from '../area.ts'
+import type { CommandOptions } from '../../vocabulary/outcome.ts'
+import type { ApiContext } from '../api-context.ts'
 import { checkId, checkPosition } from '../arguments.ts'
 import type { Events, Recorded } from '../events.ts'
 
@@ -44,7 +44,10 @@ export interface Log {
    *
    * @throws {AverbaError} `NOT_FOUND` when no parked follower has this name
    */
-  skip(name: string, ask?: Pick<Ask, 'actor' | 'basis' | 'correlationId'>): Promise<number>
+  skip(
+    name: string,
+    commandOptions?: Pick<CommandOptions, 'actor' | 'basis' | 'correlationId'>,
+  ): Promise<number>
   /**
    * Events in order of position: after one, of some types, of one kind or one stream, or backward. They are read in
    * pages: however long the log is, only one page is in memory.
@@ -71,7 +74,7 @@ function isTyped(type: unknown): type is string {
   return typeof type === 'string' && /^[a-z]+\.[A-Za-z]+$/.test(type)
 }
 
-type Filter = Parameters<Log['read']>[0] & {}
+type EventFilter = Parameters<Log['read']>[0] & {}
 
 /** How a person lets a parked follower go on: in a word of the error, and as the logger is told. */
 const resuming = {
@@ -79,23 +82,23 @@ const resuming = {
   past: { word: 'skip for', told: 'a parked follower goes on past an event that it has not done' },
 } as const
 
-type How = keyof typeof resuming
+type ResumeAction = keyof typeof resuming
 
-function notParked(name: string, how: How): AverbaError {
+function notParked(name: string, how: ResumeAction): AverbaError {
   const cannot = `Cannot ${resuming[how].word} "${name}": no parked follower has this name`
   return new AverbaError('NOT_FOUND', cannot, { hint: 'log.followers() says which ones are parked' })
 }
 
 /** Makes the area `log`, for a version that records events of these types. */
-export function createLog({ store, commands, followers, log }: Area, known: ReadonlySet<string>): Log {
-  async function findParked(name: string, how: How): Promise<Follower> {
+export function createLog({ store, commands, followers, log }: ApiContext, known: ReadonlySet<string>): Log {
+  async function findParked(name: string, how: ResumeAction): Promise<Follower> {
     const found = await store.followers.find(name)
     if (found?.isParked) return found
     throw notParked(name, how)
   }
 
   /** It may have gone on since it was found. */
-  async function resume(follower: Follower, how: How): Promise<number> {
+  async function resume(follower: Follower, how: ResumeAction): Promise<number> {
     const { name, position } = follower
     if (!(await store.followers.resume(follower, how))) throw notParked(name, how)
     followers.wake()
@@ -124,7 +127,7 @@ export function createLog({ store, commands, followers, log }: Area, known: Read
     retry: async name => void (await resume(await findParked(name, 'again'), 'again')),
     async skip(name, ask = {}) {
       const follower = await findParked(name, 'past')
-      const data = { follower: name, position: follower.position + 1, because: follower.because }
+      const data = { follower: name, position: follower.position + 1, reason: follower.reason }
       const message = { type: 'follower.skip', data }
       await commands.record(message, async () => ({ targets: [{ stream: 'follower-main', message }] }), ask)
       return resume(follower, 'past')
@@ -132,7 +135,7 @@ export function createLog({ store, commands, followers, log }: Area, known: Read
   }
 }
 
-function checkFilter({ after, types, ...filter }: Filter = {}): void {
+function checkFilter({ after, types, ...filter }: EventFilter = {}): void {
   if (after !== undefined) checkPosition(after, 'after')
   if (types !== undefined && !(Array.isArray(types) && types.every(type => typeof type === 'string')))
     throw new AverbaError('INVALID_INPUT', 'Cannot use "types": it is not a list of types of events', {
@@ -141,7 +144,7 @@ function checkFilter({ after, types, ...filter }: Filter = {}): void {
   checkVersion(filter)
 }
 
-function checkVersion({ stream, fromVersion }: Filter): void {
+function checkVersion({ stream, fromVersion }: EventFilter): void {
   if (fromVersion === undefined) return
   if (stream !== undefined && Number.isSafeInteger(fromVersion) && fromVersion > 0) return
   throw new AverbaError('INVALID_INPUT', 'Cannot read from a version: it is not one, or no stream is named', {
@@ -162,7 +165,7 @@ async function checkTypes(store: Store, known: ReadonlySet<string>, types: reado
 async function* readLog(
   store: Store,
   known: ReadonlySet<string>,
-  filter: Filter = {},
+  filter: EventFilter = {},
 ): AsyncIterable<Recorded> {
   const { backward = false } = filter
   await checkTypes(store, known, filter.types ?? [])
@@ -174,6 +177,6 @@ async function* readLog(
     // A page that is not full is the last: waiting for an empty one could take for ever while others append.
     if (!last || page.length < pageRows) return
     after = last.position
-    await giveWay()
+    await yieldToEventLoop()
   }
 }

@@ -1,8 +1,8 @@
 import { typesOf } from '../../engine/machine-tables.ts'
 import type { Machine } from '../../machines/definition/machine.ts'
-import type { Owed } from '../../vocabulary/message.ts'
-import type { Area } from '../area.ts'
-import type { Due, Module } from '../module.ts'
+import type { PendingEffect } from '../../vocabulary/message.ts'
+import type { ApiContext } from '../api-context.ts'
+import type { DueItem, Module } from '../module.ts'
 import { createEffects, type Effects } from './effects.ts'
 import { createLog, type Log } from './log.ts'
 import { logChecks } from './log-checks.ts'
@@ -15,20 +15,20 @@ export interface LogMethods {
 }
 
 /** Makes the module of the log, for a version that has these machines. */
-export function createLogModule(area: Area, machines: readonly Machine[]): Module<LogMethods> {
-  const { store } = area
+export function createLogModule(context: ApiContext, machines: readonly Machine[]): Module<LogMethods> {
+  const { store } = context
   return {
-    methods: { log: createLog(area, typesOf(machines)), effects: createEffects(area) },
-    checks: logChecks(area),
+    methods: { log: createLog(context, typesOf(machines)), effects: createEffects(context) },
+    checks: logChecks(context),
     due: async () => (await store.effects({ states: ['owed', 'deferred'] })).map(toDue),
-    figures: () => readLogFigures(area),
+    figures: () => readLogFigures(context),
   }
 }
 
-function toDue(owed: Owed): Due {
-  return { what: isRecurring(owed) ? 'sync' : 'call', at: owed.dueAt, id: owed.id }
+function toDue(pending: PendingEffect): DueItem {
+  return { what: isRecurring(pending) ? 'sync' : 'call', at: pending.dueAt, id: pending.id }
 }
 
-function isRecurring({ data }: Owed): boolean {
+function isRecurring({ data }: PendingEffect): boolean {
   return typeof data === 'object' && data !== null && 'everyMs' in data
 }

@@ -4,7 +4,7 @@ import type { Json } from '../../vocabulary/message.ts'
 import type { Notification } from './notification.ts'
 
 /** A handler as it was registered. */
-export interface Registered {
+export interface RegisteredHandler {
   readonly evento: string
   readonly name: string
   handle(notification: Notification, call: HandlerCall): Promise<void>
@@ -20,7 +20,7 @@ export interface Registered {
  */
 export async function callHandler(
   clock: Clock,
-  { schema, handle, timeoutMs }: Registered,
+  { schema, handle, timeoutMs }: RegisteredHandler,
   notification: Notification,
 ): Promise<string | undefined> {
   let { body } = notification

@@ -1,30 +1,30 @@
 import { type Followers, unlessDamaged } from '../../engine/following/followers.ts'
 import type { HandlerFailure } from '../../engine/following/handler-call.ts'
 import { arrivals, bodyGone, type NotificationEvent } from '../../machines/notification.ts'
-import { giveWay } from '../../runtime/event-loop.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { Follower } from '../../store/ledger/followers.ts'
 import { nameOf } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { backoffMs, fromInstant, isWaitOver, toInstant } from '../../vocabulary/instant.ts'
-import type { Recorded } from '../../vocabulary/message.ts'
+import type { RecordedEvent } from '../../vocabulary/message.ts'
 import { followerOf, idOf } from '../../vocabulary/names.ts'
-import type { Area } from '../area.ts'
-import { callHandler, type Registered } from './call-handler.ts'
+import type { ApiContext } from '../api-context.ts'
+import { callHandler, type RegisteredHandler } from './call-handler.ts'
 import { isGone, type Notification, openNotification } from './notification.ts'
 import { readClear } from './read-notification.ts'
 
 /** What a worker is made of. */
 export interface WorkerParts {
-  readonly area: Pick<Area, 'store' | 'engine' | 'clock'>
+  readonly context: Pick<ApiContext, 'store' | 'engine' | 'clock'>
   readonly followers: Followers
-  readonly registered: Registered
+  readonly registered: RegisteredHandler
   /** The names of all handlers of the event, this one among them. */
   readonly handlers: () => readonly string[]
   readonly onFailed: (notification: string, failure: HandlerFailure) => void
 }
 
 /** A notification that is not done yet. */
-interface Pending {
+interface PendingNotification {
   readonly position: number
   dueAt: number
   key?: string
@@ -33,7 +33,7 @@ interface Pending {
 }
 
 /** What a call of the handler came to, until it is in the log. */
-interface Came {
+interface CallResult {
   /** The version at which the handler stood when it was called: what came since, such as a replay, asks for another. */
   readonly version: number
   readonly key: string | undefined
@@ -43,11 +43,11 @@ interface Came {
 }
 
 /** Where the worker stands while it has the follower. */
-interface Standing {
+interface WorkerState {
   follower: Follower
   /** How far the log was read. */
   cursor: number
-  readonly pending: Map<string, Pending>
+  readonly pending: Map<string, PendingNotification>
   /** Why the event after the cursor cannot be read: the follower fails there once everything before it is done. */
   damage?: AverbaError
 }
@@ -76,11 +76,11 @@ const recordedAtOnce = 16
 export class HandlerWorker {
   readonly #parts: WorkerParts
   readonly #name: string
-  #standing: Standing | undefined
+  #standing: WorkerState | undefined
   /** What is on its way into the log. */
   readonly #recording: Promise<void>[] = []
   /** What a full disk keeps out of the log: the handler is not called again for it. */
-  readonly #unrecorded = new Map<string, Came>()
+  readonly #unrecorded = new Map<string, CallResult>()
 
   constructor(parts: WorkerParts) {
     this.#parts = parts
@@ -116,10 +116,10 @@ export class HandlerWorker {
     return followers.hasNews(cursor, types)
   }
 
-  async #goOn(standing: Standing, closing: AbortSignal): Promise<void> {
+  async #goOn(standing: WorkerState, closing: AbortSignal): Promise<void> {
     for (;;) {
       const isAtEnd = await this.#readOn(standing)
-      await giveWay()
+      await yieldToEventLoop()
       if (!(await this.#tryAll(standing, closing)) || !(await this.#moveOn(standing)))
         this.#standing = undefined
       if (this.#standing && standing.damage && standing.pending.size === 0) {
@@ -131,19 +131,19 @@ export class HandlerWorker {
   }
 
   /** Reads a page of the log. True when there is no more, or no room for more. */
-  async #readOn(standing: Standing): Promise<boolean> {
+  async #readOn(standing: WorkerState): Promise<boolean> {
     const { evento, name } = this.#parts.registered
     const { pending, cursor } = standing
     const limit = Math.min(pendingMax - pending.size, pageEvents)
     if (limit <= 0) return true
-    const page = await this.#parts.area.store.readOn({ after: cursor, types, limit }).catch(unlessDamaged)
+    const page = await this.#parts.context.store.readOn({ after: cursor, types, limit }).catch(unlessDamaged)
     if (page instanceof AverbaError) {
       standing.damage = page
       return true
     }
     const { events, end } = page
     // Only the machine of notifications makes events of these types.
-    for (const event of events as (Recorded & NotificationEvent)[]) {
+    for (const event of events as (RecordedEvent & NotificationEvent)[]) {
       const isFor = event.type !== 'notification.replayed' || event.data.handlers.includes(name)
       // All data is an object, and where it has an `evento`, that is a text.
       if (!('evento' in (event.data as object)) || !isFor) continue
@@ -155,18 +155,18 @@ export class HandlerWorker {
   }
 
   /** False when another process has taken the follower: it calls the handler now, and this process stops. */
-  async #tryAll({ pending, follower }: Standing, closing: AbortSignal): Promise<boolean> {
-    const { area } = this.#parts
+  async #tryAll({ pending, follower }: WorkerState, closing: AbortSignal): Promise<boolean> {
+    const { context } = this.#parts
     const held = new Set<string>()
     try {
       let looked = 0
       for (const [stream, one] of pending) {
         if (closing.aborted) return true
         // Where nothing is recorded, nothing else lets others have their turn.
-        if (++looked % lookedAtOnce === 0) await giveWay()
+        if (++looked % lookedAtOnce === 0) await yieldToEventLoop()
         const isHeld = one.key !== undefined && held.has(one.key)
         const isDue = this.#isDue(one)
-        if (!isHeld && isDue && !(await area.store.followers.holds(follower))) return false
+        if (!isHeld && isDue && !(await context.store.followers.holds(follower))) return false
         if (!isHeld && isDue && (await this.#tryOne(stream, one, held))) pending.delete(stream)
         else if (one.key !== undefined) held.add(one.key)
         if (this.#recording.length === recordedAtOnce) await this.#recorded()
@@ -188,9 +188,9 @@ export class HandlerWorker {
   }
 
   /** Calls the handler for a notification whose turn it is. True when it is done or parked. */
-  async #tryOne(stream: string, one: Pending, held: ReadonlySet<string>): Promise<boolean> {
-    const { area, registered } = this.#parts
-    const read = await readClear(area.store, stream, registered).catch(unlessDamaged)
+  async #tryOne(stream: string, one: PendingNotification, held: ReadonlySet<string>): Promise<boolean> {
+    const { context, registered } = this.#parts
+    const read = await readClear(context.store, stream, registered).catch(unlessDamaged)
     if (read instanceof AverbaError) return this.#setAside(stream, one, read)
     const { clear, version } = read
     delete one.damage
@@ -205,32 +205,32 @@ export class HandlerWorker {
       if (unrecorded.key !== undefined) one.key = unrecorded.key
       return this.#end(stream, unrecorded)
     }
-    const opened = await openNotification(area, clear).catch(whyNotOpened)
+    const opened = await openNotification(context, clear).catch(whyNotOpened)
     const isOpen = typeof opened === 'object'
     const unkeyed = isOpen ? this.#putKey(one, opened) : opened
     if (!this.#isDue(one) || (one.key !== undefined && held.has(one.key))) return false
     const gone = isOpen && isGone(opened) ? bodyGone : undefined
     const call = (found: Notification) =>
-      this.#parts.followers.scope.within(() => callHandler(area.clock, registered, found))
-    const because = gone ?? unkeyed ?? (isOpen ? await call(opened) : opened)
-    if (because === undefined)
+      this.#parts.followers.scope.within(() => callHandler(context.clock, registered, found))
+    const reason = gone ?? unkeyed ?? (isOpen ? await call(opened) : opened)
+    if (reason === undefined)
       return this.#end(stream, { version, key: one.key, message: { type: 'host.handled', data: {} } })
     const attempts = (before?.attempts ?? 0) + 1
     const isOver = gone !== undefined || attempts >= attemptsMax
     // One worker calls one handler in sequence: there is no crowd to spread by jitter.
-    one.dueAt = area.clock.now() + backoffMs(attempts - 1, backoffBaseMs, backoffMaxMs)
+    one.dueAt = context.clock.now() + backoffMs(attempts - 1, backoffBaseMs, backoffMaxMs)
     const retryAt = isOver ? null : toInstant(one.dueAt)
-    const failure = { attempt: attempts, because, isParked: isOver }
+    const failure = { attempt: attempts, reason, isParked: isOver }
     return this.#end(stream, {
       ...{ version, key: one.key },
-      message: { type: 'host.failed', data: { because, retryAt } },
+      message: { type: 'host.failed', data: { reason, retryAt } },
       // Where it is gone nothing failed, and nobody could mend it: a rule or an erasure destroyed it.
       failed: { isOver, ...(gone === undefined && { failure }) },
     })
   }
 
   /** Gets into the log what a call came to, and keeps it until it is there. True when that was the last call. */
-  async #end(stream: string, came: Came): Promise<boolean> {
+  async #end(stream: string, came: CallResult): Promise<boolean> {
     this.#unrecorded.set(stream, came)
     const recording = this.#record(stream, came.message).then(() => void this.#unrecorded.delete(stream))
     const { failed } = came
@@ -244,22 +244,22 @@ export class HandlerWorker {
     return failed.isOver
   }
 
-  #isDue({ dueAt }: Pick<Pending, 'dueAt'>): boolean {
-    return isWaitOver(dueAt, this.#parts.area.clock.now(), backoffMaxMs)
+  #isDue({ dueAt }: Pick<PendingNotification, 'dueAt'>): boolean {
+    return isWaitOver(dueAt, this.#parts.context.clock.now(), backoffMaxMs)
   }
 
   /** It can neither be read nor recorded: this process tries again by itself, and the others pass it. */
-  #setAside(stream: string, one: Pending, error: AverbaError): false {
+  #setAside(stream: string, one: PendingNotification, error: AverbaError): false {
     const attempts = (one.damage?.attempts ?? 0) + 1
     one.damage = { error, attempts }
-    one.dueAt = this.#parts.area.clock.now() + backoffMs(attempts - 1, backoffBaseMs, backoffMaxMs)
-    const failure = { attempt: attempts, because: error.code, isParked: false }
+    one.dueAt = this.#parts.context.clock.now() + backoffMs(attempts - 1, backoffBaseMs, backoffMaxMs)
+    const failure = { attempt: attempts, reason: error.code, isParked: false }
     this.#parts.onFailed(idOf(stream), failure)
     return false
   }
 
   /** Gives the notification its key; says why where there is none. */
-  #putKey(one: Pending, notification: Notification): string | undefined {
+  #putKey(one: PendingNotification, notification: Notification): string | undefined {
     const { key } = this.#parts.registered
     try {
       if (key && one.key === undefined) one.key = key(notification)
@@ -270,19 +270,19 @@ export class HandlerWorker {
   }
 
   async #record(stream: string, { type, data }: { type: string; data: object }): Promise<void> {
-    const { area, registered, handlers } = this.#parts
+    const { context, registered, handlers } = this.#parts
     const message = { type, data: { ...data, handler: registered.name, handlers: handlers() } }
-    await area.engine.record(async () => ({ targets: [{ stream, message }] }))
+    await context.engine.record(async () => ({ targets: [{ stream, message }] }))
   }
 
   /** False when another process has taken the follower. */
-  async #moveOn(standing: Standing): Promise<boolean> {
+  async #moveOn(standing: WorkerState): Promise<boolean> {
     const [first] = standing.pending.values()
     const position = first ? first.position - 1 : standing.cursor
     const { follower } = standing
     if (position === follower.position) return true
     standing.follower = { ...follower, position, attempts: 0 }
-    return this.#parts.area.store.followers.move(follower, position)
+    return this.#parts.context.store.followers.move(follower, position)
   }
 }
 

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
-import type { Incoming } from '../../adapters/receiver/receiver.ts'
-import type { Delivery } from '../../engine/recording/decisions.ts'
+import type { IncomingNotification } from '../../adapters/receiver/receiver.ts'
+import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import { isCnpj } from '../../vocabulary/cnpj.ts'
 import { holdsCpf, isCpf } from '../../vocabulary/cpf.ts'
 import { streamOf } from '../../vocabulary/names.ts'
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
 import { copyWindowMs, sealedBody } from './notification.ts'
 
 const unnamed = 'sem-nome'
@@ -15,7 +15,7 @@ function namesPerson(evento: string): boolean {
 }
 
 /** However it is written, it is one recipient. */
-function withoutPunctuation({ kind, id }: Incoming['recipient']): string {
+function withoutPunctuation({ kind, id }: IncomingNotification['recipient']): string {
   return kind === 'CPF' || kind === 'CNPJ' ? id.replace(/[\s.\-/]/g, '').toUpperCase() : id
 }
 
@@ -23,8 +23,11 @@ function withoutPunctuation({ kind, id }: Incoming['recipient']): string {
  * What has to be recorded for a notification: the same content for the same recipient within the window is
  * a copy, which the portal sends once per subscription.
  */
-export async function routeNotification(area: Area, incoming: Incoming): Promise<Delivery> {
-  const { store, clock } = area
+export async function routeNotification(
+  context: ApiContext,
+  incoming: IncomingNotification,
+): Promise<DecisionRequest> {
+  const { store, clock } = context
   const { body } = incoming
   // The event is kept in clear: nobody subscribed to one that names a person, so its name is left out.
   const evento = namesPerson(incoming.evento) ? unnamed : incoming.evento
@@ -42,9 +45,9 @@ export async function routeNotification(area: Area, incoming: Incoming): Promise
   const earlier = await store.findRecent(recent)
   const original = earlier === undefined ? undefined : await store.readAt(earlier)
   if (original) return { targets: [{ stream: original.stream, message }] }
-  const notification = area.createId()
+  const notification = context.createId()
   const stream = streamOf('notification', notification)
-  const { owner, targets, claims = [] } = await ownerOf(area, evento, recipient, stream)
+  const { owner, targets, claims = [] } = await ownerOf(context, evento, recipient, stream)
   const addressed = { tipo: recipient.kind, id: incoming.recipient.id, evento: incoming.evento }
   const parts = { body: { owner, value: sealedBody(body, addressed) } }
   const data = { notification, evento, recipientKind: recipient.kind, bodyBytes: body.length }
@@ -60,20 +63,20 @@ export async function routeNotification(area: Area, incoming: Incoming): Promise
 
 /** Under whose key it is sealed: the person addressed, else the organisation, else the subscription. */
 async function ownerOf(
-  area: Area,
+  context: ApiContext,
   evento: string,
-  { kind, id }: Incoming['recipient'],
+  { kind, id }: IncomingNotification['recipient'],
   stream: string,
-): Promise<Delivery & { owner: string }> {
+): Promise<DecisionRequest & { owner: string }> {
   if (kind === 'CPF' && isCpf(id)) {
-    const { subject, targets, claims = [] } = await area.subjects.meet(id, 'notification')
+    const { subject, targets, claims = [] } = await context.subjects.meet(id, 'notification')
     return { owner: streamOf('subject', subject), targets, claims }
   }
   if (kind === 'CNPJ' && isCnpj(id)) return { owner: `organisation-${id}`, targets: [] }
   if (kind === 'ORGAO' && id !== '') {
-    const digest = Buffer.from(area.store.digest('orgao', id)).toString('hex', 0, 10)
+    const digest = Buffer.from(context.store.digest('orgao', id)).toString('hex', 0, 10)
     return { owner: `organisation-${digest}`, targets: [] }
   }
-  const subscription = await area.store.lookUp('subscription', evento)
+  const subscription = await context.store.lookUp('subscription', evento)
   return { owner: subscription === undefined ? stream : streamOf('subscription', subscription), targets: [] }
 }

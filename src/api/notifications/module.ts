@@ -1,7 +1,7 @@
 import { unlessStopped } from '../../store/views/view-reader.ts'
-import type { Area } from '../area.ts'
-import type { Troubled } from '../figures.ts'
-import { foundTroubled } from '../found.ts'
+import type { ApiContext } from '../api-context.ts'
+import { checkHandlers } from '../check.ts'
+import type { HandlerTroubles } from '../figures.ts'
 import type { Module } from '../module.ts'
 import { createNotifications, type Notifications } from './notifications.ts'
 
@@ -11,22 +11,22 @@ export interface NotificationMethods {
 }
 
 /** Makes the module of the inbox. */
-export function createNotificationModule(area: Area): Module<NotificationMethods> {
+export function createNotificationModule(context: ApiContext): Module<NotificationMethods> {
   return {
-    methods: { notifications: createNotifications(area) },
-    checks: { notifications: async () => foundTroubled(await countTroubled(area.views)) },
-    figures: async () => ({ notifications: (await unlessStopped(countTroubled(area.views))) ?? null }),
+    methods: { notifications: createNotifications(context) },
+    checks: { notifications: async () => checkHandlers(await countTroubled(context.views)) },
+    figures: async () => ({ notifications: (await unlessStopped(countTroubled(context.views))) ?? null }),
   }
 }
 
 /** Counts the notifications that a handler failed at, however many there are that nothing is wrong with. */
-async function countTroubled(views: Area['views']): Promise<Troubled> {
+async function countTroubled(views: ApiContext['views']): Promise<HandlerTroubles> {
   const rows = await views
     .selectFrom('notifications')
     .select(eb => ['trouble', eb.fn.countAll<number>().as('count')])
     .where('trouble', 'is not', null)
     .groupBy('trouble')
     .execute()
-  const of = (state: keyof Troubled) => Number(rows.find(each => each.trouble === state)?.count ?? 0)
+  const of = (state: keyof HandlerTroubles) => Number(rows.find(each => each.trouble === state)?.count ?? 0)
   return { failing: of('failing'), parked: of('parked') }
 }

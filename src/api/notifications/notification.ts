@@ -1,23 +1,23 @@
-import { type Handling, type HandlingState, stateOf } from '../../machines/notification.ts'
+import { type HandlerState, type HandlingState, stateOf } from '../../machines/notification.ts'
 import { isDamage } from '../../vocabulary/errors.ts'
 import { parseJson } from '../../vocabulary/json.ts'
-import type { Instant, Json, PartAddress, Recorded } from '../../vocabulary/message.ts'
+import type { Instant, Json, PartAddress, RecordedEvent } from '../../vocabulary/message.ts'
 import { idOf } from '../../vocabulary/names.ts'
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
 
 /**
  * A notification in the inbox (document 3, section 6). A recovered one comes from a failure record of the portal, which
  * does not tell whom it was for, and may be a copy of one that is stored.
  */
-export type Notification<B = Json> = Stored<B> & (Delivered | Recovered)
+export type Notification<B = Json> = StoredNotification<B> & (DeliveredOrigin | RecoveredOrigin)
 
-interface Delivered {
+interface DeliveredOrigin {
   readonly origin: 'delivered'
   /** Whom the portal named; absent once that was destroyed. */
   readonly recipient?: { readonly tipo: string | null; readonly id: string }
 }
 
-interface Recovered {
+interface RecoveredOrigin {
   readonly origin: 'recovered'
   /**
    * When its delivery failed, by the portal: perhaps weeks before `at`. Null where the record's time cannot be read.
@@ -26,7 +26,7 @@ interface Recovered {
   readonly recipient?: never
 }
 
-interface Stored<B> {
+interface StoredNotification<B> {
   readonly id: string
   readonly evento: string
   /**
@@ -44,7 +44,7 @@ interface Stored<B> {
   readonly copies: number
   readonly at: Instant
   /** Where each handler stands that was called, or is known to wait for it. */
-  readonly handlers: readonly Handling[]
+  readonly handlers: readonly HandlerState[]
 }
 
 /** What is known of a notification in clear, with the addresses of what is sealed. */
@@ -53,7 +53,7 @@ export interface ClearNotification {
   readonly evento: string
   readonly copies: number
   readonly at: Instant
-  readonly handlers: readonly Handling[]
+  readonly handlers: readonly HandlerState[]
   readonly body: PartAddress
   readonly origin: Notification['origin']
   /** For a recovered one: when its delivery failed. */
@@ -77,13 +77,13 @@ export function sealedBody(body: Uint8Array, recipient?: SealedBody['recipient']
 }
 
 /** Opens a part. */
-type Open = (address: PartAddress) => Promise<Json | undefined>
+type OpenPart = (address: PartAddress) => Promise<Json | undefined>
 
 /** Opens what is sealed of a notification, by `open` where it is given. */
 export async function openNotification(
-  { store }: Pick<Area, 'store'>,
+  { store }: Pick<ApiContext, 'store'>,
   { stream, body, origin, failedAt, ...clear }: ClearNotification,
-  open: Open = address => store.open(address),
+  open: OpenPart = address => store.open(address),
 ): Promise<Notification> {
   const sealed = (await open(body)) as SealedBody | undefined // As `sealedBody` made it.
   const raw = Buffer.from(sealed?.bytes ?? '', 'base64')
@@ -100,22 +100,25 @@ export async function openNotification(
 }
 
 /** Opens a notification for a list: a damaged one does not end the list. */
-export async function openListed(area: Pick<Area, 'store'>, clear: ClearNotification): Promise<Notification> {
+export async function openListed(
+  context: Pick<ApiContext, 'store'>,
+  clear: ClearNotification,
+): Promise<Notification> {
   try {
-    return await openNotification(area, clear)
+    return await openNotification(context, clear)
   } catch (error) {
     if (!isDamage(error)) throw error
-    return { ...(await openNotification(area, clear, async () => undefined)), isDamaged: true }
+    return { ...(await openNotification(context, clear, async () => undefined)), isDamaged: true }
   }
 }
 
 /** The address of a notification's body, by the first event of its stream. */
-export function bodyOf({ id }: Pick<Recorded, 'id'>): PartAddress {
+export function bodyOf({ id }: Pick<RecordedEvent, 'id'>): PartAddress {
   return `${id}/body`
 }
 
 /** Reports whether a body was destroyed; one that is damaged may be put back. */
-export async function isDestroyed({ store }: Pick<Area, 'store'>, body: PartAddress): Promise<boolean> {
+export async function isDestroyed({ store }: Pick<ApiContext, 'store'>, body: PartAddress): Promise<boolean> {
   try {
     return (await store.open(body)) === undefined
   } catch (error) {

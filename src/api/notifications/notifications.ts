@@ -5,15 +5,15 @@ import {
   type HandlerTime,
 } from '../../engine/following/handler-call.ts'
 import { handlingStates } from '../../machines/notification.ts'
-import { giveWay } from '../../runtime/event-loop.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { readHandlings } from '../../views/notifications.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Json } from '../../vocabulary/message.ts'
 import { followerOf, streamOf } from '../../vocabulary/names.ts'
-import type { Ask } from '../../vocabulary/outcome.ts'
-import type { Area } from '../area.ts'
+import type { CommandOptions } from '../../vocabulary/outcome.ts'
+import type { ApiContext } from '../api-context.ts'
 import { checkId, checkOneOf } from '../arguments.ts'
-import type { Registered } from './call-handler.ts'
+import type { RegisteredHandler } from './call-handler.ts'
 import { HandlerWorker } from './handler-worker.ts'
 import { bodyOf, isDestroyed, type Notification, openListed } from './notification.ts'
 
@@ -62,7 +62,7 @@ export interface Notifications {
    */
   replay(
     filter: { readonly id: string; readonly parked?: boolean } | { readonly parked: true },
-    ask?: Pick<Ask, 'actor' | 'basis' | 'correlationId'>,
+    commandOptions?: Pick<CommandOptions, 'actor' | 'basis' | 'correlationId'>,
   ): Promise<number>
 }
 
@@ -70,21 +70,21 @@ const pageRows = 100
 const failedOrParked = ['a handler failed at a notification', 'a notification is parked'] as const
 
 /** Makes the area `notifications`. */
-export function createNotifications(area: Area): Notifications {
-  const { followers } = area
+export function createNotifications(context: ApiContext): Notifications {
+  const { followers } = context
   const registered = new Map<string, string[]>()
 
-  function add(handler: Registered): void {
+  function add(handler: RegisteredHandler): void {
     const { evento, name } = handler
     const handlers = registered.get(evento) ?? []
     const worker = new HandlerWorker({
-      area,
+      context,
       followers,
       registered: handler,
       handlers: () => handlers,
       onFailed(notification, failure) {
         const line = failureLine(failure, failedOrParked, { evento, handler: name, notification })
-        if (line) area.log(line)
+        if (line) context.log(line)
       },
     })
     followers.attach(followerOf(handler), closing => worker.work(closing))
@@ -97,20 +97,28 @@ export function createNotifications(area: Area): Notifications {
     if (state !== undefined) checkOneOf(state, handlingStates, 'state of a notification')
     let last = ''
     for (;;) {
-      let query = area.views.selectFrom('notifications').selectAll().where('notification', '>', last)
+      let query = context.views.selectFrom('notifications').selectAll().where('notification', '>', last)
       if (evento !== undefined) query = query.where('evento', '=', evento)
       if (state !== undefined) query = query.where('state', '=', state)
       const rows = await query.orderBy('notification').limit(pageRows).execute()
       if (rows.length === 0) return
       yield* rows
       last = rows.at(-1)?.notification ?? ''
-      await giveWay()
+      await yieldToEventLoop()
     }
   }
 
-  async function replayOne(stream: string, which: 'parked' | 'all', ask: Ask): Promise<void> {
+  async function replayOne(
+    stream: string,
+    which: 'parked' | 'all',
+    commandOptions: CommandOptions,
+  ): Promise<void> {
     const message = { type: 'notification.replay', data: { which } }
-    await area.commands.record({ ...message, stream }, async () => ({ targets: [{ stream, message }] }), ask)
+    await context.commands.record(
+      { ...message, stream },
+      async () => ({ targets: [{ stream, message }] }),
+      commandOptions,
+    )
   }
 
   return {
@@ -127,16 +135,16 @@ export function createNotifications(area: Area): Notifications {
           hint: "Give an event, a name and a function: handle('dimp-situacao-import', 'mine', async notification => ...)",
         })
       }
-      const { subscriptions = [] } = area.options
+      const { subscriptions = [] } = context.options
       if (subscriptions.length > 0 && !subscriptions.some(each => each.evento === evento))
-        area.log({
+        context.log({
           message: 'a handler is for an event that no subscription declares',
           evento,
           handler: name,
         })
       const timeoutMs = checkHandlerTime(time)
       // As its schema made it.
-      const handle: Registered['handle'] = (notification, call) => handler(notification as never, call)
+      const handle: RegisteredHandler['handle'] = (notification, call) => handler(notification as never, call)
       add({ evento, name, handle, timeoutMs, schema, key })
     },
     async *list(filter) {
@@ -152,7 +160,7 @@ export function createNotifications(area: Area): Notifications {
         } = row
         const handlers = readHandlings(row)
         const clear = { stream, evento, origin, copies, at, failedAt, handlers, body }
-        yield openListed(area, clear)
+        yield openListed(context, clear)
       }
     },
     async replay(filter, ask = {}) {
@@ -160,13 +168,13 @@ export function createNotifications(area: Area): Notifications {
         const { id, parked = false } = filter
         checkId(id, 'id of a notification')
         const stream = streamOf('notification', id)
-        const [first] = await area.store.read({ stream, limit: 1 })
+        const [first] = await context.store.read({ stream, limit: 1 })
         if (!first) {
           throw new AverbaError('NOT_FOUND', `Cannot replay "${id}": there is no such notification`, {
             hint: 'notifications.list has all of them, each with its id',
           })
         }
-        if (await isDestroyed(area, bodyOf(first))) {
+        if (await isDestroyed(context, bodyOf(first))) {
           throw new AverbaError('PART_DESTROYED', `Cannot replay "${id}": its body was destroyed`, {
             hint: 'It went with its person or by retention; what became of it is in the log',
           })
@@ -180,7 +188,7 @@ export function createNotifications(area: Area): Notifications {
       let count = 0
       for await (const { notification, body } of rowsOf({ state: 'parked' })) {
         // It would be parked again at once, and the log would grow each time.
-        if (await isDestroyed(area, body)) continue
+        if (await isDestroyed(context, body)) continue
         count += 1
         await replayOne(notification, 'parked', ask).catch(error => {
           // Another process was faster: the view may lag by a moment, or a handler has finished.

@@ -1,8 +1,8 @@
-import { type Handling, handlingsAfter, type NotificationEvent } from '../../machines/notification.ts'
+import { type HandlerState, handlingsAfter, type NotificationEvent } from '../../machines/notification.ts'
 import { pageRows } from '../../store/log/read.ts'
 import type { Store } from '../../store/store.ts'
-import type { Recorded } from '../../vocabulary/message.ts'
-import type { Registered } from './call-handler.ts'
+import type { RecordedEvent } from '../../vocabulary/message.ts'
+import type { RegisteredHandler } from './call-handler.ts'
 import { bodyOf, type ClearNotification } from './notification.ts'
 
 /**
@@ -12,15 +12,15 @@ import { bodyOf, type ClearNotification } from './notification.ts'
 export async function readClear(
   store: Pick<Store, 'read'>,
   stream: string,
-  { evento, name }: Pick<Registered, 'evento' | 'name'>,
+  { evento, name }: Pick<RegisteredHandler, 'evento' | 'name'>,
 ): Promise<{ clear: ClearNotification; version: number }> {
-  let handlers: readonly Handling[] = []
+  let handlers: readonly HandlerState[] = []
   let [copies, version] = [1, 0]
-  let first: (Recorded & NotificationEvent) | undefined
+  let first: (RecordedEvent & NotificationEvent) | undefined
   for (let after = 0; ; ) {
     const page = await store.read({ stream, after })
     // Its stream has no others.
-    for (const event of page as (Recorded & NotificationEvent)[]) {
+    for (const event of page as (RecordedEvent & NotificationEvent)[]) {
       first ??= event
       if (event.type === 'notification.copied') copies += 1
       handlers = handlingsAfter(handlers, event)
@@ -36,7 +36,7 @@ export async function readClear(
     : { clear: { ...clear, origin: 'delivered', failedAt: null }, version }
 }
 
-function tellsOf(handler: string, { data }: Recorded): boolean {
+function tellsOf(handler: string, { data }: RecordedEvent): boolean {
   const told = data as { handler?: string; handlers?: readonly string[] } // As the machine of notifications has it.
   return told.handler === handler || (told.handlers ?? []).includes(handler)
 }

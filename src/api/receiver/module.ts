@@ -1,5 +1,5 @@
 import type { Receiver } from '../../adapters/receiver/receiver.ts'
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
 import type { Module } from '../module.ts'
 import type { SubscriptionModule } from '../subscriptions/module.ts'
 import { createReceiving } from './receiver.ts'
@@ -10,9 +10,12 @@ export interface ReceiverMethods {
 }
 
 /** Makes the module of the receiver. */
-export function createReceiverModule(area: Area, portal: SubscriptionModule): Module<ReceiverMethods> {
-  const { receiver, refused } = createReceiving(area, portal)
-  const { receiver: receiving, subscriptions = [] } = area.options
+export function createReceiverModule(
+  context: ApiContext,
+  portal: SubscriptionModule,
+): Module<ReceiverMethods> {
+  const { receiver, refused } = createReceiving(context, portal)
+  const { receiver: receiving, subscriptions = [] } = context.options
   return {
     methods: { receiver },
     checks: { receiver: async () => (receiving || subscriptions.length > 0 ? refused.look() : undefined) },

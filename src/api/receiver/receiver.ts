@@ -1,24 +1,24 @@
 import { createReceiver, type Receiver } from '../../adapters/receiver/receiver.ts'
-import { Seldom } from '../../runtime/log-limiter.ts'
+import { LogLimiter } from '../../runtime/log-limiter.ts'
 import { inWords, nameOf } from '../../vocabulary/error-words.ts'
 import type { LogLine } from '../../vocabulary/log-line.ts'
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
 import { routeNotification } from '../notifications/intake.ts'
 import type { SubscriptionModule } from '../subscriptions/module.ts'
 import { RefusedNotifications } from './refused-notifications.ts'
 
 /** Makes the receiver, which stores what comes in, and the memory of what it refused. */
 export function createReceiving(
-  area: Area,
+  context: ApiContext,
   { desired, accepted, methods }: SubscriptionModule,
 ): { readonly receiver: Receiver; readonly refused: RefusedNotifications } {
-  const { clock, engine, options, log, tracing } = area
+  const { clock, engine, options, log, tracing } = context
   const refused = new RefusedNotifications(evento => desired.isDeclared(evento))
   /** Anybody may send any name: only declared ones are told. */
   const named = (evento: string) => desired.isDeclared(evento) && { evento }
-  const seldom = new Seldom(clock)
+  const seldom = new LogLimiter(clock)
   const tell = (line: LogLine) =>
-    seldom.tell(`${line.message} ${line.error} ${line.evento}`, times =>
+    seldom.log(`${line.message} ${line.error} ${line.evento}`, times =>
       log({ ...line, ...(times > 1 && { times }) }),
     )
   const receiver = createReceiver({
@@ -29,20 +29,20 @@ export function createReceiving(
     async store(incoming) {
       // The portal keeps what was answered 503, and sends it again.
       const kept = { isKeptElsewhere: true }
-      await engine.record(() => routeNotification(area, incoming), kept)
+      await engine.record(() => routeNotification(context, incoming), kept)
       refused.taken(incoming.evento)
     },
     tracing,
     onAnswered: (status, ms) => engine.hint('answered', { status, ms }),
-    onRefused(status, because, evento, detail) {
+    onRefused(status, reason, evento, detail) {
       refused.refused(evento, status)
       const more = { ...(detail !== undefined && { detail }), ...named(evento) }
-      tell({ message: `a notification was refused: ${because}`, status, ...more })
+      tell({ message: `a notification was refused: ${reason}`, status, ...more })
     },
     onStoreError: error =>
       tell({ message: 'a notification was not stored: answered 503', error: nameOf(error) }),
     // What the portal keeps as failed is to be fetched soon.
-    onMissed: reason => void methods.subscriptions.harvestSoon(reason),
+    onMissed: reason => void methods.subscriptions.recoverSoon(reason),
     onMiswired(error, evento) {
       refused.refused(evento, error.code)
       const more = { error: error.code, detail: inWords(error), ...named(evento) }

@@ -1,4 +1,4 @@
-import type { Found } from '../found.ts'
+import type { CheckResult } from '../check.ts'
 
 /** Why a notification was not taken, and what a person does about it. */
 const advice = {
@@ -11,9 +11,9 @@ const advice = {
 } as const
 
 /** Why a declared event was not taken. */
-type Reason = keyof typeof advice
+type RefusalReason = keyof typeof advice
 
-const reasons: Readonly<Record<number, Reason>> = {
+const reasons: Readonly<Record<number, RefusalReason>> = {
   401: 'SECRETS_REFUSED',
   403: 'ADDRESS_REFUSED',
   405: 'METHOD_REFUSED',
@@ -21,14 +21,14 @@ const reasons: Readonly<Record<number, Reason>> = {
 }
 
 /** Reasons that concern one event only: a notification of another event that was taken does not end them. */
-const ofOneEvent: ReadonlySet<Reason> = new Set(['SECRETS_REFUSED', 'BODY_TOO_LARGE'])
+const ofOneEvent: ReadonlySet<RefusalReason> = new Set(['SECRETS_REFUSED', 'BODY_TOO_LARGE'])
 
 /**
  * Counts the notifications of declared events that this process did not take, since the last one that it took. Anybody
  * may have sent them: only the event and the reason are kept.
  */
 export class RefusedNotifications {
-  readonly #counts = new Map<string, Map<Reason, number>>()
+  readonly #counts = new Map<string, Map<RefusalReason, number>>()
   readonly #isDeclared: (evento: string) => boolean
 
   constructor(isDeclared: (evento: string) => boolean) {
@@ -39,7 +39,7 @@ export class RefusedNotifications {
   refused(evento: string, by: number | string): void {
     const reason = typeof by === 'number' ? reasons[by] : by
     if (reason === undefined || !isReason(reason) || !this.#isDeclared(evento)) return
-    const counts = this.#counts.get(evento) ?? new Map<Reason, number>()
+    const counts = this.#counts.get(evento) ?? new Map<RefusalReason, number>()
     counts.set(reason, (counts.get(reason) ?? 0) + 1)
     this.#counts.set(evento, counts)
   }
@@ -55,7 +55,7 @@ export class RefusedNotifications {
   }
 
   /** How the receiver is, for `health()`. */
-  look(): Found {
+  look(): CheckResult {
     if (this.#counts.size === 0)
       return { ok: true, detail: 'no declared event was refused since one was taken' }
     const found = [...this.#counts].flatMap(([evento, counts]) =>
@@ -67,6 +67,6 @@ export class RefusedNotifications {
   }
 }
 
-function isReason(code: string): code is Reason {
+function isReason(code: string): code is RefusalReason {
   return Object.hasOwn(advice, code)
 }

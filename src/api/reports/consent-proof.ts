@@ -1,19 +1,19 @@
 import type { ConsentReport, ReportedAnswer } from '../../pages/consent-report.ts'
 import { wordsOf } from '../../pages/describe.ts'
 import type { Language } from '../../pages/language.ts'
-import type { Words } from '../../pages/words.ts'
+import type { LanguageWords } from '../../pages/words.ts'
 import { parseCheckpoint } from '../../proof/checkpoint.ts'
 import { createVerifierKey, writeVerifierKey } from '../../proof/note.ts'
-import { giveWay } from '../../runtime/event-loop.ts'
-import { type Included, proveInclusion } from '../../store/checkpoints/prove.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
+import { type InclusionProof, proveInclusion } from '../../store/checkpoints/prove.ts'
 import type { Store } from '../../store/store.ts'
 import { parseCpf } from '../../vocabulary/cpf.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
 import { checkCome, knownUntil } from '../as-of.ts'
-import { answerAbout, readStory, type Standing, type Story } from '../consents/event-history.ts'
-import type { Which } from '../subject-directory.ts'
+import { answerAbout, type ConsentHistory, readStory, type Standing } from '../consents/event-history.ts'
+import type { RecordSelector } from '../subject-directory.ts'
 import { describeLog, maskCpf, toEntry } from './subject-report.ts'
 
 const provenAtOnce = 50
@@ -23,7 +23,7 @@ const provenAtOnce = 50
  * Neither may be still to come.
  */
 export interface ConsentQuestion {
-  readonly consent: Which
+  readonly consent: RecordSelector
   readonly at: Instant
   /** The same as `at` when absent. */
   readonly knownAt?: Instant | number
@@ -37,18 +37,18 @@ export interface ConsentQuestion {
  * `INVALID_INPUT`
  */
 export async function proveConsent(
-  area: Area,
-  { consent: which, at, knownAt = at }: ConsentQuestion,
+  context: ApiContext,
+  { consent: selector, at, knownAt = at }: ConsentQuestion,
   language: Language,
 ): Promise<ConsentReport> {
-  const { store, subjects, clock } = area
+  const { store, subjects, clock } = context
   const words = wordsOf(language)
-  await checkCome(area, at, 'at')
-  const subject = await subjects.find(which)
-  const known = await knownUntil(area, knownAt)
+  await checkCome(context, at, 'at')
+  const subject = await subjects.find(selector)
+  const known = await knownUntil(context, knownAt)
   const { size, note } = await store.checkpoint()
-  const all = await readStory(store, subject, which.id, { until: size, withUses: true })
-  const story = await readStory(store, subject, which.id, { until: known.position, withUses: true })
+  const all = await readStory(store, subject, selector.id, { until: size, withUses: true })
+  const story = await readStory(store, subject, selector.id, { until: known.position, withUses: true })
   const [appeared] = all.events
   if (appeared?.type !== 'consent.appeared')
     throw new AverbaError('NOT_FOUND', 'Cannot prove the consent: nobody has seen it')
@@ -64,7 +64,7 @@ export async function proveConsent(
     language,
     log,
     subject,
-    cpf: 'cpf' in which ? maskCpf(parseCpf(which.cpf)) : null,
+    cpf: 'cpf' in selector ? maskCpf(parseCpf(selector.cpf)) : null,
     consent: appeared.stream,
     controller: controllerOf(all),
     at,
@@ -80,30 +80,30 @@ export async function proveConsent(
 }
 
 /** Proves events, some at a time: a consent that is used often has very many, and nothing under a size changes. */
-async function proveAll(store: Store, positions: readonly number[], size: number): Promise<Included[]> {
-  const proven: Included[] = []
+async function proveAll(store: Store, positions: readonly number[], size: number): Promise<InclusionProof[]> {
+  const proven: InclusionProof[] = []
   for (let from = 0; from < positions.length; from += provenAtOnce) {
     const some = positions.slice(from, from + provenAtOnce)
     proven.push(...(await store.reader.read(() => proveInclusion(some, size))))
-    await giveWay()
+    await yieldToEventLoop()
   }
   return proven
 }
 
 /** The consent's own events, and the last list that covers it. */
-function reliedOn({ events, synced }: Story) {
+function reliedOn({ events, synced }: ConsentHistory) {
   return [...events, ...(synced ? [synced] : [])].sort((one, other) => one.position - other.position)
 }
 
-function controllerOf({ events }: Story): string | null {
+function controllerOf({ events }: ConsentHistory): string | null {
   const told = events.findLast(({ type }) => type === 'consent.appeared' || type === 'consent.amended')
   return (told?.data as { controller: string | null } | undefined)?.controller ?? null // Both events have it.
 }
 
 function toAnswer(
-  { effective, because, readAt, until, position }: Standing,
-  { reasons }: Words,
+  { effective, reason, readAt, until, position }: Standing,
+  { reasons }: LanguageWords,
 ): ReportedAnswer {
-  const words = reasons[because]
-  return { effective, because, words, readAt: readAt ?? null, until: until ?? null, position }
+  const words = reasons[reason]
+  return { effective, reason, words, readAt: readAt ?? null, until: until ?? null, position }
 }

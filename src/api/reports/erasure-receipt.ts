@@ -1,8 +1,8 @@
-import type { Erased, ErasureCompleted, ErasureRequest } from '../../machines/subject/erasure.ts'
+import type { ErasureCompleted, ErasureRequest, ErasureSummary } from '../../machines/subject/erasure.ts'
 import type { DestroyedPart, ProvenEvent } from '../../proof/erasure.ts'
 import { placeOf } from '../../store/parts/parts.ts'
 import type { Store } from '../../store/store.ts'
-import type { Instant, Recorded } from '../../vocabulary/message.ts'
+import type { Instant, RecordedEvent } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
 import type { SubjectRef } from '../subject-directory.ts'
 
@@ -69,9 +69,9 @@ export async function readReceipt(store: Store, subject: SubjectRef): Promise<Er
   if (from === -1) return undefined
   const events = all.slice(from)
   const find = <D>(type: string) =>
-    events.find(event => event.type === type) as Recorded<string, D> | undefined // As the machine writes it.
+    events.find(event => event.type === type) as RecordedEvent<string, D> | undefined // As the machine writes it.
   const request = find<ErasureRequest>('subject.erasureRequested')
-  const erased = find<Erased>('subject.erased')
+  const erased = find<ErasureSummary>('subject.erased')
   if (!request || !erased) return undefined
   const completed = find<ErasureCompleted>('subject.erasureCompleted')
   const { requester, legalBasis, keeps } = request.data

@@ -2,14 +2,14 @@ import { describeEvent, describeKind, wordsOf } from '../../pages/describe.ts'
 import type { Language } from '../../pages/language.ts'
 import type { ProcessingKind, ProcessingOperation, ProcessingReport } from '../../pages/processing-report.ts'
 import { sourceOf } from '../../pages/source-of.ts'
-import type { Words } from '../../pages/words.ts'
-import { giveWay } from '../../runtime/event-loop.ts'
+import type { LanguageWords } from '../../pages/words.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { endOfLog, positionBefore } from '../../store/log/position-before.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { Recorded as AnyRecorded, Instant } from '../../vocabulary/message.ts'
-import type { Area } from '../area.ts'
+import type { Instant, RecordedEvent } from '../../vocabulary/message.ts'
+import type { ApiContext } from '../api-context.ts'
 import { checkInstant } from '../arguments.ts'
-import { CallsThatLeft, type Left } from './sent-calls.ts'
+import { type SentCall, SentCalls } from './sent-calls.ts'
 import { describeLog } from './subject-report.ts'
 
 /** How many operations one text holds at most: some 100 MB. */
@@ -23,13 +23,13 @@ export interface Period {
 
 /** Reads the operations with personal data of a period, in order, page by page. Opens nothing. */
 export async function* readProcessing(
-  { store, engine }: Area,
+  { store, engine }: ApiContext,
   { from, until }: Period,
   language: Language,
 ): AsyncGenerator<ProcessingOperation> {
   checkPeriod({ from, until })
   const words = wordsOf(language)
-  const calls = new CallsThatLeft(store)
+  const calls = new SentCalls(store)
   let after = await engine.admit(() => store.reader.read(() => positionBefore(from)))
   for (;;) {
     const page = await engine.admit(async () => {
@@ -45,7 +45,7 @@ export async function* readProcessing(
     yield* page.operations
     if (!page.last || page.last.at >= until) return
     after = page.last.position
-    await giveWay()
+    await yieldToEventLoop()
   }
 }
 
@@ -55,21 +55,21 @@ export async function* readProcessing(
  * @throws {AverbaError} `INVALID_INPUT` when there are more of them than one text can hold
  */
 export async function gatherProcessingReport(
-  area: Area,
+  context: ApiContext,
   { from, until }: Period,
   language: Language,
 ): Promise<ProcessingReport> {
   checkPeriod({ from, until })
   const words = wordsOf(language)
   const { security } = words
-  const retention = describeRetention(area, words)
-  const end = await area.store.reader.read(endOfLog)
+  const retention = describeRetention(context, words)
+  const end = await context.store.reader.read(endOfLog)
   const operations: ProcessingOperation[] = []
-  for await (const operation of upTo(operationsMax, readProcessing(area, { from, until }, language))) {
+  for await (const operation of upTo(operationsMax, readProcessing(context, { from, until }, language))) {
     if (operation.position > end) break
     operations.push(operation)
   }
-  const log = await describeLog(area.store, end)
+  const log = await describeLog(context.store, end)
   return {
     format: 'averba processing report 1',
     ...{ language, log, from, until, retention, security, operations },
@@ -94,7 +94,7 @@ export async function* upTo(
 }
 
 /** What is true of all data, and the rules of this organisation. */
-function describeRetention({ options }: Area, words: Words): string {
+function describeRetention({ options }: ApiContext, words: LanguageWords): string {
   const rules = Object.entries(options.retention ?? {})
   const told = rules.map(([kind, rule]) =>
     words.retentionRule(kind, rule === 'until-settled' ? null : rule.days),
@@ -116,9 +116,9 @@ function checkPeriod({ from, until }: Period): void {
  * none.
  */
 function toOperation(
-  event: AnyRecorded,
-  left: readonly Left[],
-  words: Words,
+  event: RecordedEvent,
+  left: readonly SentCall[],
+  words: LanguageWords,
 ): ProcessingOperation | undefined {
   const { position, at, type, stream, parts = [] } = event
   const kinds: ProcessingKind[] = [

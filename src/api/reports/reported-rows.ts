@@ -5,16 +5,16 @@ import type {
   ReportedUse,
   ReportedValidation,
 } from '../../pages/subject-report.ts'
-import type { Words } from '../../pages/words.ts'
+import type { LanguageWords } from '../../pages/words.ts'
 import { consents } from '../../views/consents.ts'
 import { notifications, readHandlings } from '../../views/notifications.ts'
 import { type ValidationRow, validations } from '../../views/validations.ts'
-import type { Recorded as AnyRecorded } from '../../vocabulary/message.ts'
+import type { RecordedEvent } from '../../vocabulary/message.ts'
 import type { RecordedOf, View } from '../../vocabulary/view.ts'
 import type { ConsentRecorded } from '../consents/timeline.ts'
 
 /** The consents among the events, as last known by them. */
-export function reportedConsents(events: readonly AnyRecorded[]): ReportedConsent[] {
+export function reportedConsents(events: readonly RecordedEvent[]): ReportedConsent[] {
   const countOf = (type: string, stream: string) =>
     events.filter(event => event.type === type && event.stream === stream).length
   return [...rowsOf(consents, events)].map(([stream, row]) => ({
@@ -30,7 +30,7 @@ export function reportedConsents(events: readonly AnyRecorded[]): ReportedConsen
 }
 
 /** The uses of data among the events, allowed and refused, in order. */
-export function reportedUses(events: readonly AnyRecorded[], words: Words): ReportedUse[] {
+export function reportedUses(events: readonly RecordedEvent[], words: LanguageWords): ReportedUse[] {
   const known = events as readonly (ConsentRecorded | RecordedOf<SubjectEvent>)[] // Others fall through.
   return known
     .flatMap((event): ReportedUse[] => {
@@ -38,14 +38,14 @@ export function reportedUses(events: readonly AnyRecorded[], words: Words): Repo
       const common = { position, at, basis, actor }
       switch (event.type) {
         case 'consent.used':
-          return [{ ...common, consent: stream, isAllowed: true, because: words.reasons.active }]
+          return [{ ...common, consent: stream, isAllowed: true, reason: words.reasons.active }]
         case 'consent.useRefused': {
-          const because = words.reasons[event.data.because]
-          return [{ ...common, consent: stream, isAllowed: false, because }]
+          const reason = words.reasons[event.data.reason]
+          return [{ ...common, consent: stream, isAllowed: false, reason }]
         }
         case 'subject.useRefused': {
-          const because = words.reasons[event.data.because]
-          return [{ ...common, consent: null, isAllowed: false, because }]
+          const reason = words.reasons[event.data.reason]
+          return [{ ...common, consent: null, isAllowed: false, reason }]
         }
         default:
           return []
@@ -55,7 +55,10 @@ export function reportedUses(events: readonly AnyRecorded[], words: Words): Repo
 }
 
 /** The validations among the events, as last known by them. */
-export function reportedValidations(events: readonly AnyRecorded[], words: Words): ReportedValidation[] {
+export function reportedValidations(
+  events: readonly RecordedEvent[],
+  words: LanguageWords,
+): ReportedValidation[] {
   return [...rowsOf(validations, events)].map(([stream, row]) => ({
     id: row.id,
     requestedAt: row.requested_at,
@@ -69,8 +72,8 @@ export function reportedValidations(events: readonly AnyRecorded[], words: Words
 /** A withheld validation is declined for whoever asked for it, but by us. */
 function outcomeOf(
   { state, validation }: ValidationRow,
-  events: readonly AnyRecorded[],
-  { validationStates, callEndings }: Words,
+  events: readonly RecordedEvent[],
+  { validationStates, callEndings }: LanguageWords,
 ): string {
   const ended = events.findLast(({ stream, type }) => stream === validation && ends.has(type))
   if (state !== 'declined' || ended?.type !== withheld) return validationStates[state] ?? state
@@ -82,7 +85,7 @@ const withheld = 'validation.withheld'
 const ends: ReadonlySet<string> = new Set([withheld, 'validation.declined'])
 
 /** The notifications among the events, as last known by them. */
-export function reportedNotifications(events: readonly AnyRecorded[]): ReportedNotification[] {
+export function reportedNotifications(events: readonly RecordedEvent[]): ReportedNotification[] {
   return [...rowsOf(notifications, events)].map(([stream, row]) => ({
     notification: stream,
     evento: row.evento,
@@ -93,7 +96,7 @@ export function reportedNotifications(events: readonly AnyRecorded[]): ReportedN
 }
 
 /** What a view makes of the events alone: the same whenever it is asked. */
-function rowsOf<Row extends object>(view: View<Row>, events: readonly AnyRecorded[]): Map<string, Row> {
+function rowsOf<Row extends object>(view: View<Row>, events: readonly RecordedEvent[]): Map<string, Row> {
   const rows = new Map<string, Row>()
   for (const event of events) {
     const key = view.key(event)

@@ -1,18 +1,18 @@
 import { hasLeft, readTrace } from '../../engine/performing/attempt-trace.ts'
 import { GenerationalCache } from '../../runtime/generational-cache.ts'
 import type { Store } from '../../store/store.ts'
-import type { Effect, Recorded } from '../../vocabulary/message.ts'
+import type { Effect, RecordedEvent } from '../../vocabulary/message.ts'
 import { isStreamOf, parseEffectId } from '../../vocabulary/names.ts'
 import { serviceNames, serviceOf } from '../../vocabulary/service-name.ts'
 
 /** A call by which personal data left, or may have left. */
-export interface Left {
+export interface SentCall {
   readonly service: string
   /** The names under which the adapter opened it. */
   readonly opened: readonly string[]
   readonly owners: readonly string[]
   /** The event that owed the call. */
-  readonly owing: Recorded
+  readonly owing: RecordedEvent
 }
 
 /** How many events are kept in memory at least; older ones are read again. */
@@ -28,10 +28,10 @@ const told: ReadonlySet<string> = new Set(serviceNames.filter(name => name !== '
  * Tells from the events, heard in order, for which calls personal data has left: those that the service answered, and
  * those that are in doubt, each of them once. What is only owed has not left, nor has what certainly came to nothing.
  */
-export class CallsThatLeft {
+export class SentCalls {
   readonly #store: Store
   /** The events of calls that were owed since the reading began, and have not ended. */
-  readonly #owing = new GenerationalCache<string, Recorded>(owingKept)
+  readonly #owing = new GenerationalCache<string, RecordedEvent>(owingKept)
   readonly #doubted = new Set<string>()
 
   constructor(store: Store) {
@@ -39,10 +39,10 @@ export class CallsThatLeft {
   }
 
   /** The calls that, by this event, have left. */
-  async hear(event: Recorded): Promise<Left[]> {
+  async hear(event: RecordedEvent): Promise<SentCall[]> {
     for (const [n, effect] of (event.effects ?? []).entries())
       if (isTold(effect)) this.#owing.set(`${event.id}/${n}`, event)
-    const left: Left[] = []
+    const left: SentCall[] = []
     for (const id of await this.#endedBy(event)) {
       const owing = this.#owing.get(id) ?? (await this.#read(id))
       this.#owing.delete(id)
@@ -54,7 +54,7 @@ export class CallsThatLeft {
   }
 
   /** A call whose answer was lost may still be answered: it left once, not twice. */
-  async #endedBy({ type, settles, cancels = [], data, position }: Recorded): Promise<string[]> {
+  async #endedBy({ type, settles, cancels = [], data, position }: RecordedEvent): Promise<string[]> {
     const left: string[] = []
     for (const id of cancels) {
       const isTold = this.#doubted.delete(id) || (await this.#wasDoubted(id, position))
@@ -74,7 +74,7 @@ export class CallsThatLeft {
     const [stream] = parseEffectId(id)
     for (let after = 0; ; ) {
       const page = await this.#store.read({ stream, after })
-      const isLost = ({ settles, position: at }: Recorded) =>
+      const isLost = ({ settles, position: at }: RecordedEvent) =>
         at < position && settles?.effect === id && settles.as === 'unknown'
       if (page.some(isLost)) return true
       const last = page.at(-1)
@@ -92,7 +92,7 @@ export class CallsThatLeft {
     return hasLeft(await readTrace(this.#store, { id, position: owing.position }))
   }
 
-  async #read(id: string): Promise<Recorded | undefined> {
+  async #read(id: string): Promise<RecordedEvent | undefined> {
     const [stream, fromVersion] = parseEffectId(id)
     const [owing] = await this.#store.read({ stream, fromVersion, limit: 1 })
     return owing
@@ -103,7 +103,7 @@ function isTold({ type, opens = {} }: Effect): boolean {
   return told.has(serviceOf(type)) && Object.keys(opens).length > 0
 }
 
-function toLeft({ type, opens = {} }: Effect, owing: Recorded): Left {
+function toLeft({ type, opens = {} }: Effect, owing: RecordedEvent): SentCall {
   const owners = Object.values(opens).flatMap(address => {
     if (!address.startsWith('./')) return isStreamOf('subject', address) ? address.split('/', 1) : []
     return (owing.parts ?? []).flatMap(({ name, owner }) => (address === `./${name}` ? [owner] : []))

@@ -3,7 +3,7 @@ import { describeCall, describeEvent, describeKind, wordsOf } from '../../pages/
 import type { Language } from '../../pages/language.ts'
 import { sourceOf } from '../../pages/source-of.ts'
 import type {
-  Acted,
+  ActorCount,
   HeldKind,
   ReportedCall,
   ReportedErasure,
@@ -12,15 +12,15 @@ import type {
   TimelineEntry,
   UnderBasis,
 } from '../../pages/subject-report.ts'
-import type { Words } from '../../pages/words.ts'
-import { giveWay } from '../../runtime/event-loop.ts'
+import type { LanguageWords } from '../../pages/words.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { isOf, streamsHolding } from '../../store/parts/person-search.ts'
 import type { Store } from '../../store/store.ts'
 import { parseCpf } from '../../vocabulary/cpf.ts'
-import { type Recorded as AnyRecorded, effectStates, type Owed } from '../../vocabulary/message.ts'
+import { effectStates, type PendingEffect, type RecordedEvent } from '../../vocabulary/message.ts'
 import { effectStream, streamOf } from '../../vocabulary/names.ts'
-import type { Area } from '../area.ts'
-import { checkWho, type SubjectRef, type Who } from '../subject-directory.ts'
+import type { ApiContext } from '../api-context.ts'
+import { checkWho, type SubjectRef, type SubjectSelector } from '../subject-directory.ts'
 import { readReceipt } from './erasure-receipt.ts'
 import {
   reportedConsents,
@@ -36,14 +36,14 @@ import {
  * @throws {AverbaError} `NOT_FOUND`, `INVALID_CPF`, `INVALID_INPUT`
  */
 export async function gatherSubjectReport(
-  { store, subjects }: Area,
-  who: Who,
+  { store, subjects }: ApiContext,
+  selector: SubjectSelector,
   language: Language,
 ): Promise<SubjectReport> {
-  checkWho(who)
+  checkWho(selector)
   const words = wordsOf(language)
-  const isErased = 'subject' in who && (await subjects.isErased(streamOf('subject', who.subject)))
-  const subject = isErased ? who.subject : await subjects.find(who)
+  const isErased = 'subject' in selector && (await subjects.isErased(streamOf('subject', selector.subject)))
+  const subject = isErased ? selector.subject : await subjects.find(selector)
   const { streams, until } = await streamsHolding(store.reader, subject)
   const own = await readOwn(store, subject, streams, until)
   const calls = await callsOf(store, own.streams, until)
@@ -57,7 +57,7 @@ export async function gatherSubjectReport(
     language,
     log: await describeLog(store, until),
     subject,
-    cpf: 'cpf' in who ? maskCpf(parseCpf(who.cpf)) : null,
+    cpf: 'cpf' in selector ? maskCpf(parseCpf(selector.cpf)) : null,
     origin: words.origins[origin] ?? origin,
     enrolledAt: enrolled?.at ?? '',
     erasure: isErased ? await erasureOf(store, subject) : null,
@@ -87,7 +87,7 @@ export async function describeLog(store: Store, position: number): Promise<Repor
 
 /** The person's own streams among those that name them, with their events. */
 async function readOwn(store: Store, subject: SubjectRef, streams: readonly string[], until: number) {
-  const found: { stream: string; events: AnyRecorded[] }[] = []
+  const found: { stream: string; events: RecordedEvent[] }[] = []
   for (const stream of streams) {
     // Somebody who acts for many is named by many streams.
     const [first] = await store.read({ stream, limit: 1 })
@@ -97,8 +97,12 @@ async function readOwn(store: Store, subject: SubjectRef, streams: readonly stri
   return { streams: found.map(({ stream }) => stream), events: found.flatMap(({ events }) => events) }
 }
 
-async function readStreams(store: Store, streams: readonly string[], until: number): Promise<AnyRecorded[]> {
-  const events: AnyRecorded[] = []
+async function readStreams(
+  store: Store,
+  streams: readonly string[],
+  until: number,
+): Promise<RecordedEvent[]> {
+  const events: RecordedEvent[] = []
   for (const stream of streams) {
     for (let after = 0; ; ) {
       const page = await store.read({ stream, after })
@@ -107,7 +111,7 @@ async function readStreams(store: Store, streams: readonly string[], until: numb
       if (!last || last.position > until) break
       after = last.position
     }
-    await giveWay()
+    await yieldToEventLoop()
   }
   return events
 }
@@ -131,16 +135,16 @@ async function erasureOf(store: Store, subject: SubjectRef): Promise<ReportedEra
 async function retainedOf(
   store: Store,
   subject: SubjectRef,
-  events: readonly AnyRecorded[],
+  events: readonly RecordedEvent[],
   until: number,
-): Promise<AnyRecorded[]> {
+): Promise<RecordedEvent[]> {
   const isTheirs = ({ owner }: { owner: string }) => owner === streamOf('subject', subject)
   const own = new Set(
     events.flatMap(({ position, parts = [] }) =>
       parts.filter(isTheirs).map(({ name }) => `${position}/${name}`),
     ),
   )
-  const found: AnyRecorded[] = []
+  const found: RecordedEvent[] = []
   for (let after = 0; after < until; ) {
     const page = await store.read({ types: ['retention.applied'], after })
     for (const event of page) {
@@ -148,16 +152,16 @@ async function retainedOf(
       if (event.position <= until && parts.some(part => own.has(part))) found.push(event)
     }
     after = page.at(-1)?.position ?? until
-    await giveWay()
+    await yieldToEventLoop()
   }
   return found
 }
 
-async function callsOf(store: Store, streams: readonly string[], until: number): Promise<Owed[]> {
-  const calls: Owed[] = []
+async function callsOf(store: Store, streams: readonly string[], until: number): Promise<PendingEffect[]> {
+  const calls: PendingEffect[] = []
   for (const stream of streams) {
     calls.push(...(await store.effects({ stream, states: effectStates })))
-    await giveWay()
+    await yieldToEventLoop()
   }
   return calls
     .filter(({ position }) => position <= until)
@@ -171,8 +175,8 @@ function compare(one: string, other: string): number {
 async function heldBy(
   store: Store,
   subject: SubjectRef,
-  events: readonly AnyRecorded[],
-  words: Words,
+  events: readonly RecordedEvent[],
+  words: LanguageWords,
 ): Promise<HeldKind[]> {
   const parts = events.flatMap(({ position, type, at, parts: marks = [] }) =>
     marks
@@ -202,18 +206,18 @@ async function heldBy(
   return [...found.values()]
 }
 
-function basesOf(events: readonly AnyRecorded[]): UnderBasis[] {
-  const keyOf = ({ basis }: AnyRecorded) => (basis ? JSON.stringify([basis.purpose, basis.legalBasis]) : '')
+function basesOf(events: readonly RecordedEvent[]): UnderBasis[] {
+  const keyOf = ({ basis }: RecordedEvent) => (basis ? JSON.stringify([basis.purpose, basis.legalBasis]) : '')
   return grouped(events, keyOf).map(({ one, ...rest }) => ({ basis: one.basis ?? null, ...rest }))
 }
 
-function actorsOf(events: readonly AnyRecorded[]): Acted[] {
-  const keyOf = ({ actor }: AnyRecorded) => (actor ? JSON.stringify([actor.kind, actor.ref]) : '')
+function actorsOf(events: readonly RecordedEvent[]): ActorCount[] {
+  const keyOf = ({ actor }: RecordedEvent) => (actor ? JSON.stringify([actor.kind, actor.ref]) : '')
   return grouped(events, keyOf).map(({ one, ...rest }) => ({ actor: one.actor ?? null, ...rest }))
 }
 
-function grouped(events: readonly AnyRecorded[], keyOf: (event: AnyRecorded) => string) {
-  const groups = new Map<string, { one: AnyRecorded; events: number; first: string; last: string }>()
+function grouped(events: readonly RecordedEvent[], keyOf: (event: RecordedEvent) => string) {
+  const groups = new Map<string, { one: RecordedEvent; events: number; first: string; last: string }>()
   for (const event of events) {
     const before = groups.get(keyOf(event))
     const { one = event, events: count = 0, first = event.at } = before ?? {}
@@ -226,7 +230,11 @@ function grouped(events: readonly AnyRecorded[], keyOf: (event: AnyRecorded) => 
  * Tells whether each call is still to leave, left or did not. Its outcome stands in the ledger; when it ended, in the
  * log.
  */
-function toldOf(calls: readonly Owed[], events: readonly AnyRecorded[], words: Words): ReportedCall[] {
+function toldOf(
+  calls: readonly PendingEffect[],
+  events: readonly RecordedEvent[],
+  words: LanguageWords,
+): ReportedCall[] {
   const byPosition = new Map(events.map(event => [event.position, event]))
   const ended = new Map(events.flatMap(event => (event.settles ? [[event.settles.effect, event.at]] : [])))
   const kinds = new Map(
@@ -258,13 +266,13 @@ function toldOf(calls: readonly Owed[], events: readonly AnyRecorded[], words: W
 }
 
 /** Whether a call that was cancelled had left all the same. */
-function hadLeft(id: string, events: readonly AnyRecorded[]): boolean {
+function hadLeft(id: string, events: readonly RecordedEvent[]): boolean {
   const attempts = events.filter(isAttempt).filter(({ data }) => data.effect === id)
   return hasLeft(traceOf(attempts))
 }
 
 /** Shows an event as one entry of a timeline. */
-export function toEntry(event: AnyRecorded, words: Words): TimelineEntry {
+export function toEntry(event: RecordedEvent, words: LanguageWords): TimelineEntry {
   const { position, at, type, stream, actor, basis, anomaly, parts = [] } = event
   return {
     ...{ position, at, type, stream },

@@ -1,9 +1,9 @@
-import type { Erased } from '../../machines/subject/erasure.ts'
+import type { ErasureSummary } from '../../machines/subject/erasure.ts'
 import { dayMs, toInstant } from '../../vocabulary/instant.ts'
-import type { Outcome, Owed } from '../../vocabulary/message.ts'
+import type { AttemptOutcome, PendingEffect } from '../../vocabulary/message.ts'
 import { idOf } from '../../vocabulary/names.ts'
 import type { Performer, Performers } from '../../vocabulary/performer.ts'
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
 
 const defaultRetentionDays = 30
 
@@ -11,10 +11,10 @@ const defaultRetentionDays = 30
 const rewriteBytesMax = 256 * 1024 ** 2
 
 /** What an erasure owes beside its own transaction. Each may be done again: cut off, it goes on. */
-export function createKeyPerformers(area: Area): Performers {
+export function createKeyPerformers(context: ApiContext): Performers {
   return {
-    'keys.rotate': toPerformer(owed => rotate(area, owed)),
-    'keys.destroyEpochs': toPerformer(owed => destroyEpochs(area, owed)),
+    'keys.rotate': toPerformer(pending => rotate(context, pending)),
+    'keys.destroyEpochs': toPerformer(pending => destroyEpochs(context, pending)),
   }
 }
 
@@ -23,16 +23,19 @@ function toPerformer(perform: Performer['perform']): Performer {
 }
 
 /** Wraps all other keys anew, empties the journal, and searches the file for what was destroyed. */
-async function rotate({ store, clock, options }: Area, owed: Owed): Promise<Outcome> {
-  const erased = await store.readAt(owed.position)
+async function rotate(
+  { store, clock, options }: ApiContext,
+  pending: PendingEffect,
+): Promise<AttemptOutcome> {
+  const erased = await store.readAt(pending.position)
   // As the machine writes it.
-  const { endings = [], parts = 0, isPartial = false } = (erased?.data ?? {}) as Partial<Erased>
-  const subject = idOf(owed.stream)
+  const { endings = [], parts = 0, isPartial = false } = (erased?.data ?? {}) as Partial<ErasureSummary>
+  const subject = idOf(pending.stream)
   const rotated = await store.owners.rotate(
-    owed.position,
+    pending.position,
     erased && { subject, at: erased.at, keepsKey: isPartial },
   )
-  const needed = { status: 'deferred', because: 'a reader still needs the journal of the file' } as const
+  const needed = { status: 'deferred', reason: 'a reader still needs the journal of the file' } as const
   if (!(await store.owners.emptyJournal())) return needed
   const pieces = endings.map(ending => Buffer.from(ending, 'hex'))
   let searched = await store.owners.searchFile(pieces)
@@ -57,8 +60,8 @@ async function rotate({ store, clock, options }: Area, owed: Owed): Promise<Outc
   return { status: 'settled', fact: { type: 'keys.rotated', data } }
 }
 
-async function destroyEpochs({ store }: Area, owed: Owed): Promise<Outcome> {
-  const { epochs } = owed.data as { epochs: readonly number[] } // As the machine writes it.
+async function destroyEpochs({ store }: ApiContext, pending: PendingEffect): Promise<AttemptOutcome> {
+  const { epochs } = pending.data as { epochs: readonly number[] } // As the machine writes it.
   await store.owners.destroyEpochs(epochs)
   return { status: 'settled', fact: { type: 'keys.epochsDestroyed', data: { epochs } } }
 }

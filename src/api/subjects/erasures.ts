@@ -1,21 +1,21 @@
 import { hash } from 'node:crypto'
-import type { Delivery } from '../../engine/recording/decisions.ts'
+import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import { listOf } from '../../proof/erasure.ts'
-import type { NamedPart, Survey } from '../../store/owners/survey.ts'
+import type { NamedPart, PersonSurvey } from '../../store/owners/survey.ts'
 import { placeOf } from '../../store/parts/parts.ts'
 import { parseCpf } from '../../vocabulary/cpf.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { Recorded } from '../../vocabulary/message.ts'
+import type { RecordedEvent } from '../../vocabulary/message.ts'
 import { idOf, streamOf } from '../../vocabulary/names.ts'
-import type { Ask } from '../../vocabulary/outcome.ts'
+import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { checkKinds, kindOf, type PartKind } from '../../vocabulary/part-kinds.ts'
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
 import { checkBasis, checkId } from '../arguments.ts'
 import { type ErasureReceipt, readReceipt } from '../reports/erasure-receipt.ts'
-import { checkWho, type SubjectRef, type Who } from '../subject-directory.ts'
+import { checkWho, type SubjectRef, type SubjectSelector } from '../subject-directory.ts'
 
 /** What has to be said of an erasure. */
-export interface EraseOptions extends Omit<Ask, 'basis'> {
+export interface EraseOptions extends Omit<CommandOptions, 'basis'> {
   /** Who asked for it, opaque: the reference of a request, of a person, of a department. Kept in clear. */
   readonly requester: string
   /** On what basis, such as `LGPD art. 18, VI`. Kept in clear. */
@@ -42,7 +42,7 @@ export interface Erasures {
    * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT`, also when `keep` names what an earlier erasure destroyed, and
    * would destroy what that kept; `INVALID_CPF`, `PERSONAL_ID` when requester or basis hold a CPF
    */
-  erase(who: Who, options: EraseOptions): Promise<ErasureReceipt>
+  erase(selector: SubjectSelector, options: EraseOptions): Promise<ErasureReceipt>
   /** The receipt of an erasure as it stands now; `undefined` when the subject was not erased. */
   receipt(subject: SubjectRef): Promise<ErasureReceipt | undefined>
 }
@@ -51,13 +51,13 @@ export interface Erasures {
 const piecesMax = 256
 /**
  * What stays of the index: the number of a failure record says nothing of anybody, and the portal keeps the record. A
- * harvest that took it for a new one would bring back what was erased.
+ * recovery that took it for a new one would bring back what was erased.
  */
 const staying: ReadonlySet<string> = new Set(['recovery'])
 
 /** Makes the erasures of the area `subjects`. */
-export function createErasures(area: Area): Erasures {
-  const { commands, engine, store, subjects } = area
+export function createErasures(context: ApiContext): Erasures {
+  const { commands, engine, store, subjects } = context
   const receipt = (subject: SubjectRef) => readReceipt(store, subject)
 
   /**
@@ -65,25 +65,25 @@ export function createErasures(area: Area): Erasures {
    * erased under the same command id; whoever is enrolled with that CPF now is another subject, with whom the id has
    * nothing to do.
    */
-  async function find(who: Who, commandId: string | undefined): Promise<SubjectRef> {
-    if ('cpf' in who) {
-      const isEnrolled = (await store.lookUp('cpf', parseCpf(who.cpf))) !== undefined
+  async function find(selector: SubjectSelector, commandId: string | undefined): Promise<SubjectRef> {
+    if ('cpf' in selector) {
+      const isEnrolled = (await store.lookUp('cpf', parseCpf(selector.cpf))) !== undefined
       const before = isEnrolled || commandId === undefined ? undefined : await erasedUnder(commandId)
       if (before) return idOf(before.stream) as SubjectRef // On theirs.
-      return subjects.find(who)
+      return subjects.find(selector)
     }
-    const state = await store.owners.stateOf(streamOf('subject', who.subject))
-    if (state !== undefined) return who.subject
+    const state = await store.owners.stateOf(streamOf('subject', selector.subject))
+    if (state !== undefined) return selector.subject
     throw new AverbaError('NOT_FOUND', 'Cannot find the data subject: nobody is enrolled under it')
   }
 
-  async function erasedUnder(commandId: string): Promise<Recorded | undefined> {
+  async function erasedUnder(commandId: string): Promise<RecordedEvent | undefined> {
     const before = await store.receipt(commandId)
     const event = before && (await store.readAt(before.position))
     return event?.type === 'subject.erased' ? event : undefined
   }
 
-  async function deliver(subject: SubjectRef, options: EraseOptions): Promise<Delivery> {
+  async function deliver(subject: SubjectRef, options: EraseOptions): Promise<DecisionRequest> {
     const { requester, legalBasis, keep = [] } = options
     // Looked at before the survey: whatever is recorded of the person after it is in the way of the append.
     checkKept(await receipt(subject), keep)
@@ -115,28 +115,31 @@ export function createErasures(area: Area): Erasures {
   }
 
   /** Continues an earlier erasure of the same extent, and gives its receipt. */
-  async function goOn(who: Who, keep: readonly PartKind[]): Promise<ErasureReceipt | undefined> {
-    if ('cpf' in who) return undefined
-    const known = await receipt(who.subject)
+  async function goOn(
+    selector: SubjectSelector,
+    keep: readonly PartKind[],
+  ): Promise<ErasureReceipt | undefined> {
+    if ('cpf' in selector) return undefined
+    const known = await receipt(selector.subject)
     // What was kept has to be asked for again, else it goes now.
     if (!known?.keeps.every(kind => keep.some(each => each === kind))) return undefined
-    const stream = streamOf('subject', who.subject)
+    const stream = streamOf('subject', selector.subject)
     const owed = await store.effects({ stream, states: ['owed', 'started', 'deferred'] })
     for (const { id, type } of owed) if (type.startsWith('keys.')) await engine.perform(id)
-    return receipt(who.subject)
+    return receipt(selector.subject)
   }
 
   return {
     receipt: subject => engine.admit(() => receipt(subject)),
-    async erase(who, options) {
+    async erase(selector, options) {
       const { requester, legalBasis, keep = [], ...ask } = options
-      checkWho(who)
+      checkWho(selector)
       checkId(requester, 'requester')
       checkBasis({ purpose: 'erasure', legalBasis })
       checkKinds(keep)
-      const done = await engine.admit(() => goOn(who, keep))
+      const done = await engine.admit(() => goOn(selector, keep))
       if (done) return done
-      const subject = await engine.admit(() => find(who, ask.commandId))
+      const subject = await engine.admit(() => find(selector, ask.commandId))
       // What the command id stands for may hold no CPF: it outlives the erasure.
       const input = { method: 'subjects.erase', subject, requester, legalBasis, keep: [...keep] }
       await commands.send(
@@ -175,7 +178,7 @@ function isLeft({ ending }: NamedPart): boolean {
 }
 
 /** The key first: without it nothing else matters. */
-function endingsOf({ keyEnding }: Survey, gone: readonly NamedPart[], keepsKey: boolean): string[] {
+function endingsOf({ keyEnding }: PersonSurvey, gone: readonly NamedPart[], keepsKey: boolean): string[] {
   const ofKey = keyEnding === undefined || keepsKey ? [] : [keyEnding]
   return [...ofKey, ...gone.flatMap(part => part.ending ?? [])].slice(0, piecesMax)
 }

@@ -1,8 +1,8 @@
 import { streamOf } from '../../vocabulary/names.ts'
-import type { Ask } from '../../vocabulary/outcome.ts'
-import type { Area } from '../area.ts'
+import type { CommandOptions } from '../../vocabulary/outcome.ts'
+import type { ApiContext } from '../api-context.ts'
 import { checkId } from '../arguments.ts'
-import { checkWho, type SubjectRef, type Who } from '../subject-directory.ts'
+import { checkWho, type SubjectRef, type SubjectSelector } from '../subject-directory.ts'
 
 /** Holds against retention by time. */
 export interface Holds {
@@ -13,36 +13,41 @@ export interface Holds {
    *
    * @throws {AverbaError} `NOT_FOUND`, `SUBJECT_ERASED`, `INVALID_INPUT`, `PERSONAL_ID`
    */
-  hold(who: Who, because: string, ask?: Ask): Promise<void>
+  hold(selector: SubjectSelector, reason: string, commandOptions?: CommandOptions): Promise<void>
   /**
    * Ends the hold for this reason, and no other. Throws as `hold` does, `NOT_FOUND` where no such reason holds them
    * too.
    */
-  release(who: Who, because: string, ask?: Ask): Promise<void>
+  release(selector: SubjectSelector, reason: string, commandOptions?: CommandOptions): Promise<void>
 }
 
 /** Makes the holds of the area `subjects`. */
-export function createHolds({ commands, subjects }: Area): Holds {
+export function createHolds({ commands, subjects }: ApiContext): Holds {
   /** Of whom an erasure has kept something is there; their machine refuses whoever was erased as a whole. */
-  async function find(who: Who): Promise<SubjectRef> {
-    checkWho(who)
-    const isErased = 'subject' in who && (await subjects.isErased(streamOf('subject', who.subject)))
-    return isErased ? who.subject : subjects.find(who)
+  async function find(selector: SubjectSelector): Promise<SubjectRef> {
+    checkWho(selector)
+    const isErased = 'subject' in selector && (await subjects.isErased(streamOf('subject', selector.subject)))
+    return isErased ? selector.subject : subjects.find(selector)
   }
 
-  async function say(verb: 'hold' | 'release', who: Who, because: string, ask: Ask = {}): Promise<void> {
-    checkId(because, 'reason')
-    const subject = await find(who)
-    const message = { type: `subject.${verb}`, data: { because } }
+  async function say(
+    verb: 'hold' | 'release',
+    selector: SubjectSelector,
+    reason: string,
+    commandOptions: CommandOptions = {},
+  ): Promise<void> {
+    checkId(reason, 'reason')
+    const subject = await find(selector)
+    const message = { type: `subject.${verb}`, data: { reason } }
     await commands.record(
-      { method: `subjects.${verb}`, subject, because },
+      { method: `subjects.${verb}`, subject, reason },
       async () => ({ targets: [{ stream: streamOf('subject', subject), message }] }),
-      ask,
+      commandOptions,
     )
   }
 
   return {
-    hold: (who, because, ask) => say('hold', who, because, ask),
-    release: (who, because, ask) => say('release', who, because, ask),
+    hold: (selector, reason, commandOptions) => say('hold', selector, reason, commandOptions),
+    release: (selector, reason, commandOptions) => say('release', selector, reason, commandOptions),
   }
 }

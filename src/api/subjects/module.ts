@@ -1,4 +1,4 @@
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
 import { rowIf } from '../keyed-index.ts'
 import type { Module } from '../module.ts'
 import { createKeyPerformers } from './erasure-performers.ts'
@@ -11,12 +11,12 @@ export interface SubjectMethods {
 }
 
 /** Makes the module of data subjects, with erasure and retention. */
-export function createSubjectModule(area: Area): Module<SubjectMethods> {
-  const retention = new Retention(area)
-  tellOfIdleRetention(area)
+export function createSubjectModule(context: ApiContext): Module<SubjectMethods> {
+  const retention = new Retention(context)
+  tellOfIdleRetention(context)
   return {
-    methods: { subjects: createDataSubjects(area) },
-    performers: createKeyPerformers(area),
+    methods: { subjects: createDataSubjects(context) },
+    performers: createKeyPerformers(context),
     jobs: [{ name: 'retention', look: () => retention.look() }],
     indexRows: () => ({
       'subject.enrolled': async ({ data }, open) => rowIf('cpf', await open('cpf'), data.subject),

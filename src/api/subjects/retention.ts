@@ -1,5 +1,5 @@
-import type { Delivery } from '../../engine/recording/decisions.ts'
-import { giveWay, inTurn } from '../../runtime/event-loop.ts'
+import type { DecisionRequest } from '../../engine/recording/decisions.ts'
+import { runSequentially, yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { isAwaited } from '../../store/ledger/followers.ts'
 import { pageRows } from '../../store/log/read.ts'
 import type { AgedPage, AgedPart } from '../../store/owners/aged-parts.ts'
@@ -9,10 +9,10 @@ import { readHandlings } from '../../views/notifications.ts'
 import { readIso } from '../../vocabulary/brasilia.ts'
 import { AverbaError, type ErrorCode } from '../../vocabulary/errors.ts'
 import { dayMs, fromInstant, isWithin, toInstant } from '../../vocabulary/instant.ts'
-import type { Instant, Owed } from '../../vocabulary/message.ts'
+import type { Instant, PendingEffect } from '../../vocabulary/message.ts'
 import { isStreamOf, portalStream, streamOf } from '../../vocabulary/names.ts'
 import { type PartKind, partKinds } from '../../vocabulary/part-kinds.ts'
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
 import { copyWindowMs } from '../notifications/notification.ts'
 import type { RetentionRule } from '../options.ts'
 
@@ -25,7 +25,7 @@ const recordsKeptMs = 31 * dayMs
 const ever: Instant = '9999-12-31T23:59:59.999Z'
 
 /** Tells the logger where rules are set that this process does not carry out: the host may think it does. */
-export function tellOfIdleRetention({ options, log }: Area): void {
+export function tellOfIdleRetention({ options, log }: ApiContext): void {
   const { retention = {}, schedules = true } = options
   if (schedules || Object.keys(retention).length === 0) return
   log({
@@ -39,20 +39,20 @@ export function tellOfIdleRetention({ options, log }: Area): void {
  * owed call opens, a handler has not handled, or a hold covers, stays.
  */
 export class Retention {
-  readonly #area: Area
+  readonly #context: ApiContext
   #lookedAt = Number.NEGATIVE_INFINITY
   /** The journal still has what was destroyed, or the file has it until the journal is written back. */
   #isJournalFull: boolean
 
-  constructor(area: Area) {
-    this.#area = area
+  constructor(context: ApiContext) {
+    this.#context = context
     // An earlier process may have ended before its journal was emptied.
-    this.#isJournalFull = Object.keys(area.options.retention ?? {}).length > 0
+    this.#isJournalFull = Object.keys(context.options.retention ?? {}).length > 0
   }
 
   /** Does what is due. A rule that cannot be carried out holds up no other. */
   async look(): Promise<void> {
-    await inTurn(
+    await runSequentially(
       () => this.#lookDaily(),
       () => this.#emptyJournal(),
     )
@@ -60,18 +60,18 @@ export class Retention {
 
   /** No byte of what was destroyed is left to the next thousand writes, nor to a reader who happens to be there. */
   async #emptyJournal(): Promise<void> {
-    if (this.#isJournalFull) this.#isJournalFull = !(await this.#area.store.owners.emptyJournal())
+    if (this.#isJournalFull) this.#isJournalFull = !(await this.#context.store.owners.emptyJournal())
   }
 
   async #lookDaily(): Promise<void> {
-    const { clock, options } = this.#area
+    const { clock, options } = this.#context
     const rules = Object.entries(options.retention ?? {}) as [PartKind, RetentionRule][] // As checkOptions has seen.
     if (rules.length === 0 || isWithin(dayMs, this.#lookedAt, clock.now())) return
     const before = this.#lookedAt
     this.#lookedAt = clock.now()
     try {
       const works = rules.map(rule => () => this.#apply(...rule))
-      await inTurn(...works)
+      await runSequentially(...works)
     } catch (error) {
       // What is over is not kept for another day; what fails by itself is not tried every minute either.
       const isPassing = error instanceof AverbaError && passing.has(error.code)
@@ -81,7 +81,7 @@ export class Retention {
   }
 
   async #apply(kind: PartKind, rule: RetentionRule): Promise<void> {
-    const { clock, engine, store } = this.#area
+    const { clock, engine, store } = this.#context
     const isByTime = rule !== 'until-settled'
     const owed = await this.#owed()
     const before = isByTime
@@ -99,7 +99,7 @@ export class Retention {
         this.#isJournalFull = true
       }
       last = page.next
-      await giveWay()
+      await yieldToEventLoop()
     }
   }
 
@@ -107,20 +107,23 @@ export class Retention {
    * A copy of a notification may still come, and so may a failure record of its delivery: both are recognised only
    * while the content of the first is known.
    */
-  async #settledBefore(kind: PartKind, owed: readonly Owed[]): Promise<Instant> {
+  async #settledBefore(kind: PartKind, pending: readonly PendingEffect[]): Promise<Instant> {
     if (kind !== 'notification.body') return ever
-    const now = this.#area.clock.now()
+    const now = this.#context.clock.now()
     const copied = now - copyWindowMs
-    const read = await this.#failuresReadBefore(owed)
+    const read = await this.#failuresReadBefore(pending)
     return toInstant(read === undefined ? copied : Math.min(copied, Math.max(read, now - recordsKeptMs)))
   }
 
   /** Up to which day in Brasilia the failure records were read; `undefined` where nobody reads them daily. */
-  async #failuresReadBefore(owed: readonly Owed[]): Promise<number | undefined> {
-    const last = await this.#area.store.readLast({ stream: portalStream, types: ['portal.harvestRequested'] })
+  async #failuresReadBefore(pending: readonly PendingEffect[]): Promise<number | undefined> {
+    const last = await this.#context.store.readLast({
+      stream: portalStream,
+      types: ['portal.recoveryRequested'],
+    })
     if (!last) return undefined
     const { day } = last.data as { day: string } // As the portal's machine writes it.
-    const readings = owed.filter(each => each.type === 'portal.listFailures')
+    const readings = pending.filter(each => each.type === 'portal.listFailures')
     // Of which day it is cannot be told: as late as the portal keeps records.
     if (readings.some(each => each.isDamaged)) return Number.NEGATIVE_INFINITY
     const open = readings.map(each => each.data as { day?: string | null }) // So too.
@@ -134,7 +137,7 @@ export class Retention {
   async #declinedSince(position: number): Promise<string[]> {
     const days: string[] = []
     for (let after = position; ; ) {
-      const page = await this.#area.store.read({
+      const page = await this.#context.store.read({
         stream: portalStream,
         types: ['portal.readDeclined'],
         after,
@@ -147,18 +150,18 @@ export class Retention {
   }
 
   /** Every person who is read by schedule owes a call: there may be very many. */
-  async #owed(): Promise<readonly Owed[]> {
+  async #owed(): Promise<readonly PendingEffect[]> {
     const states = ['owed', 'started', 'deferred', 'unknown', 'parked'] as const
-    const owed: Owed[] = []
+    const pending: PendingEffect[] = []
     for (;;) {
-      const after = owed.at(-1)
-      const page = await this.#area.store.effects({
+      const after = pending.at(-1)
+      const page = await this.#context.store.effects({
         ...{ states, withDamaged: true, limit: pageRows },
         ...(after && { after }),
       })
-      owed.push(...page)
-      if (page.length < pageRows) return owed
-      await giveWay()
+      pending.push(...page)
+      if (page.length < pageRows) return pending
+      await yieldToEventLoop()
     }
   }
 
@@ -166,30 +169,33 @@ export class Retention {
    * Decided per owner whom nothing holds, by all that is on their streams; an owner who is held meanwhile is looked at
    * again.
    */
-  async #destroying(over: readonly AgedPart[], named: { kind: string; rule: string }): Promise<Delivery> {
+  async #destroying(
+    over: readonly AgedPart[],
+    named: { kind: string; rule: string },
+  ): Promise<DecisionRequest> {
     const owners = [...new Set(over.map(part => part.owner))].filter(owner => isStreamOf('subject', owner))
-    const restsOn = await Promise.all(owners.map(owner => this.#expected(owner)))
+    const preconditions = await Promise.all(owners.map(owner => this.#expected(owner)))
     const held = new Set<string>()
     for (const owner of owners) if (await this.#isHeld(owner)) held.add(owner)
-    const free = await this.#area.store.owners.present(over.filter(({ owner }) => !held.has(owner)))
+    const free = await this.#context.store.owners.present(over.filter(({ owner }) => !held.has(owner)))
     if (free.length === 0) return { targets: [] }
     const data = { ...named, parts: free.map(placeOf) }
     const message = { type: 'retention.apply', data }
     return {
       targets: [{ stream: streamOf('retention', named.kind), message }],
-      restsOn: restsOn.filter(({ stream }) => !held.has(stream)),
+      preconditions: preconditions.filter(({ stream }) => !held.has(stream)),
       destroys: { parts: free },
     }
   }
 
   async #expected(stream: string): Promise<ExpectedStream> {
-    const last = await this.#area.store.readLast({ stream })
+    const last = await this.#context.store.readLast({ stream })
     return { stream, expect: last?.version ?? 'none' }
   }
 
   /** Whether nobody waits for it any longer; where only age counts, a handler that has not finished still does. */
   async #isSettled({ stream, position, name }: AgedPart, isByTime: boolean): Promise<boolean> {
-    const { rows } = this.#area
+    const { rows } = this.#context
     if (isStreamOf('notification', stream)) {
       const row = await rows.find('notifications', stream)
       if (!row) return false
@@ -213,18 +219,18 @@ export class Retention {
    * is down.
    */
   async #isAwaited(evento: string, position: number): Promise<boolean> {
-    return isAwaited(await this.#area.store.followers.list(), evento, position)
+    return isAwaited(await this.#context.store.followers.list(), evento, position)
   }
 
   async #isHeld(owner: string): Promise<boolean> {
     const types = ['subject.held', 'subject.released']
     const holds = new Set<unknown>()
     for (let after = 0; ; ) {
-      const page = await this.#area.store.read({ stream: owner, types, after })
+      const page = await this.#context.store.read({ stream: owner, types, after })
       for (const { type, data, position } of page) {
-        const { because } = data as { because: string } // As the machine writes it.
-        if (type === 'subject.held') holds.add(because)
-        else holds.delete(because)
+        const { reason } = data as { reason: string } // As the machine writes it.
+        if (type === 'subject.held') holds.add(reason)
+        else holds.delete(reason)
         after = position
       }
       if (page.length === 0) return holds.size > 0
@@ -233,9 +239,9 @@ export class Retention {
 }
 
 /** Tells what calls may still open. Of a damaged one that is not known: all of its stream and of that one's owner. */
-function openedBy(owed: readonly Owed[]): (part: AgedPart) => boolean {
-  const opened = new Set(owed.flatMap(effect => Object.values(effect.opens ?? {})))
-  const damaged = new Set(owed.filter(effect => effect.isDamaged).map(({ stream }) => stream))
+function openedBy(pending: readonly PendingEffect[]): (part: AgedPart) => boolean {
+  const opened = new Set(pending.flatMap(effect => Object.values(effect.opens ?? {})))
+  const damaged = new Set(pending.filter(effect => effect.isDamaged).map(({ stream }) => stream))
   return part => damaged.has(part.stream) || damaged.has(part.owner) || opened.has(addressOf(part))
 }
 

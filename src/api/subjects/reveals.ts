@@ -1,12 +1,12 @@
-import type { Revealed as RevealedParts } from '../../machines/reveal.ts'
+import type { RevealedParts } from '../../machines/reveal.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Actor, Json, PartAddress } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
 import { checkActor, checkBasis } from '../arguments.ts'
 
 /** A row with what was sealed in its place; null for what was destroyed. */
-export type Revealed<R> = { readonly [K in keyof R]: R[K] | Json }
+export type RevealedRow<R> = { readonly [K in keyof R]: R[K] | Json }
 
 /** Openings of what is sealed, on record. */
 export interface Reveals {
@@ -17,15 +17,15 @@ export interface Reveals {
    * @throws {AverbaError} `INVALID_INPUT` without an actor or a purpose, or when nothing in the row is sealed;
    * `PERSONAL_ID`
    */
-  reveal<R extends object>(row: R, options: { actor: Actor; purpose: string }): Promise<Revealed<R>>
+  reveal<R extends object>(row: R, options: { actor: Actor; purpose: string }): Promise<RevealedRow<R>>
 }
 
 /** How many columns of one row may be sealed. */
 const partsMax = 100
 
 /** Makes the reveals of the area `subjects`. */
-export function createReveals(area: Area): Reveals {
-  const { engine, store } = area
+export function createReveals(context: ApiContext): Reveals {
+  const { engine, store } = context
   /** The columns that are sealed, with their owners, by the log and not by how they look. */
   async function sealedIn(row: object): Promise<{ column: string; address: PartAddress; owner: string }[]> {
     const sealed = []
@@ -39,13 +39,13 @@ export function createReveals(area: Area): Reveals {
   async function reveal<R extends object>(
     row: R,
     { actor, purpose }: { actor: Actor; purpose: string },
-  ): Promise<Revealed<R>> {
+  ): Promise<RevealedRow<R>> {
     checkAsking({ actor, purpose })
     const sealed = await sealedIn(row)
     if (sealed.length === 0 || sealed.length > partsMax) throw invalid('Give a row of a view as it was read')
     const parts = sealed.map(each => each.address)
     const owners = [...new Set(sealed.map(each => each.owner))]
-    await recordReveal(area, 'subjects.reveal', { parts, owners, purpose }, actor)
+    await recordReveal(context, 'subjects.reveal', { parts, owners, purpose }, actor)
     const opened: Record<string, Json> = {}
     for (const { column, address } of sealed) opened[column] = (await store.open(address)) ?? null
     return { ...row, ...opened }
@@ -67,7 +67,7 @@ export function checkAsking({ actor, purpose }: { actor: Actor; purpose: string 
 
 /** Records that parts are opened, before any is. */
 export async function recordReveal(
-  { commands, createId }: Area,
+  { commands, createId }: ApiContext,
   method: string,
   revealed: RevealedParts,
   actor: Actor,

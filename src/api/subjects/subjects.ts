@@ -1,9 +1,9 @@
-import type { Page } from '../../pages/language.ts'
+import type { PageOptions } from '../../pages/language.ts'
 import { writeSubjectPage } from '../../pages/subject-page.ts'
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
 import { checkPage } from '../arguments.ts'
 import { gatherSubjectReport } from '../reports/subject-report.ts'
-import type { Who } from '../subject-directory.ts'
+import type { SubjectSelector } from '../subject-directory.ts'
 import { createErasures, type Erasures } from './erasures.ts'
 import { createHolds, type Holds } from './holds.ts'
 import { createReveals, type Reveals } from './reveals.ts'
@@ -12,8 +12,13 @@ import { createReveals, type Reveals } from './reveals.ts'
 export interface DataSubjects extends Erasures, Holds, Reveals, Reports {}
 
 /** Makes the area `subjects`. */
-export function createDataSubjects(area: Area): DataSubjects {
-  return { ...createErasures(area), ...createHolds(area), ...createReveals(area), ...createReports(area) }
+export function createDataSubjects(context: ApiContext): DataSubjects {
+  return {
+    ...createErasures(context),
+    ...createHolds(context),
+    ...createReveals(context),
+    ...createReports(context),
+  }
 }
 
 /** Reports on what is held of data subjects. */
@@ -25,16 +30,16 @@ export interface Reports {
    *
    * @throws {AverbaError} `NOT_FOUND` when nobody is enrolled under it, `INVALID_CPF`, `INVALID_INPUT`
    */
-  report(who: Who, page?: Page): Promise<string>
+  report(selector: SubjectSelector, page?: PageOptions): Promise<string>
 }
 
 /** Makes the part of the area `subjects` that reports what is held. */
-function createReports(area: Area): Reports {
+function createReports(context: ApiContext): Reports {
   return {
-    report: (who, page) =>
-      area.engine.admit(async () => {
+    report: (selector, page) =>
+      context.engine.admit(async () => {
         const { format, language } = checkPage(page)
-        const report = await gatherSubjectReport(area, who, language)
+        const report = await gatherSubjectReport(context, selector, language)
         if (format === 'html') return writeSubjectPage(report)
         return `${JSON.stringify(report, null, 2)}\n`
       }),

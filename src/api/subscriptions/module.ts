@@ -1,18 +1,18 @@
-import { Turns } from '../../runtime/keyed-lock.ts'
+import { KeyedLock } from '../../runtime/keyed-lock.ts'
 import { portalStream } from '../../vocabulary/names.ts'
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
 import { idIn, rowIf } from '../keyed-index.ts'
 import type { Module } from '../module.ts'
-import { Desired } from './declared.ts'
-import { takeFailures } from './failures/harvest.ts'
-import { HarvestSchedule } from './failures/harvest-schedule.ts'
+import { SubscriptionAlerts } from './alerts.ts'
+import { DeclaredSubscriptions } from './declared-subscriptions.ts'
+import { takeFailures } from './failures/recovery.ts'
+import { RecoverySchedule } from './failures/recovery-schedule.ts'
 import { createPortalPerformers } from './performers.ts'
 import { checkPortalAddress } from './portal-address.ts'
 import { routeSubscriptions } from './routes.ts'
 import { AcceptedSecrets } from './secrets/accepted.ts'
 import { deletionsAhead } from './subscription.ts'
 import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
-import { SubscriptionTroubles } from './troubles.ts'
 
 /** What is asked of the foreign-trade portal (document 3). */
 export interface SubscriptionMethods {
@@ -21,32 +21,32 @@ export interface SubscriptionMethods {
 
 /** The module of the portal, with what a receiver needs of it. */
 export interface SubscriptionModule extends Module<SubscriptionMethods> {
-  readonly desired: Desired
+  readonly desired: DeclaredSubscriptions
   readonly accepted: AcceptedSecrets
 }
 
 /** Makes the module of the portal's subscriptions and failure records. */
-export function createSubscriptionModule(area: Area): SubscriptionModule {
-  const { options, store } = area
+export function createSubscriptionModule(context: ApiContext): SubscriptionModule {
+  const { options, store } = context
   const { portal } = options
-  const desired = new Desired(options)
-  const accepted = new AcceptedSecrets(area, desired)
-  const troubles = new SubscriptionTroubles(area, desired, accepted)
-  const schedule = new HarvestSchedule(area)
-  const readings = new Turns()
+  const desired = new DeclaredSubscriptions(options)
+  const accepted = new AcceptedSecrets(context, desired)
+  const troubles = new SubscriptionAlerts(context, desired, accepted)
+  const schedule = new RecoverySchedule(context)
+  const readings = new KeyedLock()
   return {
     desired,
     accepted,
-    methods: { subscriptions: createSubscriptions(area, desired) },
+    methods: { subscriptions: createSubscriptions(context, desired) },
     checkLog: () => checkPortalAddress(store, portal),
     ...(portal && {
-      performers: createPortalPerformers(area, desired, portal),
+      performers: createPortalPerformers(context, desired, portal),
       limits: { portal },
-      jobs: [{ name: 'harvest', begin: () => schedule.begin(), look: () => schedule.look() }],
+      jobs: [{ name: 'recovery', begin: () => schedule.begin(), look: () => schedule.look() }],
     }),
     routers: {
       'portal.subscriptionsListed': async (_, fact, since) => {
-        const { delivery, asOurs } = await routeSubscriptions(area, desired, fact, since)
+        const { delivery, asOurs } = await routeSubscriptions(context, desired, fact, since)
         for (const evento of asOurs) await accepted.history.saw(evento)
         return delivery
       },
@@ -58,11 +58,12 @@ export function createSubscriptionModule(area: Area): SubscriptionModule {
       },
     },
     chunkRecorders: {
-      'portal.failuresListed': (owed, fact, record) => takeFailures(area, readings, owed, fact, record),
+      'portal.failuresListed': (pending, fact, record) =>
+        takeFailures(context, readings, pending, fact, record),
     },
     tell: () => troubles.tell(),
     checks: { subscriptions: () => troubles.look() },
-    due: async () => [...schedule.next(), ...(await deletionsAhead(area))],
+    due: async () => [...schedule.next(), ...(await deletionsAhead(context))],
     indexRows: () => {
       /** The portal's ids of failure records, by ours. */
       const failures = new Map<string, string>()

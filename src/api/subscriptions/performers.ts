@@ -3,51 +3,51 @@ import { createPortalClient } from '../../adapters/portal/client.ts'
 import type { LoginShare } from '../../adapters/portal/shared-session.ts'
 import type { SharedText } from '../../adapters/portal/shared-text.ts'
 import type { Performers } from '../../vocabulary/performer.ts'
-import type { Area } from '../area.ts'
-import type { Options } from '../options.ts'
-import type { Desired } from './declared.ts'
+import type { ApiContext } from '../api-context.ts'
+import type { HostOptions } from '../options.ts'
+import type { DeclaredSubscriptions } from './declared-subscriptions.ts'
 import { underOwnPortal } from './portal-address.ts'
 
 /** Performs the portal's calls: with a login, over connections that present its certificate. */
 export function createPortalPerformers(
-  area: Area,
-  desired: Desired,
-  portal: NonNullable<Options['portal']>,
+  context: ApiContext,
+  desired: DeclaredSubscriptions,
+  portal: NonNullable<HostOptions['portal']>,
 ): Performers {
   const { baseUrl, authenticate, ca, failuresBytesMax } = portal
   const login = typeof authenticate === 'object' ? authenticate : undefined
-  const sessionOf = (identity: string) => nameOf(area, 'portal-session', baseUrl, identity)
+  const sessionOf = (identity: string) => nameOf(context, 'portal-session', baseUrl, identity)
   const client = createPortalClient({
     baseUrl,
     authenticate,
-    clock: area.clock,
-    fetch: area.http.open('portal', { ca, certificate: login?.certificate }),
+    clock: context.clock,
+    fetch: context.http.open('portal', { ca, certificate: login?.certificate }),
     secretsOf: desired.secretsOf.bind(desired),
-    closedTimes: shareText(area, `portal-closed-${digestOf(baseUrl)}`),
+    closedTimes: shareText(context, `portal-closed-${digestOf(baseUrl)}`),
     ...(failuresBytesMax !== undefined && { failuresBytesMax }),
     ...(login && {
-      shareOf: identity => shareText(area, sessionOf(identity)),
-      logins: shareLogins(area, nameOf(area, 'portal-login', baseUrl, login.roleType), sessionOf),
+      shareOf: identity => shareText(context, sessionOf(identity)),
+      logins: shareLogins(context, nameOf(context, 'portal-login', baseUrl, login.roleType), sessionOf),
     }),
   })
-  return underOwnPortal(area.store, portal, client)
+  return underOwnPortal(context.store, portal, client)
 }
 
 /**
  * Names what the processes of the file share of a portal and of one who logs in there, or of a profile: sealed,
  * disposable, and never in the log.
  */
-function nameOf({ store }: Area, kind: string, baseUrl: string, whose: string): string {
+function nameOf({ store }: ApiContext, kind: string, baseUrl: string, whose: string): string {
   return `${kind}-${Buffer.from(store.digest(kind, `${baseUrl}\0${whose}`)).toString('hex')}`
 }
 
-function shareLogins(area: Area, name: string, digestOf: LoginShare['digestOf']): LoginShare {
-  const { leases } = area.store.secrets
+function shareLogins(context: ApiContext, name: string, digestOf: LoginShare['digestOf']): LoginShare {
+  const { leases } = context.store.secrets
   const [take, release] = [() => leases.take(name), () => leases.release(name)]
-  return { ...shareText(area, name), take, release, digestOf }
+  return { ...shareText(context, name), take, release, digestOf }
 }
 
-function shareText({ store: { secrets } }: Area, name: string): SharedText {
+function shareText({ store: { secrets } }: ApiContext, name: string): SharedText {
   return {
     find: async () => (await secrets.find(name))?.value,
     change: make => secrets.change(name, make),

@@ -4,11 +4,11 @@ import type { Instant } from '../../vocabulary/message.ts'
 import { printable } from '../../vocabulary/printable.ts'
 
 /** What one subscription needs, and why. */
-export interface Change {
+export interface PlannedChange {
   readonly action: 'create' | 'adopt' | 'change' | 'delete' | 'leave'
   readonly evento: string
   readonly endpoint: string
-  readonly because: string
+  readonly reason: string
   /** The portal's id of the subscription that it is about; null where the portal has none. */
   readonly id: number | null
   /** The event is taken by a subscription that is not ours: it is left alone, unless `takeOver` is allowed. */
@@ -19,7 +19,7 @@ export interface Change {
 export interface Plan {
   /** Stands for this very plan: `apply` refuses it once the portal or the options have changed. */
   readonly hash: string
-  readonly changes: readonly Change[]
+  readonly changes: readonly PlannedChange[]
   /** The portal's ids of subscriptions that it lists in a form that cannot be read; null where not even that can be. */
   readonly unreadable: readonly (number | null)[]
   toString(): string
@@ -39,7 +39,7 @@ export type ListedAtPortal = {
 }
 
 /** A subscription as the host wants it. */
-export interface Wanted {
+export interface WantedSubscription {
   readonly evento: string
   readonly endpoint: string
   readonly secrets: string
@@ -54,14 +54,14 @@ export interface Wanted {
  * portal may show another one, since anybody can change it there.
  */
 export function makePlan(
-  wanted: readonly Wanted[],
+  wanted: readonly WantedSubscription[],
   listed: readonly ListedAtPortal[],
   ours: ReadonlyMap<number, string>,
   unreadable: readonly (number | null)[],
 ): Plan {
   const active = listed.filter(each => !each.isDeleted)
   const seen = new Set<ListedAtPortal>()
-  const changes: Change[] = wanted.map(want => {
+  const changes: PlannedChange[] = wanted.map(want => {
     const others = active.filter(each => each.evento === want.evento && !ours.has(each.remoteId))
     const own =
       active.find(each => ours.get(each.remoteId) === want.evento) ??
@@ -71,8 +71,8 @@ export function makePlan(
     const { evento, endpoint } = want
     const hidden = unreadable.find(id => id !== null && ours.get(id) === evento)
     if (hidden !== undefined) {
-      const because = 'the portal shows it in a form that cannot be read'
-      return { action: 'change', evento, endpoint, because, id: hidden, isTaken: false }
+      const reason = 'the portal shows it in a form that cannot be read'
+      return { action: 'change', evento, endpoint, reason, id: hidden, isTaken: false }
     }
     return { evento, endpoint, id: own?.remoteId ?? null, isTaken: false, ...compare(want, own, ours) }
   })
@@ -80,8 +80,8 @@ export function makePlan(
     const { remoteId: id, endpoint } = each
     const isDropped = ours.has(id)
     const evento = ours.get(id) ?? each.evento
-    const because = isDropped ? 'it is no longer declared' : 'it is not ours'
-    changes.push({ action: isDropped ? 'delete' : 'leave', evento, endpoint, because, id, isTaken: false })
+    const reason = isDropped ? 'it is no longer declared' : 'it is not ours'
+    changes.push({ action: isDropped ? 'delete' : 'leave', evento, endpoint, reason, id, isTaken: false })
   }
   const state = canonicalJson({
     changes: [...changes],
@@ -102,8 +102,8 @@ function plain({ lastSuccessAt: _, ...listed }: ListedAtPortal) {
   return listed
 }
 
-function write({ action, isTaken, evento, endpoint, because }: Change): string {
-  return printable(`${isTaken ? 'taken' : action} ${evento} ${endpoint} (${because})`)
+function write({ action, isTaken, evento, endpoint, reason }: PlannedChange): string {
+  return printable(`${isTaken ? 'taken' : action} ${evento} ${endpoint} (${reason})`)
 }
 
 function writeUnreadable(id: number | null): string {
@@ -111,32 +111,31 @@ function writeUnreadable(id: number | null): string {
 }
 
 function compare(
-  want: Wanted,
+  want: WantedSubscription,
   found: ListedAtPortal | undefined,
   ours: ReadonlyMap<number, string>,
-): Pick<Change, 'action' | 'because'> & { isTaken?: boolean } {
+): Pick<PlannedChange, 'action' | 'reason'> & { isTaken?: boolean } {
   if (!found) {
     return want.isGivenUp
-      ? { action: 'leave', because: 'the portal deleted it, and recreate is announce' }
-      : { action: 'create', because: 'the portal has none' }
+      ? { action: 'leave', reason: 'the portal deleted it, and recreate is announce' }
+      : { action: 'create', reason: 'the portal has none' }
   }
   const isOurs = ours.has(found.remoteId)
-  if (!isOurs && isAlike(found, want)) return { action: 'adopt', because: 'the portal has the same one' }
-  if (!isOurs)
-    return { action: 'leave', because: 'the event is taken by one that is not ours', isTaken: true }
+  if (!isOurs && isAlike(found, want)) return { action: 'adopt', reason: 'the portal has the same one' }
+  if (!isOurs) return { action: 'leave', reason: 'the event is taken by one that is not ours', isTaken: true }
   const differing = [
     ...(found.evento === want.evento ? [] : ['event']),
     ...(found.endpoint === want.endpoint ? [] : ['endpoint']),
     // A later generation is never taken back: an earlier secret may have leaked.
     ...(found.generation !== null && found.generation >= want.generation ? [] : ['secrets']),
   ]
-  if (differing.length === 0) return { action: 'leave', because: 'it is as declared' }
+  if (differing.length === 0) return { action: 'leave', reason: 'it is as declared' }
   const isOne = differing.length === 1 && differing[0] !== 'secrets'
-  const because = `its ${differing.join(' and ')} ${isOne ? 'differs' : 'differ'}`
-  return { action: 'change', because }
+  const reason = `its ${differing.join(' and ')} ${isOne ? 'differs' : 'differ'}`
+  return { action: 'change', reason }
 }
 
 /** Whether it has our endpoint, and secrets that only we can have given it. */
-function isAlike(listed: ListedAtPortal, want: Wanted): boolean {
+function isAlike(listed: ListedAtPortal, want: WantedSubscription): boolean {
   return listed.endpoint === want.endpoint && listed.generation !== null
 }

@@ -3,9 +3,9 @@ import type { Store } from '../../store/store.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { portalStream } from '../../vocabulary/names.ts'
 import type { Performers } from '../../vocabulary/performer.ts'
-import type { Options } from '../options.ts'
+import type { HostOptions } from '../options.ts'
 
-type PortalOptions = NonNullable<Options['portal']>
+type PortalOptions = NonNullable<HostOptions['portal']>
 
 /** By which address a log knows the portal: the ids of subscriptions and failures there mean nothing at another one. */
 function portalAddressOf({ baseUrl, knownAs = baseUrl }: PortalOptions): string {
@@ -17,7 +17,7 @@ export function addressedTo(portal: PortalOptions | undefined): { address?: stri
   return portal ? { address: portalAddressOf(portal) } : {}
 }
 
-const asking = ['portal.listRequested', 'portal.failuresRequested', 'portal.harvestRequested']
+const asking = ['portal.listRequested', 'portal.failuresRequested', 'portal.recoveryRequested']
 
 /** The address of the portal that a log belongs to, as the first event tells that asked it; `undefined` before. */
 async function portalAddressIn(store: Pick<Store, 'read'>): Promise<string | undefined> {

@@ -5,19 +5,22 @@ import {
   readUnreadable,
   type Secrets,
 } from '../../adapters/portal/protocol.ts'
-import type { Delivery, Target } from '../../engine/recording/decisions.ts'
+import type { AddressedMessage, DecisionRequest } from '../../engine/recording/decisions.ts'
 import type { SubscriptionReading } from '../../machines/subscription/messages.ts'
 import type { SubscriptionRow } from '../../views/subscriptions.ts'
 import { dayMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
-import type { Carried, Json } from '../../vocabulary/message.ts'
+import type { Json, MessageWithParts } from '../../vocabulary/message.ts'
 import { portalStream } from '../../vocabulary/names.ts'
-import type { Area } from '../area.ts'
-import type { Desired } from './declared.ts'
+import type { ApiContext } from '../api-context.ts'
+import type { DeclaredSubscriptions } from './declared-subscriptions.ts'
 import type { ListedAtPortal } from './plan.ts'
 
 /** Stands for a pair of secrets: comparable, and of no use to anyone without the keyring. */
-export function digestOf(area: Area, { chaveSecreta = '', chaveAutenticacao = '' }: Secrets): string {
-  return Buffer.from(area.store.digest('secrets', `${chaveSecreta}\0${chaveAutenticacao}`)).toString('hex')
+export function digestOf(
+  context: ApiContext,
+  { chaveSecreta = '', chaveAutenticacao = '' }: Secrets,
+): string {
+  return Buffer.from(context.store.digest('secrets', `${chaveSecreta}\0${chaveAutenticacao}`)).toString('hex')
 }
 
 /**
@@ -25,21 +28,21 @@ export function digestOf(area: Area, { chaveSecreta = '', chaveAutenticacao = ''
  * Secrets end here.
  */
 export async function routeSubscriptions(
-  area: Area,
-  desired: Desired,
-  fact: Carried,
+  context: ApiContext,
+  desired: DeclaredSubscriptions,
+  fact: MessageWithParts,
   since: number,
-): Promise<{ delivery: Delivery; asOurs: string[] }> {
+): Promise<{ delivery: DecisionRequest; asOurs: string[] }> {
   const { items, unreadable } = fact.data as Listing<ListedSubscription> // As the client reads it.
-  const list = items.map(each => withoutFuture(each, area.clock.now()))
-  const rows = await subscriptionRows(area)
-  const targets: Target[] = []
+  const list = items.map(each => withoutFuture(each, context.clock.now()))
+  const rows = await subscriptionRows(context)
+  const targets: AddressedMessage[] = []
   const asOurs: string[] = []
   for (const row of rows) {
     const listed = list.find(each => each.remoteId === row.remote_id)
     const message = listed
-      ? await observation(area, desired, row, listed)
-      : await adoption(area, desired, row, list)
+      ? await observation(context, desired, row, listed)
+      : await adoption(context, desired, row, list)
     const { generation } = message.data as { generation?: number | null } // Of a reading alone.
     if (typeof generation === 'number') asOurs.push(row.evento)
     const isUnsure =
@@ -48,7 +51,7 @@ export async function routeSubscriptions(
     // What was gone may be listed again: a list can be incomplete.
     const former = list.find(each => each.remoteId === row.former_id)
     if (former) {
-      const again = await observation(area, desired, row, former)
+      const again = await observation(context, desired, row, former)
       targets.push({ stream: row.subscription, message: again, since })
     }
   }
@@ -58,7 +61,7 @@ export async function routeSubscriptions(
       // Ours carries the secrets of the event it was made for, even where somebody changed the event.
       const own = rows.find(row => row.remote_id === remoteId)?.evento ?? evento
       const generation = await desired.generationIn(own, each)
-      const digest = digestOf(area, secrets)
+      const digest = digestOf(context, secrets)
       const times = { lastSuccessAt, registeredAt }
       return { remoteId, evento, endpoint, secrets: digest, generation, isDeleted, ...times }
     }),
@@ -86,7 +89,10 @@ function withoutFuture(listed: ListedSubscription, now: number): ListedSubscript
 }
 
 /** Our subscriptions, the deleted ones too: they are few. */
-export function subscriptionRows({ rows, views }: Pick<Area, 'rows' | 'views'>): Promise<SubscriptionRow[]> {
+export function subscriptionRows({
+  rows,
+  views,
+}: Pick<ApiContext, 'rows' | 'views'>): Promise<SubscriptionRow[]> {
   const query = views.selectFrom('subscriptions').selectAll().orderBy('subscription')
   return rows.select('subscriptions', query, { kind: 'subscription' })
 }
@@ -102,7 +108,7 @@ function isPerhaps(row: SubscriptionRow, record: Json, rows: readonly Subscripti
 
 /** The portal's ids of the rows of a list that could not be read; null where not even that could be. */
 export async function unreadableIn(
-  { store }: Pick<Area, 'store'>,
+  { store }: Pick<ApiContext, 'store'>,
   { id, data }: { id: string; data: unknown },
 ): Promise<(number | null)[]> {
   const { unreadable } = data as { unreadable: number } // portal.listed says so.
@@ -136,15 +142,15 @@ function withoutPassword(text: string): string {
 }
 
 async function observation(
-  area: Area,
-  desired: Desired,
+  context: ApiContext,
+  desired: DeclaredSubscriptions,
   row: SubscriptionRow,
   listed: ListedSubscription,
-): Promise<Carried> {
+): Promise<MessageWithParts> {
   const { reason } = listed
   return {
     type: 'subscription.observe',
-    data: await readingOf(area, desired, row, listed),
+    data: await readingOf(context, desired, row, listed),
     ...(reason !== null && { parts: { reason: { owner: row.subscription, value: reason } } }),
   }
 }
@@ -154,24 +160,24 @@ async function observation(
  * secrets may differ: the host may have changed them meanwhile, which counts as drift.
  */
 async function adoption(
-  area: Area,
-  desired: Desired,
+  context: ApiContext,
+  desired: DeclaredSubscriptions,
   row: SubscriptionRow,
   list: readonly ListedSubscription[],
-): Promise<Carried> {
+): Promise<MessageWithParts> {
   const alike = list.filter(each => {
     const isAlike = each.evento === row.evento && each.endpoint === row.endpoint && !each.isDeleted
     return row.state === 'registering' && isAlike
   })
-  const readings = await Promise.all(alike.map(each => readingOf(area, desired, row, each)))
+  const readings = await Promise.all(alike.map(each => readingOf(context, desired, row, each)))
   const same = readings.find(each => each.generation !== null) ?? readings[0]
   return same ? { type: 'subscription.adopt', data: same } : { type: 'subscription.miss', data: {} }
 }
 
 /** What the list says of a subscription, its secrets turned into their generation. */
 async function readingOf(
-  area: Area,
-  desired: Desired,
+  context: ApiContext,
+  desired: DeclaredSubscriptions,
   { evento }: SubscriptionRow,
   listed: ListedSubscription,
 ): Promise<SubscriptionReading> {
@@ -180,7 +186,7 @@ async function readingOf(
   const generation = desired.isDeclared(evento)
     ? await desired.generationIn(evento, listed)
     : await desired.generationOf(evento)
-  const readAt = toInstant(area.clock.now())
+  const readAt = toInstant(context.clock.now())
   const { evento: shown } = listed
   const times = { deletedAt, lastSuccessAt, registeredAt, readAt }
   return { remoteId, evento: shown, endpoint, generation, isDeleted, ...times }

@@ -2,8 +2,8 @@ import { daysUntil, deletionAfter } from '../../machines/subscription/health.ts'
 import type { SubscriptionRow } from '../../views/subscriptions.ts'
 import { dayMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant, Json } from '../../vocabulary/message.ts'
-import type { Area } from '../area.ts'
-import type { Due } from '../module.ts'
+import type { ApiContext } from '../api-context.ts'
+import type { DueItem } from '../module.ts'
 
 /** A subscription at the portal (document 3, section 2), without its secrets. */
 export interface Subscription {
@@ -59,7 +59,7 @@ export function showSubscription(row: SubscriptionRow, reason: Json | undefined,
 }
 
 /** The deletions ahead, counted from the first error since the last success, as far as errors are known. */
-export async function deletionsAhead({ views }: Area): Promise<Due[]> {
+export async function deletionsAhead({ views }: ApiContext): Promise<DueItem[]> {
   const failing = await views
     .selectFrom('subscriptions')
     .select(['subscription', 'failing_since'])

@@ -1,14 +1,14 @@
-import type { Delivery } from '../../engine/recording/decisions.ts'
-import { type Listed, listedBy } from '../../runtime/lazy-list.ts'
+import type { DecisionRequest } from '../../engine/recording/decisions.ts'
+import { type AsyncList, listedBy } from '../../runtime/lazy-list.ts'
 import type { SubscriptionRow } from '../../views/subscriptions.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import { portalStream, streamOf } from '../../vocabulary/names.ts'
-import { type Ask, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
-import type { Area } from '../area.ts'
-import type { Desired } from './declared.ts'
+import { type CommandOptions, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
+import type { ApiContext } from '../api-context.ts'
+import type { DeclaredSubscriptions } from './declared-subscriptions.ts'
 import { createFailures, type Failures, readPast } from './failures/failures.ts'
-import { type Change, type ListedAtPortal, makePlan, type Plan } from './plan.ts'
+import { type ListedAtPortal, makePlan, type Plan, type PlannedChange } from './plan.ts'
 import { addressedTo } from './portal-address.ts'
 import { digestOf, subscriptionRows, unreadableIn } from './routes.ts'
 import { type Subscription, showSubscription } from './subscription.ts'
@@ -21,7 +21,7 @@ export interface ApplyOptions {
 }
 
 /** What became of one change of a plan. What we refuse is `declined` too, with the code of our error. */
-export type Applied = Outcome<Subscription> & { readonly change: Change }
+export type ApplyResult = Outcome<Subscription> & { readonly change: PlannedChange }
 
 /** The portal's subscriptions, kept in step with the option `subscriptions` (document 3). */
 export interface Subscriptions extends Failures {
@@ -37,7 +37,7 @@ export interface Subscriptions extends Failures {
    * @throws {AverbaError} `STALE_PLAN` when the portal or the options have changed since, `PLAN_DELETES`
    * when it deletes and `deletions` is not `allow`
    */
-  apply(plan: Pick<Plan, 'hash'>, options?: ApplyOptions): Promise<Applied[]>
+  apply(plan: Pick<Plan, 'hash'>, options?: ApplyOptions): Promise<ApplyResult[]>
   /**
    * Gives an event the next generation of its derived secret. The receiver takes both while the portal changes, and the
    * old one for an hour after it has.
@@ -45,13 +45,13 @@ export interface Subscriptions extends Failures {
    * @throws {AverbaError} `REFUSED` when its secret is given and not derived, it is not active, or the portal was last
    * seen with another endpoint or event than is declared: plan and apply first
    */
-  rotate(evento: string, ask?: Ask): Promise<Outcome<Subscription>>
+  rotate(evento: string, commandOptions?: CommandOptions): Promise<Outcome<Subscription>>
   /** Our subscriptions as last known, the oldest first, the deleted ones only when asked for. */
-  list(options?: { inactive?: boolean }): Listed<Subscription>
+  list(options?: { inactive?: boolean }): AsyncList<Subscription>
 }
 
 /** What the portal lists, and what would have to change. */
-interface Looked {
+interface PortalComparison {
   readonly plan: Plan
   readonly listed: readonly ListedAtPortal[]
   readonly unreadable: readonly (number | null)[]
@@ -60,35 +60,35 @@ interface Looked {
 const pageRows = 100
 
 /** Makes the area `subscriptions`. */
-export function createSubscriptions(area: Area, desired: Desired): Subscriptions {
-  const { commands, rows, store } = area
+export function createSubscriptions(context: ApiContext, desired: DeclaredSubscriptions): Subscriptions {
+  const { commands, rows, store } = context
 
-  function listAtPortal(): Promise<Outcome<Pick<Looked, 'listed' | 'unreadable'>>> {
+  function listAtPortal(): Promise<Outcome<Pick<PortalComparison, 'listed' | 'unreadable'>>> {
     return commands.send(
       { method: 'subscriptions.plan' },
       async () => {
-        const message = { type: 'portal.list', data: addressedTo(area.options.portal) }
+        const message = { type: 'portal.list', data: addressedTo(context.options.portal) }
         return { targets: [{ stream: portalStream, message }] }
       },
       {},
       async ended => ({
         listed: (await store.open(`${ended.id}/list`)) as ListedAtPortal[], // Sealed so by the router.
-        unreadable: await unreadableIn(area, ended),
+        unreadable: await unreadableIn(context, ended),
       }),
     )
   }
 
   /** A plan, and the list that it was made of. */
-  async function look(): Promise<Looked> {
-    area.require('portal')
+  async function look(): Promise<PortalComparison> {
+    context.require('portal')
     const { listed, unreadable } = valueOf(await listAtPortal())
-    const held = await subscriptionRows(area)
+    const held = await subscriptionRows(context)
     const ours = new Map(
       held.flatMap(row => (row.remote_id === null ? [] : [[row.remote_id, row.evento] as const])),
     )
     const wanted = desired.all.map(async ({ evento, endpoint, recreate }) => {
       const generation = await desired.generationOf(evento)
-      const secrets = digestOf(area, await desired.secretsOf(evento, { endpoint, generation }))
+      const secrets = digestOf(context, await desired.secretsOf(evento, { endpoint, generation }))
       const row = held.find(each => each.evento === evento)
       const isGivenUp = recreate === 'announce' && row?.state === 'deleted' && row.deleted_by === 'portal'
       return { evento, endpoint, secrets, generation, isGivenUp }
@@ -98,10 +98,10 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
   }
 
   /** The stream of an event's subscription, with the message that declares it when it is new. */
-  async function declare(evento: string, endpoint: string): Promise<Delivery & { stream: string }> {
+  async function declare(evento: string, endpoint: string): Promise<DecisionRequest & { stream: string }> {
     const known = await store.lookUp('subscription', evento)
     if (known !== undefined) return { stream: streamOf('subscription', known), targets: [] }
-    const subscription = area.createId()
+    const subscription = context.createId()
     const stream = streamOf('subscription', subscription)
     const message = { type: 'subscription.declare', data: { subscription, evento, endpoint } }
     const claim = { kind: 'subscription', digest: store.digest('subscription', evento), value: subscription }
@@ -110,8 +110,8 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
 
   function make(
     verb: 'register' | 'change' | 'delete' | 'rotate',
-    { evento, endpoint }: Pick<Change, 'evento' | 'endpoint'>,
-    ask: Ask = {},
+    { evento, endpoint }: Pick<PlannedChange, 'evento' | 'endpoint'>,
+    commandOptions: CommandOptions = {},
     follows = false,
   ): Promise<Outcome<Subscription>> {
     const data = { endpoint, ...(follows && { follows }) }
@@ -120,16 +120,19 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
       { method: `subscriptions.${verb}`, evento, endpoint },
       async () => {
         const { stream, targets, claims = [] } = await declare(evento, endpoint)
-        const past = follows ? [await readPast(area)] : []
+        const past = follows ? [await readPast(context)] : []
         return { targets: [...targets, { stream, message }, ...past], claims }
       },
-      ask,
+      commandOptions,
       () => subscriptionOf(evento),
     )
   }
 
   /** Makes one change of a plan. */
-  async function carryOut(change: Change, listed: readonly ListedAtPortal[]): Promise<Outcome<Subscription>> {
+  async function carryOut(
+    change: PlannedChange,
+    listed: readonly ListedAtPortal[],
+  ): Promise<Outcome<Subscription>> {
     const found = listed.find(each => each.remoteId === change.id)
     if (change.isTaken && found) {
       await adopt('takeOver', change, found)
@@ -145,7 +148,7 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
   /** Makes ours what the portal lists already: nothing is owed to the outside. */
   async function adopt(
     verb: 'adopt' | 'takeOver',
-    { evento }: Change,
+    { evento }: PlannedChange,
     { remoteId, endpoint, generation, lastSuccessAt, registeredAt }: ListedAtPortal,
   ): Promise<Outcome<Subscription>> {
     const seen = {
@@ -158,11 +161,11 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
       lastSuccessAt,
       registeredAt,
     }
-    const data = { ...seen, readAt: toInstant(area.clock.now()) }
+    const data = { ...seen, readAt: toInstant(context.clock.now()) }
     const message = { type: `subscription.${verb}`, data }
     const handled = await commands.record({ method: `subscriptions.${verb}`, evento, remoteId }, async () => {
       const { stream, targets, claims = [] } = await declare(evento, endpoint)
-      return { targets: [...targets, { stream, message }, await readPast(area)], claims }
+      return { targets: [...targets, { stream, message }, await readPast(context)], claims }
     })
     const { position, effect, replayed } = handled
     return { position, effect, replayed, status: 'settled', value: await subscriptionOf(evento) }
@@ -178,11 +181,11 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
 
   async function toSubscription(row: SubscriptionRow): Promise<Subscription> {
     const reason = row.reason === null ? undefined : await store.open(row.reason)
-    return showSubscription(row, reason, area.clock.now())
+    return showSubscription(row, reason, context.clock.now())
   }
 
   async function* pagesOf(inactive: boolean) {
-    const wanted = (await subscriptionRows(area)).filter(row => inactive || row.state !== 'deleted')
+    const wanted = (await subscriptionRows(context)).filter(row => inactive || row.state !== 'deleted')
     for (let from = 0; from < wanted.length; from += pageRows)
       yield await Promise.all(wanted.slice(from, from + pageRows).map(toSubscription))
   }
@@ -202,25 +205,25 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
           hint: "Look at it once more, then pass { deletions: 'allow' }, or --allow-deletions",
         })
       }
-      const applied: Applied[] = []
+      const applied: ApplyResult[] = []
       for (const change of plan.changes) {
         if (change.action === 'leave' && !(change.isTaken && takeOver)) continue
         applied.push({ change, ...(await carryOut(change, listed).catch(refused)) })
       }
       return applied
     },
-    async rotate(evento, ask = {}) {
-      area.require('portal')
+    async rotate(evento, commandOptions = {}) {
+      context.require('portal')
       const declared = desired.all.find(each => each.evento === evento)
       if (!declared || !desired.isDerived(evento)) {
         throw new AverbaError('REFUSED', 'Cannot rotate: the secret of this event is not derived', {
           hint: 'Change a given secret where it comes from, then plan and apply. To derive it: receiver.secretFrom',
         })
       }
-      return make('rotate', declared, ask)
+      return make('rotate', declared, commandOptions)
     },
     list: ({ inactive = false } = {}) => listedBy(() => pagesOf(inactive)),
-    ...createFailures(area, listAtPortal),
+    ...createFailures(context, listAtPortal),
   }
 }
 

@@ -1,7 +1,7 @@
 import { createTokenClient } from '../../adapters/token/client.ts'
 import { createValidationClient } from '../../adapters/validation/client.ts'
 import type { Performers } from '../../vocabulary/performer.ts'
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
 import type { Standings } from '../consents/effectiveness.ts'
 import type { Module } from '../module.ts'
 import { underNamedConsents } from './named-consents.ts'
@@ -17,29 +17,31 @@ export interface ValidationMethods {
 
 /** Makes the module of validations and of the token that they need. `standings` records uses of named consents. */
 export function createValidationModule(
-  area: Area,
+  context: ApiContext,
   standings: Pick<Standings, 'use' | 'standing'>,
 ): Module<ValidationMethods> {
-  const { validationService, tokenService } = area.options
+  const { validationService, tokenService } = context.options
   return {
-    methods: { validations: createValidations(area, standings) },
+    methods: { validations: createValidations(context, standings) },
     ...(validationService && {
-      performers: createPerformers(area, validationService),
+      performers: createPerformers(context, validationService),
       limits: { validationService },
     }),
-    routers: { 'validationService.answered': (owed, fact, since) => routeAnswer(area, owed, fact, since) },
-    ...(tokenService && { checks: { token: () => checkToken(area, tokenService) } }),
-    indexRows: () => ({ 'validation.answered': (event, open) => indexValidated(area, event, open) }),
+    routers: {
+      'validationService.answered': (pending, fact, since) => routeAnswer(context, pending, fact, since),
+    },
+    ...(tokenService && { checks: { token: () => checkToken(context, tokenService) } }),
+    indexRows: () => ({ 'validation.answered': (event, open) => indexValidated(context, event, open) }),
   }
 }
 
 /** With a token of the gateway, or with the bearer that the host gives. */
 function createPerformers(
-  area: Area,
-  validationService: NonNullable<Area['options']['validationService']>,
+  context: ApiContext,
+  validationService: NonNullable<ApiContext['options']['validationService']>,
 ): Performers {
-  const { clock, http, log } = area
-  const { tokenService } = area.options
+  const { clock, http, log } = context
+  const { tokenService } = context.options
   const { bearer, ca } = validationService
   const onForeign = (effect: string) =>
     log({
@@ -49,12 +51,12 @@ function createPerformers(
   const fetch = http.open('validationService', { ca })
   const validatedBy = (tokens: Parameters<typeof createValidationClient>[0]['tokens']) =>
     underNamedConsents(
-      area,
+      context,
       createValidationClient({ ...validationService, clock, fetch, tokens, onForeign }),
     )
   if (bearer !== undefined) return validatedBy(givenToken(bearer))
   if (!tokenService) return {}
-  const tokens = new Tokens(area, tokenService)
+  const tokens = new Tokens(context, tokenService)
   const onMisdirected = (status: number) =>
     log({ message: 'what answers at the token address gives no tokens: look at tokenService.url', status })
   return {

@@ -1,22 +1,22 @@
-import { holdBack, type Withhold } from '../../engine/performing/guarded-performer.ts'
+import { type EndWithheldCall, guardEffect } from '../../engine/performing/guarded-performer.ts'
 import { canonicalJson } from '../../proof/canonical-json.ts'
 import type { Cpf } from '../../vocabulary/cpf.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
-import type { Basis, Owed } from '../../vocabulary/message.ts'
+import type { Basis, PendingEffect } from '../../vocabulary/message.ts'
 import { idOf, streamOf } from '../../vocabulary/names.ts'
-import type { Ask } from '../../vocabulary/outcome.ts'
+import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { ownerOf, type Performers } from '../../vocabulary/performer.ts'
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
 import { checkBasis } from '../arguments.ts'
 import type { Standings } from '../consents/effectiveness.ts'
 import { readConsentEvents } from '../consents/event-history.ts'
-import type { Fresh } from '../consents/readings.ts'
-import { tell } from '../consents/timeline.ts'
-import type { SubjectRef, Which } from '../subject-directory.ts'
+import type { FreshnessOptions } from '../consents/readings.ts'
+import { evaluateAt } from '../consents/timeline.ts'
+import type { RecordSelector, SubjectRef } from '../subject-directory.ts'
 
 /** The consent that a validation rests on, whose it is, and what for. */
-interface NamedConsent extends Fresh {
+interface NamedConsent extends FreshnessOptions {
   /** The host's id of the validation. */
   readonly validation: string
   readonly subject: SubjectRef
@@ -26,7 +26,7 @@ interface NamedConsent extends Fresh {
 }
 
 /** Whose the consent is that a validation names, and our id of it. */
-export interface Named {
+export interface NamedConsentIds {
   readonly subject: SubjectRef
   readonly consent: string
 }
@@ -38,22 +38,22 @@ export interface Named {
  * @throws {AverbaError} `COMMAND_REUSED` where it was asked for with another one, or none: its call rests on that
  */
 export async function useNamed(
-  area: Area,
+  context: ApiContext,
   standings: Pick<Standings, 'use' | 'standing'>,
-  { id, cpf, which, basis }: { id: string; cpf: Cpf; which: Which & Fresh; basis: Basis },
-  ask: Omit<Ask, 'basis' | 'commandId'>,
-): Promise<Named | undefined> {
-  if (await area.store.receipt(id)) {
-    await checkNamedBefore(area, id, which)
+  { id, cpf, which, basis }: { id: string; cpf: Cpf; which: RecordSelector & FreshnessOptions; basis: Basis },
+  commandOptions: Omit<CommandOptions, 'basis' | 'commandId'>,
+): Promise<NamedConsentIds | undefined> {
+  if (await context.store.receipt(id)) {
+    await checkNamedBefore(context, id, which)
     return undefined
   }
-  const { subject } = await area.subjects.meet(cpf, 'validation')
-  if ((await area.subjects.find(which)) !== subject)
+  const { subject } = await context.subjects.meet(cpf, 'validation')
+  if ((await context.subjects.find(which)) !== subject)
     throw new AverbaError('INVALID_INPUT', 'Cannot use the consent: it is of another person')
   const { ageMaxMs } = which
   const fresh = ageMaxMs !== undefined && { ageMaxMs }
   const consent = { validation: id, subject, id: which.id, ...fresh, basis }
-  return { subject, consent: await useConsent(area, standings, consent, ask) }
+  return { subject, consent: await useConsent(context, standings, consent, commandOptions) }
 }
 
 /**
@@ -62,13 +62,17 @@ export async function useNamed(
  *
  * @throws {AverbaError} `COMMAND_REUSED`
  */
-export async function checkNamedBefore({ store, subjects }: Area, id: string, which: Which): Promise<void> {
+export async function checkNamedBefore(
+  { store, subjects }: ApiContext,
+  id: string,
+  selector: RecordSelector,
+): Promise<void> {
   const receipt = await store.receipt(id)
   const event = receipt && (await store.readAt(receipt.position))
   if (event?.type !== 'validation.requested') return
   const { subject, consent } = event.data as { subject: SubjectRef; consent?: string } // As the machine writes it.
   if (await subjects.isErased(streamOf('subject', subject))) return
-  const named = await store.lookUp('consent', `${await subjects.find(which)}\0${which.id}`)
+  const named = await store.lookUp('consent', `${await subjects.find(selector)}\0${selector.id}`)
   if (consent !== undefined && consent === named) return
   throw new AverbaError('COMMAND_REUSED', 'Cannot validate: this id was asked without this consent', {
     hint: 'What it sends rests on what it was first asked with: give a validation under a consent an id of its own',
@@ -81,10 +85,10 @@ export async function checkNamedBefore({ store, subjects }: Area, id: string, wh
  * of now.
  */
 async function useConsent(
-  { store }: Area,
+  { store }: ApiContext,
   { use, standing }: Pick<Standings, 'use' | 'standing'>,
   { validation, subject, id, ageMaxMs, basis }: NamedConsent,
-  ask: Omit<Ask, 'basis' | 'commandId'>,
+  commandOptions: Omit<CommandOptions, 'basis' | 'commandId'>,
 ): Promise<string> {
   checkBasis(basis)
   const { purpose, legalBasis } = basis
@@ -95,7 +99,8 @@ async function useConsent(
     const commandId = `use-${inLetters(digest)}`
     const before = await store.receipt(commandId)
     const position =
-      before?.position ?? (await use(which, { ...ask, basis: { purpose, legalBasis }, commandId })).position
+      before?.position ??
+      (await use(which, { ...commandOptions, basis: { purpose, legalBasis }, commandId })).position
     const used = await store.readAt(position)
     const isUsed = used?.type === 'consent.used'
     if (isUsed && (!before || (await standing(which)).effective)) return idOf(used.stream)
@@ -107,30 +112,33 @@ async function useConsent(
  * Lets calls that name a consent leave only while it stands, by what the log knows right before each request. A call
  * that may not leave was certainly not made, and ends for good: a consent that ended does not come back.
  */
-export function underNamedConsents(area: Pick<Area, 'store' | 'clock'>, performers: Performers): Performers {
+export function underNamedConsents(
+  context: Pick<ApiContext, 'store' | 'clock'>,
+  performers: Performers,
+): Performers {
   const held = Object.entries(performers).map(([type, performer]) => {
-    return [type, holdBack(area.store, performer, owed => withhold(area, owed))] as const
+    return [type, guardEffect(context.store, performer, pending => withhold(context, pending))] as const
   })
   return Object.fromEntries(held)
 }
 
 /** What ends a call whose consent does not stand; `undefined` where it stands, or none is named. */
 async function withhold(
-  { store, clock }: Pick<Area, 'store' | 'clock'>,
-  owed: Owed,
-): Promise<Withhold | undefined> {
-  const { consent } = owed.data as { consent?: string } // As the machine writes it.
+  { store, clock }: Pick<ApiContext, 'store' | 'clock'>,
+  pending: PendingEffect,
+): Promise<EndWithheldCall | undefined> {
+  const { consent } = pending.data as { consent?: string } // As the machine writes it.
   if (consent === undefined) return undefined
   const { events, last } = await readConsentEvents(store, streamOf('consent', consent))
   // The system's clock may have been set back: never before what is recorded.
   const at = toInstant(Math.max(clock.now(), last ? fromInstant(last.at) : 0))
-  const { because } = tell(events, { at, knownAt: at, ageMaxMs: null, syncedAt: null })
-  if (because === 'active') return undefined
+  const { reason } = evaluateAt(events, { at, knownAt: at, ageMaxMs: null, syncedAt: null })
+  if (reason === 'active') return undefined
   return sentBefore => {
-    const data = { because, at, position: last?.position ?? 0, ...(sentBefore && { sentBefore }) }
+    const data = { reason, at, position: last?.position ?? 0, ...(sentBefore && { sentBefore }) }
     const value = { ...notEffective, title: sentBefore ? notAgain : neverSent }
-    const fact = { type: 'validation.withhold', data, parts: { problem: { owner: ownerOf(owed), value } } }
-    return { status: 'declined', because: `the consent does not stand: ${because}`, fact }
+    const fact = { type: 'validation.withhold', data, parts: { problem: { owner: ownerOf(pending), value } } }
+    return { status: 'declined', reason: `the consent does not stand: ${reason}`, fact }
   }
 }
 

@@ -1,14 +1,14 @@
 import { environmentOf } from '../../adapters/validation/environment.ts'
 import type { ValidationResult } from '../../adapters/validation/protocol.ts'
-import type { Delivery } from '../../engine/recording/decisions.ts'
+import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import { canonicalJson } from '../../proof/canonical-json.ts'
-import type { Carried, Json, Owed, PartAddress } from '../../vocabulary/message.ts'
+import type { Json, MessageWithParts, PartAddress, PendingEffect } from '../../vocabulary/message.ts'
 import { idOf, parsePartAddress, streamOf } from '../../vocabulary/names.ts'
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
 import { type IndexedEvent, type IndexRow, type Opener, rowIf } from '../keyed-index.ts'
 
 /** An answer that can be taken again, with the host's id of the validation that got it. */
-export interface Reusable {
+export interface ReusableAnswer {
   readonly from: string
   readonly claims: PartAddress
   readonly result: PartAddress
@@ -20,26 +20,31 @@ const kind = 'validated'
  * Records an answer, and, when it is a definitive one, where it is found when the same is claimed of the same person
  * again. An answer about a person who is not available, or in which nothing was evaluated, cannot be reused.
  */
-export async function routeAnswer(area: Area, owed: Owed, fact: Carried, since: number): Promise<Delivery> {
-  const targets = [{ stream: owed.stream, message: fact, since }]
-  const { cpf = '', claims = '' } = owed.opens ?? {}
-  const claimed = await area.store.open(claims)
+export async function routeAnswer(
+  context: ApiContext,
+  pending: PendingEffect,
+  fact: MessageWithParts,
+  since: number,
+): Promise<DecisionRequest> {
+  const targets = [{ stream: pending.stream, message: fact, since }]
+  const { cpf = '', claims = '' } = pending.opens ?? {}
+  const claimed = await context.store.open(claims)
   const [owner] = parsePartAddress(cpf)
   const subject = idOf(owner)
   const { environment } = fact.data as { environment: string } // As the client writes it.
   const text = validatedText(environment, subject, claimed, fact.parts?.result?.value)
   if (text === undefined) return { targets }
-  const replaces = await area.store.lookUp(kind, text)
-  const claim = { kind, digest: area.store.digest(kind, text), value: owed.stream }
+  const replaces = await context.store.lookUp(kind, text)
+  const claim = { kind, digest: context.store.digest(kind, text), value: pending.stream }
   return { targets, claims: [{ ...claim, ...(replaces !== undefined && { replaces }) }] }
 }
 
 /** The newest definitive answer to the same claims about the same person, unless it is older than the host allows. */
 export async function findReusable(
-  area: Area,
+  context: ApiContext,
   asked: { subject: string; claims: Json; withinMs: number },
-): Promise<Reusable | undefined> {
-  const { store, options } = area
+): Promise<ReusableAnswer | undefined> {
+  const { store, options } = context
   if (!options.validationService) return undefined
   const environment = environmentOf(options.validationService)
   const stream = await store.lookUp(kind, textOf(environment, asked.subject, asked.claims))
@@ -48,21 +53,21 @@ export async function findReusable(
   const requested = events.find(event => event.type === 'validation.requested')
   const answered = events.findLast(event => event.type === 'validation.answered')
   if (!requested || !answered) return undefined
-  if (!area.isFresh(answered.at, asked.withinMs)) return undefined
+  if (!context.isFresh(answered.at, asked.withinMs)) return undefined
   const result = `${answered.id}/result`
-  if (!(await isThere(area, result))) return undefined
+  if (!(await isThere(context, result))) return undefined
   const { id } = requested.data as { id: string } // As the machine writes it.
   return { from: id, claims: `${requested.id}/claims`, result }
 }
 
 /** A result that was destroyed cannot be given again. */
-async function isThere({ store }: Area, result: PartAddress): Promise<boolean> {
+async function isThere({ store }: ApiContext, result: PartAddress): Promise<boolean> {
   return (await store.open(result)) !== undefined
 }
 
 /** What an answer adds to the index, where it may be given again. */
 export async function indexValidated(
-  { store, subjects }: Area,
+  { store, subjects }: ApiContext,
   { stream, data }: IndexedEvent,
   open: Opener,
 ): Promise<IndexRow[]> {

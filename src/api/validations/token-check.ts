@@ -4,23 +4,23 @@ import type { TokenRow } from '../../views/tokens.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
-import type { Area } from '../area.ts'
-import type { Found } from '../found.ts'
+import type { ApiContext } from '../api-context.ts'
+import type { CheckResult } from '../check.ts'
 
 /** How the token stands: refused credentials, a wait, or an address that gives no tokens. */
 export async function checkToken(
-  { store, rows, clock }: Area,
+  { store, rows, clock }: ApiContext,
   { credential = 'default' }: { readonly credential?: string },
-): Promise<Found> {
+): Promise<CheckResult> {
   const stream = streamOf('token', credential)
   const row = await rows.find('tokens', stream)
   const wrong = row && wrongOf(row, toInstant(clock.now()))
   if (wrong !== undefined) return { ok: false, detail: wrong }
   const [asked] = await store.effects({ stream, states: ['deferred'] })
-  if (!asked?.because.startsWith(misdirectedCode)) return { ok: true, detail: 'not locked' }
+  if (!asked?.reason.startsWith(misdirectedCode)) return { ok: true, detail: 'not locked' }
   return {
     ok: false,
-    detail: `${asked.because}: correct tokenService.url, then effects.retry("${asked.id}")`,
+    detail: `${asked.reason}: correct tokenService.url, then effects.retry("${asked.id}")`,
   }
 }
 

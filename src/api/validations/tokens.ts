@@ -1,13 +1,13 @@
 import { type SecretSource, secretFrom } from '../../adapters/credentials/secret.ts'
 import type { TokenKeeper } from '../../adapters/token/client.ts'
-import type { NoToken, TokenAnswer, TokenSource } from '../../adapters/token/with-token.ts'
+import type { TokenAnswer, TokenSource, TokenUnavailable } from '../../adapters/token/with-token.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { type Holder, remainingMs, type TokenNeed } from '../../machines/token.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Store } from '../../store/store.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { fromInstant, isWithin, toInstant } from '../../vocabulary/instant.ts'
-import type { Message, Recorded } from '../../vocabulary/message.ts'
+import type { Message, RecordedEvent } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
 
 /** How often to look whether another process has its answer. */
@@ -23,21 +23,21 @@ const exchangesMax = 10
 const [exchangedMs, exchangeEveryMs] = [600_000, 60_000]
 
 /** A token that an operation answered 401 to, with the code that said why. */
-interface Rejected {
+interface RejectedToken {
   readonly value: string
   readonly code: string | undefined
 }
 
-type Locked = Recorded<'token.locked', Holder & { httpStatus: number }>
+type TokenLocked = RecordedEvent<'token.locked', Holder & { httpStatus: number }>
 
 /** What the log last says of the token. */
-type Standing =
-  | Recorded<'token.requested'>
-  | Recorded<'token.renewed', Holder & { generation: number }>
-  | Recorded<'token.rejected', Holder & { times: number; until?: string; code?: string }>
-  | Recorded<'token.repeated', Holder & { until: string; code?: string }>
-  | Locked
-  | Recorded<'token.requestFailed'>
+type TokenState =
+  | RecordedEvent<'token.requested'>
+  | RecordedEvent<'token.renewed', Holder & { generation: number }>
+  | RecordedEvent<'token.rejected', Holder & { times: number; until?: string; code?: string }>
+  | RecordedEvent<'token.repeated', Holder & { until: string; code?: string }>
+  | TokenLocked
+  | RecordedEvent<'token.requestFailed'>
 
 /**
  * The contract's way: one token for one credential, used until an operation answers 401 to it. It is held in memory,
@@ -106,12 +106,12 @@ export class Tokens implements TokenSource {
   }
 
   /** Rejects the newer token too. A still newer one is for the next attempt: no call goes in circles. */
-  async giveUp(rejected: string, code?: string): Promise<NoToken> {
+  async giveUp(rejected: string, code?: string): Promise<TokenUnavailable> {
     const answer = await this.renew(rejected, code)
     return answer.status === 'held' ? deferred('the newer token was answered 401 too') : answer
   }
 
-  #renewOnce(rejected: Rejected | undefined): Promise<TokenAnswer> {
+  #renewOnce(rejected: RejectedToken | undefined): Promise<TokenAnswer> {
     this.#renewal ??= this.#renew(rejected).finally(() => {
       this.#renewal = undefined
     })
@@ -119,7 +119,7 @@ export class Tokens implements TokenSource {
   }
 
   /** Does what the newest fact asks for, until there is a token or a reason why there is none. */
-  async #renew(rejected: Rejected | undefined): Promise<TokenAnswer> {
+  async #renew(rejected: RejectedToken | undefined): Promise<TokenAnswer> {
     this.#held = undefined
     for (let turns = 0; turns < turnsMax; turns++) {
       const answer = await this.#turn(await this.#standing(), rejected)
@@ -131,8 +131,8 @@ export class Tokens implements TokenSource {
   }
 
   async #turn(
-    standing: Standing | undefined,
-    rejected: Rejected | undefined,
+    standing: TokenState | undefined,
+    rejected: RejectedToken | undefined,
   ): Promise<TokenAnswer | undefined> {
     switch (standing?.type) {
       case 'token.requested':
@@ -167,7 +167,7 @@ export class Tokens implements TokenSource {
   }
 
   /** Replaces the token that the log tells of and that is not there: one that nobody recorded would shadow the next. */
-  async #replace({ id }: Standing, found: number | undefined): Promise<NoToken | undefined> {
+  async #replace({ id }: TokenState, found: number | undefined): Promise<TokenUnavailable | undefined> {
     // Another process may have recorded it meanwhile.
     if ((await this.#standing())?.id !== id) return undefined
     if (found !== undefined) await this.keeper.drop(found + 1)
@@ -185,27 +185,27 @@ export class Tokens implements TokenSource {
   }
 
   /** What the log last says; what another process learned too late does not count for the token in use. */
-  async #standing(): Promise<Standing | undefined> {
+  async #standing(): Promise<TokenState | undefined> {
     const newest = await this.#store.read({ stream: this.#stream, backward: true, limit: 10 })
-    return newest.find(event => event.anomaly === undefined) as Standing | undefined // The stream has no others.
+    return newest.find(event => event.anomaly === undefined) as TokenState | undefined // The stream has no others.
   }
 
   /** Performs a token request that is owed, or waits for the process that does. */
   async #await(effect: string): Promise<TokenAnswer | undefined> {
     for (let polls = 0; polls < pollsMax; polls++) {
       await this.#engine.perform(effect)
-      const owed = await this.#store.effect(effect)
-      if (!owed || owed.settledAt !== undefined) return undefined
-      if (owed.state === 'deferred') {
-        return deferred(owed.because, Math.max(fromInstant(owed.dueAt) - this.#clock.now(), 1_000))
+      const pending = await this.#store.effect(effect)
+      if (!pending || pending.settledAt !== undefined) return undefined
+      if (pending.state === 'deferred') {
+        return deferred(pending.reason, Math.max(fromInstant(pending.dueAt) - this.#clock.now(), 1_000))
       }
-      if (owed.state === 'parked') return deferred('the token request is parked: effects.retry lets it go')
+      if (pending.state === 'parked') return deferred('the token request is parked: effects.retry lets it go')
       await this.#clock.sleep(pollMs, undefined, 'a look at the token that another process asks for')
     }
     return deferred('another process asks for a token, and has no answer yet', 1_000)
   }
 
-  async #reject(generation: number, { value, code }: Rejected): Promise<void> {
+  async #reject(generation: number, { value, code }: RejectedToken): Promise<void> {
     const at = toInstant(this.#clock.now())
     const data = { generation, at, hasServed: value === this.#served, ...(code !== undefined && { code }) }
     this.#served = undefined // It may be given again.
@@ -213,7 +213,7 @@ export class Tokens implements TokenSource {
   }
 
   /** Two contracts under one name would take the token from each other at each call, where a new one ends the older. */
-  async #exchange(): Promise<NoToken | undefined> {
+  async #exchange(): Promise<TokenUnavailable | undefined> {
     const now = this.#clock.now()
     this.#exchanges = this.#exchanges.filter(at => isWithin(exchangedMs, at, now))
     const last = this.#exchanges.at(-1) ?? Number.NEGATIVE_INFINITY
@@ -230,7 +230,7 @@ export class Tokens implements TokenSource {
    * Requests a token, unless our credentials were refused before: others may have had one since. Refused when another
    * process was faster: then the newest fact says what to do.
    */
-  async #request(need: TokenNeed): Promise<NoToken | undefined> {
+  async #request(need: TokenNeed): Promise<TokenUnavailable | undefined> {
     const holder = await this.#holder()
     const refusals = await this.#refusals()
     const own = refusals.find(({ anomaly, data }) => !anomaly && data.credential === holder.credential)
@@ -247,10 +247,10 @@ export class Tokens implements TokenSource {
   }
 
   /** The newest refusals of credentials: those of other processes, or of a secret before, may lie between ours. */
-  async #refusals(): Promise<readonly Locked[]> {
+  async #refusals(): Promise<readonly TokenLocked[]> {
     const filter = { stream: this.#stream, types: ['token.locked'], backward: true, limit: refusalsMax }
     // Of the type that is asked for.
-    return (await this.#store.read(filter)) as readonly Recorded[] as readonly Locked[]
+    return (await this.#store.read(filter)) as readonly RecordedEvent[] as readonly TokenLocked[]
   }
 
   #deliver(message: Message) {
@@ -285,12 +285,12 @@ function short(digest: Uint8Array): string {
   return Buffer.from(digest).toString('hex', 0, 16)
 }
 
-function locked({ data }: Locked): NoToken {
+function locked({ data }: TokenLocked): TokenUnavailable {
   return deferred(
     `CREDENTIALS_REFUSED: the gateway answered ${data.httpStatus} to the consumer key and secret`,
   )
 }
 
-function deferred(because: string, afterMs?: number): NoToken {
-  return { status: 'deferred', because, ...(afterMs !== undefined && { afterMs }) }
+function deferred(reason: string, afterMs?: number): TokenUnavailable {
+  return { status: 'deferred', reason, ...(afterMs !== undefined && { afterMs }) }
 }

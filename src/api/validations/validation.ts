@@ -3,7 +3,7 @@ import type { ValidationRow } from '../../views/validations.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant, Json } from '../../vocabulary/message.ts'
 import { idOf } from '../../vocabulary/names.ts'
-import type { Area } from '../area.ts'
+import type { ApiContext } from '../api-context.ts'
 
 /** A validation of what was claimed of a person (document 2, section 2). */
 export interface Validation {
@@ -40,7 +40,7 @@ export interface Validation {
  * without a mismatch
  */
 export async function openValidation(
-  { store }: Pick<Area, 'store'>,
+  { store }: Pick<ApiContext, 'store'>,
   row: ValidationRow,
 ): Promise<Validation> {
   const sealed = await openSealed(store, row)
@@ -50,7 +50,7 @@ export async function openValidation(
 
 /** Opens a validation for a list, which nothing that was destroyed ends. */
 export async function openListedValidation(
-  { store }: Pick<Area, 'store'>,
+  { store }: Pick<ApiContext, 'store'>,
   row: ValidationRow,
 ): Promise<Validation> {
   const sealed = await openSealed(store, row)
@@ -69,16 +69,16 @@ function destroyed(): AverbaError {
 }
 
 /** What is sealed of a validation. */
-interface Sealed {
+interface SealedAnswer {
   readonly result: Json | undefined
   readonly note: Json | undefined
   readonly unreadable: Json | undefined
 }
 
 async function openSealed(
-  store: Area['store'],
+  store: ApiContext['store'],
   { result, note, unreadable }: ValidationRow,
-): Promise<Sealed> {
+): Promise<SealedAnswer> {
   return {
     result: result === null ? undefined : await store.open(result),
     note: note === null ? undefined : await store.open(note),
@@ -86,7 +86,7 @@ async function openSealed(
   }
 }
 
-function show(row: ValidationRow, { result, note, unreadable }: Sealed): Validation {
+function show(row: ValidationRow, { result, note, unreadable }: SealedAnswer): Validation {
   const { fields = {}, cpfDisponivel } = (result ?? {}) as Partial<ValidationResult> // Sealed as such by the client.
   return {
     id: row.id,

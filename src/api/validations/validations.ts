@@ -1,23 +1,23 @@
 import { environmentOf } from '../../adapters/validation/environment.ts'
 import { flatten } from '../../adapters/validation/protocol.ts'
 import { type Claims, claimsSchema } from '../../adapters/validation/wire.ts'
-import type { Target } from '../../engine/recording/decisions.ts'
+import type { AddressedMessage } from '../../engine/recording/decisions.ts'
 import { canonicalJson } from '../../proof/canonical-json.ts'
-import { giveWay } from '../../runtime/event-loop.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { validationStates } from '../../views/validations.ts'
 import { brasiliaDay } from '../../vocabulary/brasilia.ts'
 import { parseCpf } from '../../vocabulary/cpf.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { checkKnownNames } from '../../vocabulary/known-names.ts'
-import type { Basis, Instant, Json, Part, Recorded } from '../../vocabulary/message.ts'
+import type { Basis, Instant, Json, Part, RecordedEvent } from '../../vocabulary/message.ts'
 import { isStreamOf, streamOf } from '../../vocabulary/names.ts'
-import type { Ask, Outcome } from '../../vocabulary/outcome.ts'
-import type { Area } from '../area.ts'
+import type { CommandOptions, Outcome } from '../../vocabulary/outcome.ts'
+import type { ApiContext } from '../api-context.ts'
 import { checkId, checkInstant, checkOneOf, checkText, notAbout } from '../arguments.ts'
 import type { Standings } from '../consents/effectiveness.ts'
-import type { Fresh } from '../consents/readings.ts'
-import type { Which } from '../subject-directory.ts'
-import { believeLate, findValidation, requireValidation } from './find-validation.ts'
+import type { FreshnessOptions } from '../consents/readings.ts'
+import type { RecordSelector } from '../subject-directory.ts'
+import { applyLateAnswer, findValidation, requireValidation } from './find-validation.ts'
 import { checkNamedBefore, useNamed } from './named-consents.ts'
 import { findReusable } from './reuse.ts'
 import { openListedValidation, openValidation, type Validation } from './validation.ts'
@@ -31,12 +31,12 @@ export interface ValidationInput {
   /** Takes a definitive answer to the same claims about the same person that is not older than this. */
   readonly reuseWithinMs?: number
   /** Pays again, on purpose, for an inconclusive validation. */
-  readonly again?: { readonly of: string; readonly because: string }
+  readonly again?: { readonly of: string; readonly reason: string }
 }
 
 /** The last argument of a validation. Its basis may name the consent that it rests on. */
-export interface ValidationAsk extends Omit<Ask, 'commandId' | 'basis'> {
-  readonly basis?: Basis & { readonly consent?: Which & Fresh }
+export interface ValidationCommandOptions extends Omit<CommandOptions, 'commandId' | 'basis'> {
+  readonly basis?: Basis & { readonly consent?: RecordSelector & FreshnessOptions }
 }
 
 /** Validations of persons: each may cost money, and is sent at most once (document 2, section 4.2). */
@@ -55,7 +55,7 @@ export interface Validations {
    * `CONSENT_NOT_EFFECTIVE` when the consent does not stand, before any request for the validation; `PART_ARCHIVED`,
    * `PART_DESTROYED` under an id that was answered, when its answer was destroyed
    */
-  validate(input: ValidationInput, ask?: ValidationAsk): Promise<Outcome<Validation>>
+  validate(input: ValidationInput, commandOptions?: ValidationCommandOptions): Promise<Outcome<Validation>>
   /**
    * A validation by the host's id, or `undefined`.
    *
@@ -65,7 +65,7 @@ export interface Validations {
   /**
    * The validation that an event is about, as it is now. Throws as `get`, and `INVALID_INPUT` when it is about none.
    */
-  of(event: Pick<Recorded, 'stream'>): Promise<Validation>
+  of(event: Pick<RecordedEvent, 'stream'>): Promise<Validation>
   /**
    * The validations in the order in which they were asked for, `from` included, `until` not. Those without
    * `reusedFrom` are the ones that an invoice may name, by `traceId`. One whose answer was destroyed is listed without
@@ -81,7 +81,11 @@ export interface Validations {
    *
    * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT`; `REFUSED` when it is not inconclusive, or was resolved before
    */
-  resolve(id: string, verdict: { charged: boolean; note?: string }, ask?: Ask): Promise<void>
+  resolve(
+    id: string,
+    verdict: { charged: boolean; note?: string },
+    commandOptions?: CommandOptions,
+  ): Promise<void>
 }
 
 const inputNames = ['id', 'cpf', 'claims', 'again', 'reuseWithinMs'] as const
@@ -97,39 +101,42 @@ function ofAnother(): AverbaError {
 }
 
 /** Makes the area `validations`. `standings` records the use of a named consent, or throws where it does not stand. */
-export function createValidations(area: Area, standings: Pick<Standings, 'use' | 'standing'>): Validations {
-  const { commands, rows, subjects, views } = area
-  const { validationService } = area.options
+export function createValidations(
+  context: ApiContext,
+  standings: Pick<Standings, 'use' | 'standing'>,
+): Validations {
+  const { commands, rows, subjects, views } = context
+  const { validationService } = context.options
   const { paidPerDayMax } = validationService ?? {}
   const environment = validationService && environmentOf(validationService)
 
   async function get(id: string): Promise<Validation | undefined> {
-    const found = await findValidation(area, id)
+    const found = await findValidation(context, id)
     if (!found) return undefined
     const row = await rows.find('validations', found.stream)
-    return row && openValidation(area, row)
+    return row && openValidation(context, row)
   }
 
   /** What one service said, or may have done, is no answer of another, such as of production. */
   async function refuseOfAnother(id: string): Promise<void> {
-    const asked = (await findValidation(area, id))?.environment
+    const asked = (await findValidation(context, id))?.environment
     if (asked !== undefined && asked !== environment) throw ofAnother()
   }
 
   /** One of today's paid calls, counted in the append that asks for it: no other process can come in between. */
-  function spend(validation: string): Target[] {
+  function spend(validation: string): AddressedMessage[] {
     if (paidPerDayMax === undefined) return []
     const data = { for: validation, max: paidPerDayMax }
-    const stream = streamOf('budget', brasiliaDay(area.clock.now()))
+    const stream = streamOf('budget', brasiliaDay(context.clock.now()))
     return [{ stream, message: { type: 'budget.spend', data } }]
   }
 
   /** Marks what is paid again, so that this happens only once. */
-  async function repeat(of: string, by: string, person: string, claims: Json): Promise<Target> {
-    const { stream, subject } = await requireValidation(area, of)
+  async function repeat(of: string, by: string, person: string, claims: Json): Promise<AddressedMessage> {
+    const { stream, subject } = await requireValidation(context, of)
     if (subject !== person) throw invalid('id of the validation to pay again: it is of another person')
     // What was destroyed cannot be compared.
-    const before = await area.store.open(`${stream}/1/claims`)
+    const before = await context.store.open(`${stream}/1/claims`)
     if (before !== undefined && !isSame(before, claims))
       throw invalid(
         'claims: what is paid again claims the same; validate what differs under an id of its own',
@@ -142,19 +149,21 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
     async of({ stream }) {
       const row = isStreamOf('validation', stream) ? await rows.find('validations', stream) : undefined
       if (!row) throw notAbout('validation')
-      return openValidation(area, row)
+      return openValidation(context, row)
     },
     async validate(input, given = {}) {
-      area.require('validationService')
+      context.require('validationService')
       const { id, again, reuseWithinMs: withinMs } = input
       checkInput(input)
       const cpf = parseCpf(input.cpf)
       const claims = parseClaims(input.claims)
-      const ask = given.basis?.consent ? { ...given, correlationId: given.correlationId ?? id } : given
-      const { basis } = ask
+      const commandOptions = given.basis?.consent
+        ? { ...given, correlationId: given.correlationId ?? id }
+        : given
+      const { basis } = commandOptions
       const which = basis?.consent
-      const named = which && (await useNamed(area, standings, { id, cpf, which, basis }, ask))
-      const validation = area.createId()
+      const named = which && (await useNamed(context, standings, { id, cpf, which, basis }, commandOptions))
+      const validation = context.createId()
       const stream = streamOf('validation', validation)
       const read = async () => {
         const answered = await get(id)
@@ -169,7 +178,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
           if (named && named.subject !== subject) throw invalid('consent: its person was erased meanwhile')
           const owner = streamOf('subject', subject)
           const reusable =
-            withinMs === undefined ? undefined : await findReusable(area, { subject, claims, withinMs })
+            withinMs === undefined ? undefined : await findReusable(context, { subject, claims, withinMs })
           if (reusable) {
             const data = { validation, id, subject, environment, ...reusable }
             const message = { type: 'validation.reuse', data }
@@ -178,7 +187,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
           }
           const parts = {
             claims: { owner, value: claims },
-            ...(again && { because: { owner, value: again.because } }),
+            ...(again && { reason: { owner, value: again.reason } }),
           }
           const { consent } = named ?? {}
           const rests = consent !== undefined && { consent }
@@ -191,14 +200,14 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
             claims: met,
           }
         },
-        { ...ask, commandId: id },
+        { ...commandOptions, commandId: id },
         read,
       )
       // What is only put off is left to the process that is configured as it was asked.
       if (outcome.replayed && outcome.status !== 'deferred') await refuseOfAnother(id)
       // Who asked at the same time with another consent, or none, was faster.
-      if (outcome.replayed && named) await checkNamedBefore(area, id, which)
-      return believeLate(area, id, outcome, read)
+      if (outcome.replayed && named) await checkNamedBefore(context, id, which)
+      return applyLateAnswer(context, id, outcome, read)
     },
     async *list({ state, from, until } = {}) {
       if (from !== undefined) checkInstant(from, 'from')
@@ -211,17 +220,17 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
         if (until !== undefined) query = query.where('requested_at', '<', until)
         // Ids are ordered by time, and the table is sorted by them.
         const page = await query.orderBy('validation').limit(pageRows).execute()
-        for (const row of page) yield await openListedValidation(area, row)
+        for (const row of page) yield await openListedValidation(context, row)
         const last = page.at(-1)
         if (!last || page.length < pageRows) return
         after = last.validation
-        await giveWay()
+        await yieldToEventLoop()
       }
     },
-    async resolve(id, { charged, note }, ask = {}) {
+    async resolve(id, { charged, note }, commandOptions = {}) {
       if (typeof charged !== 'boolean') throw invalid('verdict: charged must be true or false')
       if (note !== undefined) checkText(note, 'note', textMax)
-      const { stream, subject } = await requireValidation(area, id)
+      const { stream, subject } = await requireValidation(context, id)
       const owner = streamOf('subject', subject)
       const parts: Record<string, Part> = {
         ...(note !== undefined && { note: { owner, value: note } }),
@@ -229,7 +238,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
       }
       const message = { type: 'validation.resolve', data: { charged }, parts }
       const input = { method: 'validations.resolve', id, charged, note: note ?? null }
-      await commands.record(input, async () => ({ targets: [{ stream, message }] }), ask)
+      await commands.record(input, async () => ({ targets: [{ stream, message }] }), commandOptions)
     },
   }
 }
@@ -251,7 +260,7 @@ function checkInput(input: ValidationInput): void {
   checkId(id, 'validation id')
   if (again) {
     checkId(again.of, 'id of the validation to pay again')
-    checkText(again.because, 'reason to pay again', textMax)
+    checkText(again.reason, 'reason to pay again', textMax)
   }
   if (reuseWithinMs === undefined) return
   if (again) throw invalid('input: what is paid again on purpose is not reused')

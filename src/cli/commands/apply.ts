@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
-import { type Applied, AverbaError } from '../../index.ts'
+import { type ApplyResult, AverbaError } from '../../index.ts'
 import { refusalOf } from '../../vocabulary/outcome.ts'
 import { defaultConfig, withConfigured } from '../load-config.ts'
 import { print } from '../output.ts'
@@ -65,17 +65,17 @@ function hashIn(file: string): string {
   throw new AverbaError('INVALID_INPUT', `Cannot read the plan "${file}": it has no hash`, { hint })
 }
 
-function describe(applied: Applied): string {
+function describe(applied: ApplyResult): string {
   const { change } = applied
   const what = `${change.isTaken ? 'take over' : change.action} ${change.evento} ${change.endpoint}`
   return `${applied.status}: ${what}${reasonOf(applied)}`
 }
 
-function reasonOf(applied: Applied): string {
+function reasonOf(applied: ApplyResult): string {
   if (applied.status === 'declined') {
     const isTold = applied.problem.status !== 0
     return ` (${refusalOf(applied.problem)}${isTold ? "; --json prints the portal's own words" : ''})`
   }
-  if (applied.status === 'deferred') return ` (it goes again at ${applied.retryAt}: ${applied.because})`
+  if (applied.status === 'deferred') return ` (it goes again at ${applied.retryAt}: ${applied.reason})`
   return applied.status === 'unknown' ? ' (the next plan tells)' : ''
 }

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { backupStore } from '../../index.ts'
-import { counted, describeBytes, describeOwed } from '../output.ts'
+import { counted, describeBytes, describePending } from '../output.ts'
 import { createStoppableProgress } from '../progress.ts'
 
 /** The command `averba backup`. */
@@ -27,5 +27,5 @@ async function backup(store: string, to: string, { json = false }: { json?: bool
   console.log(`The keyring is NOT in it: back up ${store}.keys too, in another place.`)
   if (owed.length === 0) return
   console.log('Owed at that moment, and so in the backup: a restored log would make these calls again.')
-  for (const line of describeOwed(owed)) console.log(line)
+  for (const line of describePending(owed)) console.log(line)
 }

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { AverbaError, type Diagnosis, diagnoseStore, type Examination, examine } from '../../index.ts'
 import { defaultConfig, loadConfig } from '../load-config.ts'
-import { counted, describeBytes, describeOwed, print } from '../output.ts'
+import { counted, describeBytes, describePending, print } from '../output.ts'
 import { createProgress } from '../progress.ts'
 
 interface Options {
@@ -87,7 +87,7 @@ function* describe(found: Diagnosis): Iterable<string> {
   for (const { view, version, position: at, isRunning } of found.views)
     yield `view     ${view}, version ${version}, ${isRunning ? 'at' : 'stands still at'} ${at}`
   yield found.owed.length === 0 ? 'owed     nothing' : 'owed'
-  yield* describeOwed(found.owed)
+  yield* describePending(found.owed)
   const pragmas = Object.entries(found.pragmas).map(([name, value]) => `${name} ${value}`)
   yield `pragmas  ${pragmas.join(', ')}`
   if (checked) yield `checked  ${counted(checked.events, 'event')}, ${counted(checked.parts, 'part')}`

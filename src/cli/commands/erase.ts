@@ -7,7 +7,7 @@ import {
   openAverba,
   type PartKind,
   type SubjectRef,
-  type Who,
+  type SubjectSelector,
 } from '../../index.ts'
 import { counted } from '../output.ts'
 import { type RootKeyOption, rootKeyOf, rootKeyOption } from '../root-key.ts'
@@ -52,7 +52,8 @@ export function eraseCommand(): Command {
 
 async function erase(store: string, options: Options): Promise<void> {
   const { subject, requester, legalBasis, keep, backupsKept, json = false } = options
-  const who: Who = subject === undefined ? { cpf: await readCpf() } : { subject: subject as SubjectRef } // Looked up.
+  const selector: SubjectSelector =
+    subject === undefined ? { cpf: await readCpf() } : { subject: subject as SubjectRef } // Looked up.
   const { rootKey: keys } = rootKeyOf(options)
   // Opening would create one.
   if (!existsSync(store)) throw new AverbaError('NOT_FOUND', `Cannot open "${store}": it is not there`)
@@ -64,7 +65,7 @@ async function erase(store: string, options: Options): Promise<void> {
   })
   try {
     const kinds = keep as readonly PartKind[] | undefined // Checked there.
-    const receipt = await averba.subjects.erase(who, {
+    const receipt = await averba.subjects.erase(selector, {
       requester,
       legalBasis,
       ...(kinds && { keep: kinds }),

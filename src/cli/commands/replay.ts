@@ -40,7 +40,7 @@ async function replay(
   print(`${decisions} decisions up to ${position} were made again.`)
   if (otherVersions > 0) print(`${otherVersions} were made by versions that are not here, and were not.`)
   if (!divergence) return print('All come out as they are recorded.')
-  print(`At ${divergence.position}, in ${divergence.stream}, ${divergence.because} comes out otherwise:`)
+  print(`At ${divergence.position}, in ${divergence.stream}, ${divergence.causedBy} comes out otherwise:`)
   print(`recorded  ${divergence.recorded}`)
   print(`decided   ${divergence.decided}`)
 }

@@ -1,5 +1,11 @@
 import { Command } from 'commander'
-import { type Averba, AverbaError, type Page, type SubjectRef, type Who } from '../../index.ts'
+import {
+  type Averba,
+  AverbaError,
+  type PageOptions,
+  type SubjectRef,
+  type SubjectSelector,
+} from '../../index.ts'
 import { printableText } from '../../vocabulary/printable.ts'
 import { defaultConfig, withExisting } from '../load-config.ts'
 import { NewFile } from '../new-file.ts'
@@ -47,31 +53,36 @@ export function reportCommand(): Command {
 
 async function report(options: Options): Promise<void> {
   const { config, html = false, language, out, processing = false } = options
-  const page = { format: html ? 'html' : 'json', language } as Page // Checked by the API.
-  const who = processing ? undefined : await whoOf(options)
+  const page = { format: html ? 'html' : 'json', language } as PageOptions // Checked by the API.
+  const selector = processing ? undefined : await whoOf(options)
   const text = await withExisting(config, averba => {
-    return who ? reportOn(averba, who, options, page) : reportProcessing(averba, options, page)
+    return selector ? reportOn(averba, selector, options, page) : reportProcessing(averba, options, page)
   })
   if (out === undefined) return void process.stdout.write(html ? text : printableText(text))
   new NewFile(out, 0o600).write(text)
   console.error(`Wrote ${out}.`)
 }
 
-async function reportOn(averba: Averba, who: Who, options: Options, page: Page): Promise<string> {
+async function reportOn(
+  averba: Averba,
+  selector: SubjectSelector,
+  options: Options,
+  page: PageOptions,
+): Promise<string> {
   const { consent: id, at, knownAt } = options
-  if (id === undefined) return averba.subjects.report(who, page)
+  if (id === undefined) return averba.subjects.report(selector, page)
   if (at === undefined) throw missing('--at')
   const isPosition = knownAt !== undefined && /^\d+$/.test(knownAt)
   const known = isPosition ? Number(knownAt) : knownAt && instantOf(knownAt)
   const question = {
-    consent: { ...who, id },
+    consent: { ...selector, id },
     at: instantOf(at),
     ...(known !== undefined && { knownAt: known }),
   }
   return averba.audit.prove(question, page)
 }
 
-function reportProcessing(averba: Averba, { from, until }: Options, page: Page): Promise<string> {
+function reportProcessing(averba: Averba, { from, until }: Options, page: PageOptions): Promise<string> {
   if (from === undefined) throw missing('--from')
   if (until === undefined) throw missing('--until')
   return averba.audit.processingReport({ from: instantOf(from), until: instantOf(until) }, page)
@@ -89,7 +100,7 @@ function instantOf(text: string): string {
   return text.replace(/^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})Z$/, '$1.000Z')
 }
 
-async function whoOf({ subject }: Options): Promise<Who> {
+async function whoOf({ subject }: Options): Promise<SubjectSelector> {
   if (subject !== undefined) return { subject: subject as SubjectRef } // One that is none is not found.
   if (process.stdin.isTTY) process.stderr.write('CPF: ')
   return { cpf: await readLine() }

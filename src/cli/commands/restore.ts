@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import { type Restored, restoreStore } from '../../index.ts'
-import { counted, describeOwed, print } from '../output.ts'
+import { type RestoreResult, restoreStore } from '../../index.ts'
+import { counted, describePending, print } from '../output.ts'
 import { createStoppableProgress } from '../progress.ts'
 import { type RootKeyOption, rootKeyOf, rootKeyOption } from '../root-key.ts'
 
@@ -55,7 +55,7 @@ async function restore(
   print('')
   if (resumedAs !== undefined) {
     print('These calls were owed then, and may have been made since. All but readings become unknown:')
-    for (const line of describeOwed(owed)) print(line)
+    for (const line of describePending(owed)) print(line)
     return
   }
   print('WARNING: these calls were owed then, and may have been made since. An engine that opens this store')
@@ -63,10 +63,10 @@ async function restore(
     'makes them AGAIN, but for what is unknown or parked, which waits for you. Look into the records of the',
   )
   print('services first:')
-  for (const line of describeOwed(owed)) print(line)
+  for (const line of describePending(owed)) print(line)
 }
 
-function* describeLost(lost: Restored['lostErasures'], store: string): Iterable<string> {
+function* describeLost(lost: RestoreResult['lostErasures'], store: string): Iterable<string> {
   if (lost.length === 0) return
   yield ''
   yield 'WARNING: these persons were erased after the backup, and are BACK. Erase them again before anything else:'

@@ -1,8 +1,8 @@
 import { Command } from 'commander'
 import { type LogLine, onlyAllowed, openAverba, systemClock } from '../../index.ts'
 import { printable } from '../../vocabulary/printable.ts'
+import { ignoreBrokenPipe, printOrDrop } from '../broken-pipe.ts'
 import { defaultConfig, loadConfig } from '../load-config.ts'
-import { goOnWithoutOutput, printOrDrop } from '../lost-output.ts'
 import type { Metrics } from '../metrics.ts'
 import { serveTenants, type Tenant } from '../serve-tenants.ts'
 import { createProbes, type StatusServer, serveStatus } from '../status-server.ts'
@@ -33,14 +33,14 @@ export function runCommand(): Command {
 }
 
 /** A tenant with what reports its state. */
-interface Running extends Tenant {
+interface RunningTenant extends Tenant {
   readonly metrics: Metrics
 }
 
 async function run(configs: readonly string[]): Promise<void> {
-  goOnWithoutOutput()
+  ignoreBrokenPipe()
   const stopping = stopSignals()
-  const running: Running[] = []
+  const running: RunningTenant[] = []
   try {
     for (const config of configs) {
       if (!stopping.aborted) running.push(await open(config, configs.length > 1))
@@ -57,7 +57,7 @@ async function run(configs: readonly string[]): Promise<void> {
 }
 
 /** Opens the log of a configuration. Where there are several, each line names its own. */
-async function open(config: string, isNamed: boolean): Promise<Running> {
+async function open(config: string, isNamed: boolean): Promise<RunningTenant> {
   const options = await loadConfig(config)
   const { clock = systemClock } = options
   const logger = (line: LogLine) => {
@@ -71,7 +71,7 @@ async function open(config: string, isNamed: boolean): Promise<Running> {
 }
 
 /** Serves first, so that a port in use is told before anything runs, and goes on until told to stop. */
-async function serveAndRun(running: readonly Running[], stopping: AbortSignal): Promise<void> {
+async function serveAndRun(running: readonly RunningTenant[], stopping: AbortSignal): Promise<void> {
   const servers: { close(): Promise<void> }[] = []
   const closeAll = () => Promise.all(servers.splice(0).map(server => server.close()))
   const shown: StatusServer[] = []

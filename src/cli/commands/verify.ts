@@ -92,7 +92,7 @@ function checkOfProof({ mark, rootKeyFrom }: Options): void {
   })
 }
 
-interface Trusted {
+interface TrustedKeys {
   readonly keys: readonly VerifierKey[]
   readonly witnesses: readonly VerifierKey[]
 }
@@ -107,7 +107,7 @@ function keysIn(given: readonly string[] | undefined): VerifierKey[] {
   })
 }
 
-async function verifyProof(text: string, { keys, witnesses }: Trusted, json: boolean): Promise<void> {
+async function verifyProof(text: string, { keys, witnesses }: TrustedKeys, json: boolean): Promise<void> {
   if (keys.length === 0) {
     throw new AverbaError('INVALID_INPUT', 'Cannot verify the proof: it takes the verifier key of the log', {
       hint: 'Give --key with the file "key" of an exported bundle: it has a line for each name that the log had',
@@ -128,7 +128,7 @@ async function verifyProof(text: string, { keys, witnesses }: Trusted, json: boo
 
 async function verifyAlone(
   text: string,
-  { keys, witnesses }: Trusted,
+  { keys, witnesses }: TrustedKeys,
 ): Promise<ProofVerdict & Partial<DisclosureVerdict>> {
   const verdict = await verifyTlogProof(text, keys, { witnesses })
   return { header: parseTlogProof(text)?.header ?? '', ...verdict }

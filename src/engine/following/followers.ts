@@ -1,13 +1,13 @@
-import { type Clock, calledOff } from '../../runtime/clock.ts'
-import { giveWay } from '../../runtime/event-loop.ts'
-import { Wakes } from '../../runtime/wake-signal.ts'
+import { type Clock, cancelReason } from '../../runtime/clock.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
+import { WakeSignal } from '../../runtime/wake-signal.ts'
 import { type Follower, hasTypes } from '../../store/ledger/followers.ts'
 import type { Store } from '../../store/store.ts'
 import { nameOf } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { backoffMs, fromInstant, isWaitOver, toInstant } from '../../vocabulary/instant.ts'
 import type { LogLine } from '../../vocabulary/log-line.ts'
-import type { Recorded } from '../../vocabulary/message.ts'
+import type { RecordedEvent } from '../../vocabulary/message.ts'
 import {
   callInTime,
   checkHandlerTime,
@@ -18,9 +18,9 @@ import {
 } from './handler-call.ts'
 
 /** Does what an event asks for. It may be called again for the same event: its id tells. */
-export type FollowHandler = (event: Recorded, call: HandlerCall) => Promise<void>
+export type FollowHandler = (event: RecordedEvent, call: HandlerCall) => Promise<void>
 
-interface Following {
+interface FollowerWork {
   readonly name: string
   /** Does what is there to do now, up to the signal. Gives why some of it cannot be done, where all else was. */
   readonly work: (closing: AbortSignal) => Promise<unknown>
@@ -48,7 +48,7 @@ export class Followers {
   readonly #store: Store
   readonly #clock: Clock
   readonly #log: (line: LogLine) => void
-  readonly #following = new Map<string, Following>()
+  readonly #following = new Map<string, FollowerWork>()
   readonly #working = new Map<string, Promise<void>>()
   readonly #taken = new Set<string>()
   /** How many `run` go on. */
@@ -58,12 +58,12 @@ export class Followers {
   /** Work that `run` has waited for already: closing does not wait for it again. */
   readonly #waitedFor = new WeakSet<Promise<void>>()
   readonly #closing = new AbortController()
-  readonly #wakes: Wakes
+  readonly #wakes: WakeSignal
 
   constructor(store: Store, clock: Clock, log: (line: LogLine) => void) {
     this.#store = store
     this.#clock = clock
-    this.#wakes = new Wakes(clock, pollMs)
+    this.#wakes = new WakeSignal(clock, pollMs)
     this.#log = log
     store.committed.add(() => this.wake())
   }
@@ -82,7 +82,7 @@ export class Followers {
       })
     }
     const own = [...new Set(types)].sort()
-    const call = (event: Recorded) =>
+    const call = (event: RecordedEvent) =>
       this.scope.within(() => callInTime(this.#clock, timeoutMs, given => handler(event, given)))
     this.attach(name, closing => this.#followOn(name, own, call, closing))
   }
@@ -91,7 +91,7 @@ export class Followers {
    * Adds work of another kind that goes on along the log: called when there may be something new, one at a time. It
    * takes the follower of its name, and moves it, by itself. Throws as `follow` does.
    */
-  attach(name: string, work: Following['work']): void {
+  attach(name: string, work: FollowerWork['work']): void {
     if (this.#following.has(name)) {
       throw new AverbaError('INVALID_INPUT', `Cannot follow as "${name}": another handler has this name`, {
         hint: 'Give each a name of its own, and begin with it once in a process',
@@ -139,7 +139,7 @@ export class Followers {
   }
 
   /** Each follower has a loop of its own: one that is slow or stuck holds up no other. */
-  async #runOne(following: Following, over: AbortSignal): Promise<void> {
+  async #runOne(following: FollowerWork, over: AbortSignal): Promise<void> {
     const { name } = following
     for (let failures = 0; !over.aborted; ) {
       const wakes = this.#wakes.count
@@ -150,7 +150,7 @@ export class Followers {
       } catch (error) {
         const waitMs = backoffMs(failures, backoffBaseMs, backoffMaxMs)
         failures += 1
-        const failure = { attempt: failures, because: nameOf(error), isParked: false }
+        const failure = { attempt: failures, reason: nameOf(error), isParked: false }
         const line = failureLine(failure, cannotGoOn, { follower: name })
         if (line) this.#log(line)
         await this.#clock.sleep(waitMs, over, 'a follower that cannot go on')
@@ -192,7 +192,7 @@ export class Followers {
   }
 
   /** One at a time for each follower. What runs for another caller may end early: this caller's follows it. */
-  #work(following: Following, closing: AbortSignal): Promise<void> {
+  #work(following: FollowerWork, closing: AbortSignal): Promise<void> {
     const running = this.#working.get(following.name)
     if (running) return running.then(() => (closing.aborted ? undefined : this.#work(following, closing)))
     const work = this.#try(following, closing).finally(() => this.#working.delete(following.name))
@@ -201,7 +201,7 @@ export class Followers {
   }
 
   /** Releases a follower that this process cannot go on with: another process may be able to. */
-  async #try({ name, work }: Following, closing: AbortSignal): Promise<void> {
+  async #try({ name, work }: FollowerWork, closing: AbortSignal): Promise<void> {
     try {
       const trouble = await work(closing)
       if (trouble === undefined) this.#troubles.delete(name)
@@ -229,7 +229,7 @@ export class Followers {
   async #followOn(
     name: string,
     types: readonly string[],
-    call: (event: Recorded) => Promise<string | undefined>,
+    call: (event: RecordedEvent) => Promise<string | undefined>,
     closing: AbortSignal,
   ): Promise<void> {
     if (closing.aborted || !(await this.mayHaveWork(name, types))) return
@@ -247,7 +247,7 @@ export class Followers {
         if (!(await this.#store.followers.move(follower, event.position))) return
         follower = { ...follower, position: event.position, attempts: 0 }
         // A handler that never waits would keep everything else from its turn.
-        await giveWay()
+        await yieldToEventLoop()
         if (closing.aborted) return
       }
       if (events.length > 0) continue
@@ -293,7 +293,7 @@ export class Followers {
     try {
       return await work()
     } finally {
-      done.abort(calledOff)
+      done.abort(cancelReason)
       await keeping
     }
   }
@@ -307,13 +307,13 @@ export class Followers {
     }
   }
 
-  async #fail(follower: Follower, at: number, because: string): Promise<void> {
+  async #fail(follower: Follower, at: number, reason: string): Promise<void> {
     const isOver = follower.attempts + 1 >= attemptsMax
     const dueAt = isOver
       ? null
       : toInstant(this.#clock.now() + backoffMs(follower.attempts, backoffBaseMs, backoffMaxMs))
-    if (!(await this.#store.followers.fail(follower, at, dueAt, because))) return
-    const failure = { attempt: follower.attempts + 1, because, isParked: isOver }
+    if (!(await this.#store.followers.fail(follower, at, dueAt, reason))) return
+    const failure = { attempt: follower.attempts + 1, reason, isParked: isOver }
     const line = failureLine(failure, failedOrParked, { follower: follower.name })
     if (line) this.#log(line)
   }

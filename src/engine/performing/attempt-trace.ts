@@ -1,6 +1,6 @@
 import type { EffectEvent } from '../../machines/effect.ts'
 import type { Store } from '../../store/store.ts'
-import type { Owed, Recorded } from '../../vocabulary/message.ts'
+import type { PendingEffect, RecordedEvent } from '../../vocabulary/message.ts'
 import { effectStream } from '../../vocabulary/names.ts'
 import type { RecordedOf } from '../../vocabulary/view.ts'
 
@@ -15,17 +15,21 @@ export interface AttemptTrace {
 }
 
 const types = ['effect.attempted', 'effect.deferred', 'effect.parked'] as const
-type Traced = Extract<EffectEvent, { type: (typeof types)[number] }>
+type AttemptEvent = Extract<EffectEvent, { type: (typeof types)[number] }>
 
 /** Reads the trace of a call from its own stream. */
 export async function readTrace(
   store: Pick<Store, 'read'>,
-  owed: Pick<Owed, 'id' | 'position'>,
+  pending: Pick<PendingEffect, 'id' | 'position'>,
 ): Promise<AttemptTrace> {
-  const events: RecordedOf<Traced>[] = []
+  const events: RecordedOf<AttemptEvent>[] = []
   for (let after = 0; ; ) {
     // Its machine's own, of these types.
-    const page = (await store.read({ stream: effectStream(owed), types, after })) as RecordedOf<Traced>[]
+    const page = (await store.read({
+      stream: effectStream(pending),
+      types,
+      after,
+    })) as RecordedOf<AttemptEvent>[]
     events.push(...page)
     const last = page.at(-1)
     if (!last) return traceOf(events)
@@ -34,12 +38,12 @@ export async function readTrace(
 }
 
 /** Reports whether an event is about an attempt at a call. */
-export function isAttempt(event: Recorded): event is RecordedOf<Traced> {
+export function isAttempt(event: RecordedEvent): event is RecordedOf<AttemptEvent> {
   return types.some(type => type === event.type)
 }
 
 /** The same, of the events of one call that were read already, in order. */
-export function traceOf(events: readonly RecordedOf<Traced>[]): AttemptTrace {
+export function traceOf(events: readonly RecordedOf<AttemptEvent>[]): AttemptTrace {
   return {
     isUnderWay: events.at(-1)?.type === 'effect.attempted',
     wasAnswered: events.some(({ data }) => 'isAnswered' in data && data.isAnswered === true),

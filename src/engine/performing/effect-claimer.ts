@@ -1,47 +1,47 @@
 import type { Clock } from '../../runtime/clock.ts'
-import type { Claimable, Claimed } from '../../store/ledger/ledger.ts'
+import type { Claimable, ClaimedSince } from '../../store/ledger/ledger.ts'
 import type { Store } from '../../store/store.ts'
-import type { Owed } from '../../vocabulary/message.ts'
+import type { PendingEffect } from '../../vocabulary/message.ts'
 import { effectStream } from '../../vocabulary/names.ts'
 import type { Performer, Performers } from '../../vocabulary/performer.ts'
-import type { Delivery } from '../recording/decisions.ts'
-import type { About, Recorder } from '../recording/recorder.ts'
-import type { OwnWaits } from './local-waits.ts'
+import type { DecisionRequest } from '../recording/decisions.ts'
+import type { Recorder, RequestContext } from '../recording/recorder.ts'
+import type { LocalBackoff } from './local-backoff.ts'
 
 /** Who asked for an effect. */
-type Asker = Omit<About, 'commandId'>
+type Requester = Omit<RequestContext, 'commandId'>
 
 /** An effect that may be taken, with what performs it. */
-export interface Takeable extends Claimable {
+export interface ClaimableEffect extends Claimable {
   readonly performer: Performer
 }
 
 /** An effect that was taken for an attempt. */
-export interface Taken extends Claimed {
+export interface ClaimedEffect extends ClaimedSince {
   readonly performer: Performer
-  readonly about: Asker
+  readonly about: Requester
 }
 
-interface TakingParts {
+interface EffectClaimerParts {
   readonly store: Store
   readonly clock: Clock
   readonly performers: Performers
 }
 
 /** Finds the effects that this process may attempt, and takes them: nobody else attempts what is taken. */
-export class Taking {
-  readonly #parts: TakingParts
+export class EffectClaimer {
+  readonly #parts: EffectClaimerParts
   readonly #recorder: Recorder
-  readonly #waits: OwnWaits
+  readonly #waits: LocalBackoff
 
-  constructor(parts: TakingParts, recorder: Recorder, waits: OwnWaits) {
+  constructor(parts: EffectClaimerParts, recorder: Recorder, waits: LocalBackoff) {
     this.#parts = parts
     this.#recorder = recorder
     this.#waits = waits
   }
 
   /** An effect that is due, and that this process may attempt: nobody has it, and it is not left to others. */
-  async find(id: string): Promise<Takeable | undefined> {
+  async find(id: string): Promise<ClaimableEffect | undefined> {
     const found = await this.#findClaimable(id)
     if (!found || this.#waits.holds(found)) return undefined
     return (await this.#isForOthers(found)) ? undefined : found
@@ -58,67 +58,67 @@ export class Taking {
    * the same transaction: the log alone then tells what may have left. An attempt that only reads stands in the
    * ledger only.
    */
-  async take(found: Takeable): Promise<Taken | undefined> {
+  async take(found: ClaimableEffect): Promise<ClaimedEffect | undefined> {
     const { store, clock } = this.#parts
     // It may have waited for its turn, and been put off meanwhile.
     if (this.#waits.holds(found)) return undefined
     const { performer } = found
-    const { id } = found.owed
+    const { id } = found.pending
     // Before it leaves: no answer is lost because this cannot be read.
-    const about = await this.#aboutOf(found.owed)
+    const about = await this.#aboutOf(found.pending)
     if (!this.#isRecorded(found)) {
       const read = await store.claimEffect(id, clock.now())
       return read && { ...read, performer, about }
     }
     let known: Claimable | undefined = found
     let claimed: Claimable | undefined
-    const deliver = async (): Promise<Delivery> => {
+    const deliver = async (): Promise<DecisionRequest> => {
       // Where it stands elsewhere by now, the append conflicts, and it is looked at again.
       const now = known ?? (await store.findClaimable(id, clock.now()))
       known = undefined
       claimed = now && this.#isRecorded(now) ? now : undefined
       if (!claimed) return { targets: [] }
-      const { owed, move } = claimed
-      const data = { effect: id, type: owed.type, attempts: owed.attempts }
+      const { pending, move } = claimed
+      const data = { effect: id, type: pending.type, attempts: pending.attempts }
       const message = { type: 'effect.attempt', data }
-      return { targets: [{ stream: effectStream(owed), message }], moves: store.leased(move) }
+      return { targets: [{ stream: effectStream(pending), message }], moves: store.leased(move) }
     }
     const { position } = await this.#recorder.record(deliver, { about })
     return claimed && { ...claimed, performer, about, since: position }
   }
 
-  async #findClaimable(id: string): Promise<Takeable | undefined> {
+  async #findClaimable(id: string): Promise<ClaimableEffect | undefined> {
     const { store, clock, performers } = this.#parts
     const found = await store.findClaimable(id, clock.now())
-    const performer = found && performers[found.owed.type]
+    const performer = found && performers[found.pending.type]
     return performer && { ...found, performer }
   }
 
   /** What is in doubt is not sent, and is for nobody else: whoever finds it says so. */
-  async #isForOthers(found: Takeable): Promise<boolean> {
+  async #isForOthers(found: ClaimableEffect): Promise<boolean> {
     const isSent = !isLost(found) && !isFromBeforeRestore(this.#parts.store, found)
-    return isSent && (await found.performer.takes?.(found.owed)) === false
+    return isSent && (await found.performer.takes?.(found.pending)) === false
   }
 
   /**
    * Whether the attempt gets an event. A reading gets none; nor does a call that began and never reported back, which
    * is not sent again unless it is idempotent.
    */
-  #isRecorded({ owed, wasStarted }: Claimable): boolean {
-    const effectClass = this.#parts.performers[owed.type]?.effectClass
+  #isRecorded({ pending, wasStarted }: Claimable): boolean {
+    const effectClass = this.#parts.performers[pending.type]?.effectClass
     if (effectClass === undefined || effectClass === 'read') return false
     return effectClass === 'idempotent' || !wasStarted
   }
 
   /** Who asked for an effect is kept with the event that ends it. */
-  async #aboutOf(owed: Owed): Promise<Asker> {
-    const { correlationId, actor, basis } = (await this.#parts.store.readAt(owed.position)) ?? {}
+  async #aboutOf(pending: PendingEffect): Promise<Requester> {
+    const { correlationId, actor, basis } = (await this.#parts.store.readAt(pending.position)) ?? {}
     return { ...(correlationId && { correlationId }), ...(actor && { actor }), ...(basis && { basis }) }
   }
 }
 
 /** It left, never reported back, and may not leave again. */
-export function isLost({ wasStarted, performer }: Pick<Taken, 'wasStarted' | 'performer'>): boolean {
+export function isLost({ wasStarted, performer }: Pick<ClaimedEffect, 'wasStarted' | 'performer'>): boolean {
   return wasStarted && !isRepeatable(performer)
 }
 
@@ -130,8 +130,8 @@ export function isRepeatable({ effectClass }: Performer): boolean {
 /** A restored log cannot know what was done after the backup was made. */
 export function isFromBeforeRestore(
   store: Store,
-  { owed, performer }: Pick<Taken, 'owed' | 'performer'>,
+  { pending, performer }: Pick<ClaimedEffect, 'pending' | 'performer'>,
 ): boolean {
   const isOutside = performer.effectClass !== 'read' && !performer.isLocal
-  return isOutside && store.isFromBeforeRestore(owed)
+  return isOutside && store.isFromBeforeRestore(pending)
 }

@@ -30,15 +30,15 @@ const endless: RetryPolicy = {
 }
 
 /** No later day's reading finds what was lost on this day: it is tried for as long as the portal has the records. */
-const harvest: RetryPolicy = {
+const recovery: RetryPolicy = {
   ...endless,
-  name: 'harvest-1',
+  name: 'recovery-1',
   elapsedMaxMs: 30 * dayMs,
   backoffMaxMs: 120 * minuteMs,
 }
 
 /** A day on which something failed just now: what was lost is awaited. */
-const hastened: RetryPolicy = { ...harvest, name: 'hastened-1', backoffMaxMs: 30 * minuteMs }
+const hastened: RetryPolicy = { ...recovery, name: 'hastened-1', backoffMaxMs: 30 * minuteMs }
 
 /**
  * Our policies: by the class of an effect, by its type or what owes it where that needs another, and for readings that
@@ -59,8 +59,8 @@ export const retryPolicies: {
     'keys.destroyEpochs': endless,
   },
   byEvent: {
-    'portal.harvestRequested': harvest,
-    'portal.harvestHastened': hastened,
+    'portal.recoveryRequested': recovery,
+    'portal.recoveryHastened': hastened,
     // After one reading has ended, what failed meanwhile is read.
     'portal.failuresListed': hastened,
   },
@@ -99,7 +99,7 @@ function exhaustion(
 }
 
 /** What is done about an attempt that certainly did nothing. */
-export interface Attempted {
+export interface FailedAttempt {
   readonly attempts: number
   readonly elapsedMs: number
   /** A wait that the service named, or that is known otherwise, as when it is closed or a token is next asked for. */
@@ -109,7 +109,7 @@ export interface Attempted {
 }
 
 /** When a call goes again, and by what rule; or why it does not. */
-export type Choice =
+export type RetryDecision =
   | { readonly waitMs: number; readonly wait: 'known' | 'backoff' }
   | { readonly givenUp: string }
 
@@ -122,9 +122,9 @@ const knownTaken = 20
 /** Chooses what becomes of a call after an attempt that certainly did nothing. */
 export function choose(
   policy: RetryPolicy,
-  { attempts, elapsedMs, knownMs, ends }: Attempted,
+  { attempts, elapsedMs, knownMs, ends }: FailedAttempt,
   entropy: Entropy,
-): Choice {
+): RetryDecision {
   if (ends && attempts >= ends.attemptsMax)
     return { givenUp: `${ends.why}: given up after ${attempts} attempts` }
   const givenUp = exhaustion(policy, { attempts, elapsedMs, isWaitKnown: knownMs !== undefined })

@@ -1,5 +1,5 @@
 import type { Clock } from '../../runtime/clock.ts'
-import { Places } from '../../runtime/semaphore.ts'
+import { Semaphore } from '../../runtime/semaphore.ts'
 
 /** How much of a service one process uses at most. */
 export interface ServiceLimits {
@@ -18,7 +18,7 @@ const requestsAtOnceDefault = 8
  */
 export class Throttle {
   readonly #clock: Clock
-  readonly #places: Places
+  readonly #places: Semaphore
   readonly #perSecond: number
   #tokens: number
   #filledAt: number
@@ -33,7 +33,7 @@ export class Throttle {
     }: ServiceLimits,
   ) {
     this.#clock = clock
-    this.#places = new Places(requestsAtOnceMax)
+    this.#places = new Semaphore(requestsAtOnceMax)
     this.#perSecond = requestsPerSecond
     this.#tokens = this.#capacity
     this.#filledAt = clock.now()

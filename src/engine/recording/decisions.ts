@@ -1,19 +1,19 @@
 import type { Machine, MachineState } from '../../machines/definition/machine.ts'
-import { giveWay } from '../../runtime/event-loop.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { GenerationalCache } from '../../runtime/generational-cache.ts'
-import type { Move } from '../../store/ledger/ledger.ts'
+import type { EffectMove } from '../../store/ledger/ledger.ts'
 import { pageRows } from '../../store/log/read.ts'
 import type { Store } from '../../store/store.ts'
-import type { Append, Claim, ExpectedStream } from '../../store/writing/append.ts'
-import type { Destruction } from '../../store/writing/destruction.ts'
+import type { Append, ExpectedStream, IndexEntry } from '../../store/writing/append.ts'
+import type { DestroyedWith } from '../../store/writing/destruction.ts'
 import type { RecentDigest } from '../../store/writing/recent-digests.ts'
 import type { ErrorCode } from '../../vocabulary/errors.ts'
-import type { Carried, Event, Given, Recorded } from '../../vocabulary/message.ts'
+import type { DecisionInput, Event, MessageWithParts, RecordedEvent } from '../../vocabulary/message.ts'
 
 /** A message for one stream. A function is told how many events the messages before it made. */
-export interface Target {
+export interface AddressedMessage {
   readonly stream: string
-  readonly message: Carried | ((made: number) => Carried)
+  readonly message: MessageWithParts | ((made: number) => MessageWithParts)
   /** What it says was read with the log at this position: older than a newer event that tells of the same. */
   readonly since?: number
   /** Its id is new: there is nothing to replay. */
@@ -21,34 +21,34 @@ export interface Target {
 }
 
 /** Messages that are decided and recorded together, and what comes to be looked up by them. */
-export interface Delivery {
-  readonly targets: readonly Target[]
+export interface DecisionRequest {
+  readonly targets: readonly AddressedMessage[]
   /** The stream that it is about, where it may have no target: see `Append`. */
   readonly concerns?: string
-  readonly claims?: readonly Claim[]
+  readonly claims?: readonly IndexEntry[]
   /** What nothing may have been recorded under for a while: see `Append`. */
   readonly recent?: RecentDigest
   /** An effect that is put off, parked, released or begun with them. */
-  readonly moves?: Move
+  readonly moves?: EffectMove
   /** Streams without a message of their own that must still be as they were when it was made. */
-  readonly restsOn?: readonly ExpectedStream[]
+  readonly preconditions?: readonly ExpectedStream[]
   /** What is destroyed with them. */
-  readonly destroys?: Destruction
+  readonly destroys?: DestroyedWith
   /** What becomes of it where an owner was erased: see `Append`. */
   readonly whenErased?: Append['whenErased']
 }
 
 /** What the machines made of a delivery: what to append, or why one of them refuses. */
-export interface Decided extends Pick<Append, 'streams' | 'events'> {
+export interface DecisionResult extends Pick<Append, 'streams' | 'events'> {
   readonly refused: string | undefined
   /** The code of a refusal that has one of its own. */
   readonly code: ErrorCode | undefined
   /** Where the machines stand once it is appended. */
-  readonly standings: ReadonlyMap<string, Standing>
+  readonly standings: ReadonlyMap<string, MachineStanding>
 }
 
 /** Where a machine stood, and the events it has yet to evolve by, which is put off until its state is asked for. */
-interface Standing {
+interface MachineStanding {
   readonly state: MachineState
   readonly pending: readonly Event[]
   /** The position of the last event before `pending` that is not `silent`: a reading from before it is stale. */
@@ -56,8 +56,8 @@ interface Standing {
 }
 
 /** A stream as replayed: where its machine stands, and its last event. */
-interface Loaded {
-  readonly standing: Standing
+interface LoadedStream {
+  readonly standing: MachineStanding
   readonly version: number
   readonly position: number
   /** It has gone on since: what comes after that is read before the next decision. */
@@ -78,7 +78,7 @@ const shortRows = 100
 export class Decisions {
   readonly #store: Store
   readonly #machines: ReadonlyMap<string, Machine>
-  readonly #loaded = new GenerationalCache<string, Loaded>(statesKept)
+  readonly #loaded = new GenerationalCache<string, LoadedStream>(statesKept)
 
   constructor(store: Store, machines: readonly Machine[]) {
     this.#store = store
@@ -86,10 +86,10 @@ export class Decisions {
   }
 
   /** Lets each message be decided on the state that the messages before it lead to. */
-  async decide({ targets }: Delivery): Promise<Decided> {
-    const standings = new Map<string, Standing>()
-    const streams: Decided['streams'][number][] = []
-    const events: Decided['events'][number][] = []
+  async decide({ targets }: DecisionRequest): Promise<DecisionResult> {
+    const standings = new Map<string, MachineStanding>()
+    const streams: DecisionResult['streams'][number][] = []
+    const events: DecisionResult['events'][number][] = []
     let refused: string | undefined
     let code: ErrorCode | undefined
     for (const { stream, message, since, isNew } of targets) {
@@ -103,7 +103,7 @@ export class Decisions {
         streams.push({ stream, expect: found.version, ...(isUnseen && { isNew: true }) })
       }
       const state = stateOf(machine, standings.get(stream) ?? found.standing)
-      const plain: Carried = typeof message === 'function' ? message(events.length) : message
+      const plain: MessageWithParts = typeof message === 'function' ? message(events.length) : message
       const { toldAt } = found.standing
       const said = since !== undefined && toldAt > since ? { ...plain, isStale: true } : plain
       const decision = machine.decide(state, said)
@@ -116,8 +116,8 @@ export class Decisions {
       const { name, version } = machine
       for (const [i, event] of decision.events.entries()) {
         const parts = i === 0 && said.parts ? { parts: said.parts } : {}
-        const given = i === 0 ? givenOf(said, event) : { given: { nth: i } }
-        events.push({ stream, event, because: said.type, machine: { name, version }, ...given, ...parts })
+        const input = i === 0 ? inputOf(said, event) : { input: { nth: i } }
+        events.push({ stream, event, causedBy: said.type, machine: { name, version }, ...input, ...parts })
       }
       standings.set(stream, { state, pending: decision.events, toldAt })
     }
@@ -125,7 +125,7 @@ export class Decisions {
   }
 
   /** Remembers where the machines stand after an append. */
-  remember({ standings }: Decided, appended: readonly Recorded[]): void {
+  remember({ standings }: DecisionResult, appended: readonly RecordedEvent[]): void {
     const told = new Map<string, number>()
     for (const event of appended) {
       const { stream, version, position } = event
@@ -139,7 +139,7 @@ export class Decisions {
   }
 
   /** Reads on, before the next decision, the streams that turned out to be newer than what was remembered. */
-  distrust({ streams }: Decided): void {
+  invalidate({ streams }: DecisionResult): void {
     for (const { stream } of streams) {
       const loaded = this.#loaded.get(stream)
       if (loaded) this.#loaded.set(stream, { ...loaded, isOutdated: true })
@@ -147,8 +147,8 @@ export class Decisions {
   }
 
   /** Replays a stream from where it was remembered: some have as many events as there were calls in a day. */
-  async #load(stream: string, machine: Machine, from: Loaded): Promise<Loaded> {
-    let loaded: Loaded = {
+  async #load(stream: string, machine: Machine, from: LoadedStream): Promise<LoadedStream> {
+    let loaded: LoadedStream = {
       ...from,
       isOutdated: false,
       standing: { ...from.standing, state: stateOf(machine, from.standing), pending: [] },
@@ -166,7 +166,7 @@ export class Decisions {
     if (await readOn({ limit: shortRows })) {
       // Its end is found first: were events added after that, the decision would rest on an old version.
       const last = await this.#store.readLast({ stream })
-      while (await readOn({ limit: pageRows, exceptTypes: machine.passedOver })) await giveWay()
+      while (await readOn({ limit: pageRows, exceptTypes: machine.passedOver })) await yieldToEventLoop()
       if (last && last.version > loaded.version)
         loaded = { ...loaded, version: last.version, position: last.position }
     }
@@ -182,16 +182,16 @@ export class Decisions {
 }
 
 /** What replay needs of a message; nothing where the event holds the same data. */
-function givenOf({ data, isStale }: Carried, event: Event): { given?: Given } {
+function inputOf({ data, isStale }: MessageWithParts, event: Event): { input?: DecisionInput } {
   if (data === event.data && !isStale) return {}
-  return { given: { ...(data !== event.data && { data }), ...(isStale && { isStale: true }) } }
+  return { input: { ...(data !== event.data && { data }), ...(isStale && { isStale: true }) } }
 }
 
 /** A stream without events. */
-function begin(machine: Machine): Loaded {
+function begin(machine: Machine): LoadedStream {
   return { standing: { state: machine.initial, pending: [], toldAt: 0 }, version: 0, position: 0 }
 }
 
-function stateOf(machine: Machine, { state, pending }: Standing): MachineState {
+function stateOf(machine: Machine, { state, pending }: MachineStanding): MachineState {
   return pending.reduce((before, event) => machine.evolve(before, event), state)
 }

@@ -1,16 +1,16 @@
 import type { Clock } from '../../runtime/clock.ts'
-import { Turns } from '../../runtime/keyed-lock.ts'
-import { Places } from '../../runtime/semaphore.ts'
+import { KeyedLock } from '../../runtime/keyed-lock.ts'
+import { Semaphore } from '../../runtime/semaphore.ts'
 import type { Store } from '../../store/store.ts'
 import type { Append, Appended, AskedReceipt, NewReceipt } from '../../store/writing/append.ts'
 import { AverbaError, type ErrorCode } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
-import type { Actor, Basis, Recorded, Settlement } from '../../vocabulary/message.ts'
-import type { Decisions, Delivery } from './decisions.ts'
-import { Knocking, type Waiting } from './write-retry.ts'
+import type { Actor, Basis, RecordedEvent, Settlement } from '../../vocabulary/message.ts'
+import type { DecisionRequest, Decisions } from './decisions.ts'
+import { WriteRetry, type WriteRetryOptions } from './write-retry.ts'
 
 /** Who asks, why, and under which id. */
-export interface About {
+export interface RequestContext {
   readonly commandId?: string
   readonly correlationId?: string
   readonly actor?: Actor
@@ -28,30 +28,30 @@ export class Recorder {
   readonly #store: Store
   readonly #clock: Clock
   readonly #decisions: Decisions
-  readonly #announce: (event: Recorded) => void
-  readonly #turns = new Turns()
-  readonly #places: Readonly<Record<keyof UnderWay, Places>> = {
-    commands: new Places(underWayMax),
-    facts: new Places(underWayMax),
+  readonly #announce: (event: RecordedEvent) => void
+  readonly #turns = new KeyedLock()
+  readonly #places: Readonly<Record<keyof InFlight, Semaphore>> = {
+    commands: new Semaphore(underWayMax),
+    facts: new Semaphore(underWayMax),
   }
-  readonly #knocking: Knocking
+  readonly #knocking: WriteRetry
 
   constructor(
     store: Store,
     clock: Clock,
     decisions: Decisions,
-    announce: (event: Recorded) => void,
-    waiting: Waiting,
+    announce: (event: RecordedEvent) => void,
+    waiting: WriteRetryOptions,
   ) {
     this.#store = store
     this.#clock = clock
     this.#decisions = decisions
     this.#announce = announce
-    this.#knocking = new Knocking(clock, waiting)
+    this.#knocking = new WriteRetry(clock, waiting)
   }
 
   /** How many decisions are under way, which tells how much memory they take. */
-  get underWay(): UnderWay {
+  get underWay(): InFlight {
     const { commands, facts } = this.#places
     return { commands: shown(commands), facts: shown(facts) }
   }
@@ -64,11 +64,11 @@ export class Recorder {
    *
    * @throws {AverbaError} `REFUSED`, `CONFLICT`, for commands only, and `STORE_BUSY` when too many are under way
    */
-  async record(deliver: () => Promise<Delivery>, options: RecordOptions): Promise<Made> {
+  async record(deliver: () => Promise<DecisionRequest>, options: RecordOptions): Promise<RecordedOrReceipt> {
     const kind = options.receipt === undefined ? 'facts' : 'commands'
     const places = this.#places[kind]
     const record = () => this.#record(deliver, options)
-    const work = options.isAnswer ? () => this.#knocking.untilTaken(record) : record
+    const work = options.isAnswer ? () => this.#knocking.retryUntilWritable(record) : record
     if (kind === 'facts' && options.isKeptElsewhere !== true) return places.within(work)
     const recording = places.tryWithin(work)
     if (recording) return recording
@@ -76,27 +76,30 @@ export class Recorder {
     throw new AverbaError('STORE_BUSY', `Cannot record: ${underWayMax} ${kind} wait already`, { hint })
   }
 
-  async #record(deliver: () => Promise<Delivery>, options: RecordOptions): Promise<Made> {
+  async #record(deliver: () => Promise<DecisionRequest>, options: RecordOptions): Promise<RecordedOrReceipt> {
     const isFact = options.receipt === undefined
     let { settles } = options
-    let because = ''
+    let reason = ''
     // A fact is true: it is decided again until it is in. A command gives up after some tries.
     for (let decisions = 0; isFact || decisions < decisionsMax; decisions++) {
       const delivery = await deliver()
       // No other process knows a stream that was named just now.
       const streams = delivery.targets.flatMap(({ stream, isNew }) => (isNew ? [] : stream))
       const decide = () => this.#decide(delivery, { ...options, settles })
-      const made = await (streams.length > 0 ? this.#turns.take(streams, decide) : decide())
+      const made = await (streams.length > 0 ? this.#turns.run(streams, decide) : decide())
       if (made.status !== 'conflict') return made
-      because = made.because
+      reason = made.reason
       // Another process ended the effect: what we learned is true all the same, and comes in as a late fact.
       if (settles && !(await this.#store.isOpen(settles.effect))) settles = undefined
     }
     const hint = 'Other processes append all the time: try again'
-    throw new AverbaError('CONFLICT', `Cannot record: ${because}`, { hint })
+    throw new AverbaError('CONFLICT', `Cannot record: ${reason}`, { hint })
   }
 
-  async #decide(delivery: Delivery, { about, receipt: asked, settles }: Attempted): Promise<Made | Conflict> {
+  async #decide(
+    delivery: DecisionRequest,
+    { about, receipt: asked, settles }: AttemptOptions,
+  ): Promise<RecordedOrReceipt | AppendConflict> {
     const isFact = asked === undefined
     const decided = await this.#decisions.decide(delivery)
     const { refused, code: ownCode, streams, events } = decided
@@ -108,7 +111,7 @@ export class Recorder {
     const appended = await this.#append(isFact, {
       at: toInstant(this.#clock.now()),
       // A refusal rests on these streams too: were they out of date, a wrong refusal would be remembered.
-      streams: [...streams, ...(delivery.restsOn ?? [])],
+      streams: [...streams, ...(delivery.preconditions ?? [])],
       events,
       ...(about && { about }),
       ...(receipt && { receipt }),
@@ -122,7 +125,7 @@ export class Recorder {
     })
     if (appended.status === 'known') return { ...appended, position: appended.receipt.position, events: [] }
     if (appended.status === 'conflict') {
-      this.#decisions.distrust(decided)
+      this.#decisions.invalidate(decided)
       return appended
     }
     this.#decisions.remember(decided, appended.events)
@@ -145,13 +148,13 @@ export class Recorder {
 }
 
 /** How many commands and facts are under way, and how many may be. */
-export interface UnderWay {
+export interface InFlight {
   readonly commands: { readonly count: number; readonly max: number }
   /** Answers of services, notifications and what schedules find. */
   readonly facts: { readonly count: number; readonly max: number }
 }
 
-function shown({ count, max }: Places): UnderWay['facts'] {
+function shown({ count, max }: Semaphore): InFlight['facts'] {
   return { count, max }
 }
 
@@ -161,20 +164,22 @@ export interface RecordOptions {
   readonly isKeptElsewhere?: boolean
   /** The result of a call, which nobody else keeps: it waits while the store cannot be written. */
   readonly isAnswer?: boolean
-  readonly about?: About
+  readonly about?: RequestContext
   readonly receipt?: Pick<AskedReceipt, 'commandId' | 'digest' | 'isNew'>
-  readonly settles?: { readonly effect: string; readonly as: Settlement; readonly because: string }
+  readonly settles?: { readonly effect: string; readonly as: Settlement; readonly reason: string }
 }
 
 /** The options of one try: meanwhile the effect may have ended in another way. */
-type Attempted = Omit<RecordOptions, 'settles'> & { readonly settles: RecordOptions['settles'] | undefined }
+type AttemptOptions = Omit<RecordOptions, 'settles'> & {
+  readonly settles: RecordOptions['settles'] | undefined
+}
 
-type Conflict = Extract<Appended, { status: 'conflict' }>
+type AppendConflict = Extract<Appended, { status: 'conflict' }>
 
 /** What was appended, or the receipt of the same command. */
-export type Made = Exclude<Appended, { status: 'conflict' }> & {
+export type RecordedOrReceipt = Exclude<Appended, { status: 'conflict' }> & {
   readonly position: number
-  readonly events: readonly Recorded[]
+  readonly events: readonly RecordedEvent[]
 }
 
 /** A refusal as its caller gets it. */

@@ -1,14 +1,14 @@
 import type { Receipt } from '../../store/writing/append.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { Recorded } from '../../vocabulary/message.ts'
+import type { RecordedEvent } from '../../vocabulary/message.ts'
 import { refusal } from './recorder.ts'
 
 /** What became of a command: recorded, now or before. `effect` is empty when it owed none. */
-export interface Handled {
+export interface CommandResult {
   readonly position: number
   readonly effect: string
   readonly replayed: boolean
-  readonly events: readonly Recorded[]
+  readonly events: readonly RecordedEvent[]
   /** Its data subject was erased since: the answer is an error that tells what became of its call. */
   readonly isOfErased?: boolean
 }
@@ -19,7 +19,7 @@ export interface Handled {
  * @throws {AverbaError} `COMMAND_REUSED` with another input, `SUBJECT_ERASED` once its digest went with a person and it
  * owed no call, and the refusal where it was refused
  */
-export function replayed(receipt: Receipt, digest: Uint8Array): Handled {
+export function replayed(receipt: Receipt, digest: Uint8Array): CommandResult {
   const { commandId, position, effect } = receipt
   const known = { position, effect, replayed: true, events: [] }
   if (receipt.digest.length === 0) {

@@ -6,10 +6,10 @@ import { AverbaError, type ErrorCode } from '../../vocabulary/errors.ts'
 const [waitMinMs, waitMaxMs] = [1_000, 60_000]
 
 /** What became of one try. */
-type Attempt<T> = { readonly done: T } | { readonly cannot: AverbaError }
+type TryResult<T> = { readonly done: T } | { readonly cannot: AverbaError }
 
 /** What tells and ends the waiting for a store that cannot be written. */
-export interface Waiting {
+export interface WriteRetryOptions {
   readonly closing: AbortSignal
   readonly onTrouble: (what: string, error: unknown) => void
 }
@@ -18,19 +18,19 @@ export interface Waiting {
  * Holds the result of a call while the store cannot be written: it could not be asked for again, and may have been paid
  * for. One knocks for all that wait, so that a full disk is not tried once for each of them.
  */
-export class Knocking {
+export class WriteRetry {
   readonly #clock: Clock
-  readonly #waiting: Waiting
+  readonly #waiting: WriteRetryOptions
   /** By what keeps them out: ends when the one that knocks was let in, or the log is closing. */
   readonly #knocked = new Map<ErrorCode, Promise<void>>()
 
-  constructor(clock: Clock, waiting: Waiting) {
+  constructor(clock: Clock, waiting: WriteRetryOptions) {
     this.#clock = clock
     this.#waiting = waiting
   }
 
   /** Does the work until the store takes it; tries a last time when the log is closing. */
-  async untilTaken<T>(work: () => Promise<T>): Promise<T> {
+  async retryUntilWritable<T>(work: () => Promise<T>): Promise<T> {
     let attempt = await this.#try(work)
     if ('cannot' in attempt)
       this.#waiting.onTrouble(
@@ -57,7 +57,7 @@ export class Knocking {
   }
 
   /** Tries until it is let in, or something else keeps it out. */
-  async #knock<T>(work: () => Promise<T>, code: ErrorCode): Promise<Attempt<T>> {
+  async #knock<T>(work: () => Promise<T>, code: ErrorCode): Promise<TryResult<T>> {
     for (let waitMs = waitMinMs; ; waitMs = Math.min(waitMs * 2, waitMaxMs)) {
       await this.#clock.sleep(waitMs, this.#waiting.closing, 'a disk that takes what a call came to')
       const attempt = await this.#try(work)
@@ -65,7 +65,7 @@ export class Knocking {
     }
   }
 
-  async #try<T>(work: () => Promise<T>): Promise<Attempt<T>> {
+  async #try<T>(work: () => Promise<T>): Promise<TryResult<T>> {
     const { closing, onTrouble } = this.#waiting
     const wasClosing = closing.aborted
     try {

@@ -1,19 +1,19 @@
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Effect, Instant } from '../../vocabulary/message.ts'
-import type { Held } from './context.ts'
-import type { Answered, ConsentEvent, ConsentReading } from './events.ts'
+import type { ConsentView } from './context.ts'
+import type { AnsweredChange, ConsentEvent, ConsentReading } from './events.ts'
 import { move, resolution } from './moves.ts'
-import { amendment, crossed, lateChangeMs } from './readings.ts'
+import { amendment, concurrentRead, lateChangeMs } from './readings.ts'
 import type { ConsentStatus, RequestableStatus } from './status.ts'
 
 /** The service answered our request for a change with the consent as it stands now. */
 export function answered(
-  held: Held,
-  given: ConsentReading & Answered,
+  held: ConsentView,
+  given: ConsentReading & AnsweredChange,
   read: Effect,
 ): readonly ConsentEvent[] {
   const { status, askedAt } = given
-  if (!isUnderWay(held, given.asked)) return [late(given.asked, status), ...crossed(held, given)]
+  if (!isUnderWay(held, given.asked)) return [late(given.asked, status), ...concurrentRead(held, given)]
   const said = { status, ...(askedAt !== undefined && { askedAt }) }
   // Of a consent that is no longer listed only the status is kept: the list that shows it again tells the rest.
   const amended = held.isVanished ? [] : amendment(held, given)
@@ -21,7 +21,7 @@ export function answered(
 }
 
 function answer(
-  { reading, asked, isVanished }: Held,
+  { reading, asked, isVanished }: ConsentView,
   said: { readonly status: ConsentStatus; readonly askedAt?: Instant },
   read: Effect,
 ): ConsentEvent {
@@ -42,8 +42,8 @@ function answer(
 
 /** The service refused a change that its own table allows: something differs from what we hold. */
 export function refused(
-  held: Held,
-  { httpStatus, asked }: { readonly httpStatus: number } & Answered,
+  held: ConsentView,
+  { httpStatus, asked }: { readonly httpStatus: number } & AnsweredChange,
   read: Effect,
 ): ConsentEvent {
   if (!isUnderWay(held, asked)) return late(asked, null)
@@ -53,18 +53,21 @@ export function refused(
 
 /** The outcome of a change is unknown: a reading in full will find it, unless a reading has told already. */
 export function lost(
-  held: Held,
+  held: ConsentView,
   { status, lostAt }: { readonly status?: RequestableStatus; readonly lostAt?: Instant },
   read: Effect,
 ): ConsentEvent {
   if (!isUnderWay(held, status))
-    return { ...late(status, null), ...resolution(status !== undefined && held.passed.includes(status)) }
+    return {
+      ...late(status, null),
+      ...resolution(status !== undefined && held.statusesSinceRequest.includes(status)),
+    }
   const data = lostAt === undefined ? {} : { lostAt }
   return { type: 'consent.changeLost', data, effects: [read] }
 }
 
 /** Reports whether this very change is out or in doubt. Another one may have been asked for since. */
-function isUnderWay(held: Held, asked: RequestableStatus | undefined): boolean {
+function isUnderWay(held: ConsentView, asked: RequestableStatus | undefined): boolean {
   return held.asked !== null && (asked === undefined || held.asked === asked)
 }
 
@@ -74,9 +77,9 @@ function late(asked: RequestableStatus | undefined, status: ConsentStatus | null
 }
 
 /** What a list showed while the change was out is in doubt as before. */
-function stillShown({ shown, shownAt }: Held, status: ConsentStatus): readonly ConsentEvent[] {
+function stillShown({ shown, shownAt }: ConsentView, status: ConsentStatus): readonly ConsentEvent[] {
   if (shown === null || shown === status) return []
   const when = shownAt !== null && { askedAt: shownAt }
-  const data = { status: shown === 'unreadable' ? null : shown, crossed: true, ...when } as const
+  const data = { status: shown === 'unreadable' ? null : shown, isConcurrentRead: true, ...when } as const
   return [{ type: 'consent.changeSeen', data }]
 }

@@ -1,13 +1,13 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import {
-  type Context,
-  type Held,
+  type ConsentContext,
+  type ConsentView,
   historyAfter,
+  initialContext,
   noDoubt,
   owes,
   readingAfter,
   shownBy,
-  unseen,
 } from './context.ts'
 import type { ConsentEvent } from './events.ts'
 import type { ConsentStatus } from './status.ts'
@@ -39,7 +39,7 @@ const doubtEnds = {
   'consent.changeNotMade': ended,
 } as const
 // A status that leaves our change open does not end it: neither while it is out, nor while it is in doubt.
-const out = { guard: 'isOut', actions: 'forgetShown' } as const
+const out = { guard: 'isChangePending', actions: 'forgetShown' } as const
 const outEnds = {
   ...doubtEnds,
   'consent.approved': [out, ended],
@@ -48,7 +48,7 @@ const outEnds = {
   'consent.expired': [out, ended],
   'consent.conflicted': [contrary, out, ended],
 } as const
-const lost = { guard: 'isOut', actions: 'forgetSeen' } as const
+const lost = { guard: 'isChangePending', actions: 'forgetSeen' } as const
 const lostEnds = {
   ...doubtEnds,
   'consent.approved': [lost, ended],
@@ -60,10 +60,10 @@ const lostEnds = {
 
 /** What is known of a consent: its status, and beside it whether that is in doubt. */
 export const chart = setup({
-  types: { context: {} as Context, events: {} as ConsentEvent },
+  types: { context: {} as ConsentContext, events: {} as ConsentEvent },
   guards: {
     isContrary: ({ event }) => isContrary(event),
-    isOut: ({ event }) => 'isOut' in event.data && event.data.isOut === true,
+    isChangePending: ({ event }) => 'isChangePending' in event.data && event.data.isChangePending === true,
     staysChanging: ({ event }) => knowledgeIn(event) === 'changing',
     staysUncertain: ({ event }) => knowledgeIn(event) === 'uncertain',
     showsPendente: ({ event }) => shows(event) === 'PENDENTE',
@@ -78,7 +78,7 @@ export const chart = setup({
       asked: ({ event }) => (event.type === 'consent.changeRequested' ? event.data.status : null),
       askedAt: ({ event }) =>
         event.type === 'consent.changeRequested' ? (event.data.askedAt ?? null) : null,
-      passed: ({ context }) => [context.reading.status],
+      statusesSinceRequest: ({ context }) => [context.reading.status],
       endedAt: null,
     }),
     keepShown: assign(({ context, event }) =>
@@ -87,8 +87,8 @@ export const chart = setup({
     endShown: assign({
       shown: ({ context, event }) => (shows(event) === context.reading.status ? null : context.shown),
     }),
-    forgetShown: assign({ shown: null, isCrossed: false, isReadingOwed: false }),
-    forgetSeen: assign({ shown: null, isCrossed: false }),
+    forgetShown: assign({ shown: null, isConcurrentRead: false, isReadingOwed: false }),
+    forgetSeen: assign({ shown: null, isConcurrentRead: false }),
     keepHistory: assign(({ context, event }) =>
       event.type === 'consent.described' ? historyAfter(context, event) : {},
     ),
@@ -120,7 +120,7 @@ export const chart = setup({
   },
 }).createMachine({
   id: 'consent',
-  context: unseen,
+  context: initialContext,
   type: 'parallel',
   states: {
     status: {
@@ -207,10 +207,10 @@ function isContrary(event: ConsentEvent): boolean {
 }
 
 /** Where the machine stands. */
-export type State = SnapshotFrom<typeof chart>
+export type ConsentChartState = SnapshotFrom<typeof chart>
 
 /** What the machine holds, in the form that decisions about readings need. */
-export function heldOf(state: State): Held {
+export function heldOf(state: ConsentChartState): ConsentView {
   return {
     ...state.context,
     isVanished: state.matches({ status: 'vanished' }),
@@ -221,6 +221,6 @@ export function heldOf(state: State): Held {
 }
 
 /** Reports whether it was never seen, or the service no longer lists it. */
-export function isUnknown(state: State): boolean {
+export function isUnknown(state: ConsentChartState): boolean {
   return state.matches({ status: 'absent' }) || state.matches({ status: 'vanished' })
 }

@@ -1,24 +1,24 @@
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
-import type { Carried, Effect, Instant } from '../../vocabulary/message.ts'
+import type { Effect, Instant, MessageWithParts } from '../../vocabulary/message.ts'
 import { cpfAddress, streamOf } from '../../vocabulary/names.ts'
 import { defineMachine } from '../definition/define-machine.ts'
 import { decideErased } from '../definition/erased.ts'
 import { type Decision, type Machine, record, refuse } from '../definition/machine.ts'
 import { answered, lost, refused } from './answers.ts'
-import { chart, heldOf, isUnknown, type State } from './chart.ts'
-import { type Held, oldReadingsMax } from './context.ts'
+import { type ConsentChartState, chart, heldOf, isUnknown } from './chart.ts'
+import { type ConsentView, oldReadingsMax } from './context.ts'
 import {
   type ConsentEvent,
   type ConsentMessage,
   type ConsentReading,
-  type Use,
+  type UseQuestion,
   whenErased,
 } from './events.ts'
 import { type HistoryEntry, isContradicted } from './history.ts'
 import { movesOf } from './moves.ts'
 import {
-  crossed,
-  crossedMiss,
+  concurrentMiss,
+  concurrentRead,
   lapse,
   lateChangeMs,
   maybeOlderUntil,
@@ -40,12 +40,15 @@ const asksInstead = {
 
 // Decide
 
-function decide(state: State, message: Carried<ConsentMessage>): Decision<ConsentEvent> {
+function decide(state: ConsentChartState, message: MessageWithParts<ConsentMessage>): Decision<ConsentEvent> {
   const decideNow = () => decideKnown(state, message)
   return state.context.isErased ? decideErased(message, whenErased, decideNow) : decideNow()
 }
 
-function decideKnown(state: State, message: Carried<ConsentMessage>): Decision<ConsentEvent> {
+function decideKnown(
+  state: ConsentChartState,
+  message: MessageWithParts<ConsentMessage>,
+): Decision<ConsentEvent> {
   switch (message.type) {
     case 'consent.approve':
     case 'consent.deny':
@@ -61,7 +64,7 @@ function decideKnown(state: State, message: Carried<ConsentMessage>): Decision<C
     case 'consent.observe': {
       const held = heldOf(state)
       const isOld = message.isStale || maybeOlderUntil(held, message.data) !== undefined
-      return withReading(state, isOld ? crossed(held, message.data) : seen(held, message.data))
+      return withReading(state, isOld ? concurrentRead(held, message.data) : seen(held, message.data))
     }
     case 'consent.observeUnreadable': {
       const { shown, isReadingOwed } = state.context
@@ -71,7 +74,7 @@ function decideKnown(state: State, message: Carried<ConsentMessage>): Decision<C
     }
     case 'consent.miss':
       if (isUnknown(state)) return record()
-      if (message.isStale) return withReading(state, crossedMiss(heldOf(state)))
+      if (message.isStale) return withReading(state, concurrentMiss(heldOf(state)))
       return record({ type: 'consent.vanished', data: {}, anomaly: 'the service no longer lists it' })
     case 'consent.passTime':
       return { events: lapse(heldOf(state), state.context.lapsed, message.data.now) }
@@ -97,9 +100,9 @@ function decideKnown(state: State, message: Carried<ConsentMessage>): Decision<C
 }
 
 /** Where no reading in full tells, what the list showed is believed, though its time is unknown. */
-function believed(state: State): readonly ConsentEvent[] {
-  const { shown, shownAt, isCrossed, reading } = state.context
-  const isFirm = shown !== null && shown !== 'unreadable' && !isCrossed && heldOf(state).isQuiet
+function believed(state: ConsentChartState): readonly ConsentEvent[] {
+  const { shown, shownAt, isConcurrentRead, reading } = state.context
+  const isFirm = shown !== null && shown !== 'unreadable' && !isConcurrentRead && heldOf(state).isQuiet
   if (!isFirm) return []
   if (shown === reading.status) return [{ type: 'consent.confirmed', data: { status: shown } }]
   return movesOf(heldOf(state), shown, [], shownAt ?? undefined)
@@ -110,7 +113,7 @@ function believed(state: State): readonly ConsentEvent[] {
  * to an approval that has not left is heard also while the service does not list the consent.
  */
 function ask(
-  state: State,
+  state: ConsentChartState,
   { askedAt }: { readonly askedAt?: Instant },
   status: RequestableStatus,
   instead: RequestableStatus | null = null,
@@ -133,22 +136,22 @@ function ask(
   })
 }
 
-function doubtOf({ isLost, asked }: State['context']): string {
+function doubtOf({ isLost, asked }: ConsentChartState['context']): string {
   if (isLost) return 'the last change may have been made'
   return asked === null
     ? 'the service refused the last change'
     : 'the service answered the last change with another status'
 }
 
-function whenTold({ lostAt }: State['context']): string {
+function whenTold({ lostAt }: ConsentChartState['context']): string {
   if (lostAt === null) return 'read it first'
   return `a reading tells that begins after ${toInstant(fromInstant(lostAt) + lateChangeMs)}`
 }
 
 /** What a reading in full adds: the moves of its history that we have not recorded, each with its time. */
 function readInFull(
-  state: State,
-  { data, isStale }: Carried<Extract<ConsentMessage, { type: 'consentService.consentRead' }>>,
+  state: ConsentChartState,
+  { data, isStale }: MessageWithParts<Extract<ConsentMessage, { type: 'consentService.consentRead' }>>,
 ): readonly ConsentEvent[] {
   const { history, ...reading } = data
   const { consent, subject } = state.context
@@ -157,7 +160,7 @@ function readInFull(
   if (held.isVanished) return [described(data, readLater(state, data))]
   const dueAt = maybeOlderUntil(held, data, history)
   if (isStale || dueAt !== undefined) {
-    const news = crossed(held, reading)
+    const news = concurrentRead(held, reading)
     const isOpen = news.length > 0 || held.shown !== null || held.isDoubtful || dueAt !== undefined
     const laterAt = dueAt ?? pausedUntil(held, data)
     const later = { ...readConsent(state.context), ...(laterAt !== undefined && { dueAt: laterAt }) }
@@ -174,7 +177,7 @@ function readInFull(
  * each other old for ever, without a pause.
  */
 function pausedUntil(
-  { oldReadings }: Held,
+  { oldReadings }: ConsentView,
   { askedAt }: { readonly askedAt?: Instant },
 ): Instant | undefined {
   if (oldReadings < oldReadingsMax || askedAt === undefined) return undefined
@@ -182,7 +185,10 @@ function pausedUntil(
 }
 
 /** A change that may still be made is looked for once more, when it should have been made. */
-function readLater(state: State, reading: Parameters<typeof mayStillBeMade>[1]): readonly Effect[] {
+function readLater(
+  state: ConsentChartState,
+  reading: Parameters<typeof mayStillBeMade>[1],
+): readonly Effect[] {
   const { lostAt } = state.context
   if (lostAt === null || !mayStillBeMade(heldOf(state), reading)) return []
   return [{ ...readConsent(state.context), dueAt: toInstant(fromInstant(lostAt) + lateChangeMs) }]
@@ -216,12 +222,12 @@ function described(
  * Whoever sees another status in a list, or one that the history speaks against, owes the reading in full, once, and
  * where a lost change may still be made, a later one.
  */
-function withReading(state: State, events: readonly ConsentEvent[]): Decision<ConsentEvent> {
+function withReading(state: ConsentChartState, events: readonly ConsentEvent[]): Decision<ConsentEvent> {
   const { isReadingOwed, isQuiet, reading } = heldOf(state)
   const isOwing = ({ type, data }: ConsentEvent) =>
     type === 'consent.changeSeen' &&
     !isReadingOwed &&
-    (isQuiet || data.crossed === true || data.status !== reading.status)
+    (isQuiet || data.isConcurrentRead === true || data.status !== reading.status)
   return {
     events: events.map(event => {
       const later = event.type === 'consent.appeared' ? readLater(state, event.data) : []
@@ -233,19 +239,19 @@ function withReading(state: State, events: readonly ConsentEvent[]): Decision<Co
 }
 
 /** A use is decided on all that is known at this moment: no append comes in between. */
-function use(state: State, asked: Use): ConsentEvent {
+function use(state: ConsentChartState, asked: UseQuestion): ConsentEvent {
   const { reading, since } = state.context
   const { at, readAt } = asked
   const held = heldOf(state)
   const status = state.matches({ status: 'absent' }) ? null : reading.status
   const known = { ...held, status, since, expiresAt: reading.expiresAt, readAt }
-  const because = judge({ ...known, isContradicted: isContradicted(held) }, { ...asked, knownAt: at })
+  const reason = judge({ ...known, isContradicted: isContradicted(held) }, { ...asked, knownAt: at })
   const data = asked
-  if (because !== 'active') return { type: 'consent.useRefused', data: { ...data, because } }
+  if (reason !== 'active') return { type: 'consent.useRefused', data: { ...data, reason } }
   return { type: 'consent.used', data: { ...data, until: reading.expiresAt } }
 }
 
-function missing(state: State): string {
+function missing(state: ConsentChartState): string {
   return state.matches({ status: 'vanished' }) ? 'the service no longer lists it' : 'nothing is known of it'
 }
 
@@ -280,25 +286,25 @@ export const consentMachine: Machine = defineMachine({
 })
 
 /** Which consent, and whose. */
-interface Whose {
+interface ConsentIds {
   readonly consent: string
   readonly subject: string
 }
 
 /** The call that asks for another status. */
-const changeStatus = (whose: Whose, status: RequestableStatus) => ({
+const changeStatus = (whose: ConsentIds, status: RequestableStatus) => ({
   type: 'consentService.changeStatus',
   data: { status },
   opens: addresses(whose),
 })
 
 /** The call that reads a consent in full. */
-const readConsent = (whose: Whose) => ({
+const readConsent = (whose: ConsentIds) => ({
   type: 'consentService.readConsent',
   data: {},
   opens: addresses(whose),
 })
 
-function addresses({ consent, subject }: Whose) {
+function addresses({ consent, subject }: ConsentIds) {
   return { cpf: cpfAddress(subject), record: `${streamOf('consent', consent)}/1/record` }
 }

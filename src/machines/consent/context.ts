@@ -1,11 +1,11 @@
 import type { Instant } from '../../vocabulary/message.ts'
-import type { ConsentEvent, ConsentReading, Move } from './events.ts'
+import type { ConsentEvent, ConsentReading, StatusMove } from './events.ts'
 import { type History, isBeginning, passEntries } from './history.ts'
-import type { Shown } from './standing.ts'
+import type { ListedStatus } from './standing.ts'
 import { type ConsentStatus, consentStatuses, isOpen, type RequestableStatus } from './status.ts'
 
 /** What the machine of a consent holds. */
-export interface Context extends History {
+export interface ConsentContext extends History {
   readonly consent: string
   readonly subject: string
   readonly reading: ConsentReading
@@ -14,11 +14,11 @@ export interface Context extends History {
   /** When we asked for it. */
   readonly askedAt: Instant | null
   /** What a list shows in place of what we hold, until its history has been read. */
-  readonly shown: Shown | null
+  readonly shown: ListedStatus | null
   /** When the request of that list left. */
   readonly shownAt: Instant | null
   /** Whether the reading that shows it crossed something newer. */
-  readonly isCrossed: boolean
+  readonly isConcurrentRead: boolean
   /** A reading in full is owed that may settle it. */
   readonly isReadingOwed: boolean
   /** The answer to what we asked for was lost. */
@@ -26,7 +26,7 @@ export interface Context extends History {
   /** When that was noticed, or when we asked for what the answer contradicts. */
   readonly lostAt: Instant | null
   /** All statuses that it has had since the last change was asked for, as far as we know. */
-  readonly passed: readonly ConsentStatus[]
+  readonly statusesSinceRequest: readonly ConsentStatus[]
   /** When the request left whose answer shows that it has ended, while nothing newer is known. */
   readonly endedAt: Instant | null
   /** The service's own time of the status that we hold, where its history told. */
@@ -51,7 +51,7 @@ export const noDoubt = {
   askedAt: null,
   shown: null,
   shownAt: null,
-  isCrossed: false,
+  isConcurrentRead: false,
   isReadingOwed: false,
   isLost: false,
   lostAt: null,
@@ -67,12 +67,12 @@ const unread = {
 } as const
 
 /** What is held of a consent that nobody has seen. */
-export const unseen: Context = {
+export const initialContext: ConsentContext = {
   consent: '',
   subject: '',
   reading: { status: 'PENDENTE', createdAt: null, expiresAt: null, controller: null },
   ...noDoubt,
-  passed: [],
+  statusesSinceRequest: [],
   endedAt: null,
   since: null,
   ...unread,
@@ -86,7 +86,7 @@ export function owes({ effects = [] }: ConsentEvent): boolean {
 }
 
 /** What an event changes of the status, and of what is known of it. */
-export function readingAfter(context: Context, event: ConsentEvent): Partial<Context> {
+export function readingAfter(context: ConsentContext, event: ConsentEvent): Partial<ConsentContext> {
   switch (event.type) {
     case 'consent.appeared': {
       const { consent, subject, askedAt, knowledge: _, ...reading } = event.data
@@ -94,7 +94,7 @@ export function readingAfter(context: Context, event: ConsentEvent): Partial<Con
         consent,
         subject,
         reading,
-        passed: passedWith(context, reading.status),
+        statusesSinceRequest: sinceRequestWith(context, reading.status),
         endedAt: isOpen(reading.status) ? null : (askedAt ?? null),
         since: null,
         ...unread,
@@ -117,9 +117,9 @@ export function readingAfter(context: Context, event: ConsentEvent): Partial<Con
 
 /** What a reading in full changes. A history that may be older does not take the place of the one that is known. */
 export function historyAfter(
-  context: Context,
+  context: ConsentContext,
   event: Extract<ConsentEvent, { type: 'consent.described' }>,
-): Partial<Context> {
+): Partial<ConsentContext> {
   const { history, status, askedAt = null, isOld } = event.data
   const isReadingOwed = owes(event)
   if (isOld) return { isReadingOwed, oldReadings: Math.min(context.oldReadings + 1, oldReadingsMax) }
@@ -130,12 +130,15 @@ export function historyAfter(
   return { ...read, untimed, isReadingOwed }
 }
 
-function moved(context: Context, { status, since, askedAt, isOut }: Move): Partial<Context> {
-  const isUntimed = since === undefined && !isOut && status !== context.reading.status
+function moved(
+  context: ConsentContext,
+  { status, since, askedAt, isChangePending }: StatusMove,
+): Partial<ConsentContext> {
+  const isUntimed = since === undefined && !isChangePending && status !== context.reading.status
   return {
     reading: { ...context.reading, status },
     // What was before our change tells nothing of it.
-    passed: isOut ? context.passed : passedWith(context, status),
+    statusesSinceRequest: isChangePending ? context.statusesSinceRequest : sinceRequestWith(context, status),
     endedAt: isOpen(status) ? null : (askedAt ?? null),
     since: since ?? null,
     // What is of an older copy has no entry after those known.
@@ -144,41 +147,44 @@ function moved(context: Context, { status, since, askedAt, isOut }: Move): Parti
 }
 
 /** When an end was asked for that is held, or that a list shows in place of what is held. */
-export function endShownAt(context: Context): Instant | null {
+export function endShownAt(context: ConsentContext): Instant | null {
   const { endedAt, shownAt } = context
   return endShown(context) === undefined ? endedAt : (shownAt ?? endedAt)
 }
 
 /** The end that a list shows in place of what is held. */
-export function endShown({ shown }: Context): ConsentStatus | undefined {
+export function endShown({ shown }: ConsentContext): ConsentStatus | undefined {
   return shown === null || shown === 'unreadable' || isOpen(shown) ? undefined : shown
 }
 
-function passedWith({ passed }: Context, status: ConsentStatus): readonly ConsentStatus[] {
-  return consentStatuses.filter(each => each === status || passed.includes(each))
+function sinceRequestWith(
+  { statusesSinceRequest }: ConsentContext,
+  status: ConsentStatus,
+): readonly ConsentStatus[] {
+  return consentStatuses.filter(each => each === status || statusesSinceRequest.includes(each))
 }
 
 /** What a list that shows something else changes. */
 export function shownBy(
-  context: Context,
+  context: ConsentContext,
   event: Extract<ConsentEvent, { type: 'consent.changeSeen' }>,
-): Partial<Context> {
-  const { shown, isCrossed } = context
-  const isFirm = shown !== null && shown !== 'unreadable' && !isCrossed && !isOpen(shown)
+): Partial<ConsentContext> {
+  const { shown, isConcurrentRead } = context
+  const isFirm = shown !== null && shown !== 'unreadable' && !isConcurrentRead && !isOpen(shown)
   // What may be older, or cannot be read, does not replace an end.
-  if (isFirm && (event.data.crossed || event.data.status === null))
+  if (isFirm && (event.data.isConcurrentRead || event.data.status === null))
     return { isReadingOwed: context.isReadingOwed || owes(event) }
   return {
     shown: event.data.status ?? 'unreadable',
     shownAt: event.data.askedAt ?? null,
     endedAt: endShownAt(context),
-    isCrossed: event.data.crossed === true,
+    isConcurrentRead: event.data.isConcurrentRead === true,
     isReadingOwed: context.isReadingOwed || owes(event),
   }
 }
 
 /** What the consent machine holds, and where it stands. */
-export interface Held extends Context {
+export interface ConsentView extends ConsentContext {
   readonly isVanished: boolean
   /** Never seen, or vanished. */
   readonly isUnknown: boolean

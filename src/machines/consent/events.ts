@@ -1,6 +1,6 @@
 import type { Event, Instant, Message } from '../../vocabulary/message.ts'
 import type { HistoryEntry } from './history.ts'
-import type { Reason } from './standing.ts'
+import type { StandingReason } from './standing.ts'
 import type { ConsentStatus, RequestableStatus } from './status.ts'
 
 // Events
@@ -17,21 +17,21 @@ export interface ConsentReading {
  * `by` says whose doing it was: our own request's, which was answered or whose answer was lost, or what the service
  * shows in a reading, whoever did it. `since` is the service's own time of it, where its history tells.
  */
-export interface Move {
+export interface StatusMove {
   readonly status: ConsentStatus
   readonly by: 'us' | 'service'
   readonly since?: Instant
   /** When the request left whose answer shows it: of an end that is shown, and of the answer to a change of ours. */
   readonly askedAt?: Instant
   /** A change of ours is out, or its answer lost, and this does not end it: it may still come, or was before it. */
-  readonly isOut?: true
+  readonly isChangePending?: true
 }
 
 /**
  * A use of the data: when, how old a reading may be, the last reading that covers it, and when the use was asked for: a
  * reading made for it is no older than that.
  */
-export interface Use {
+export interface UseQuestion {
   readonly at: Instant
   readonly ageMaxMs: number | null
   readonly readAt: Instant | null
@@ -54,12 +54,12 @@ export type ConsentEvent =
       }
     >
   | Event<'consent.amended', ConsentReading>
-  | Event<'consent.approved' | 'consent.denied' | 'consent.revoked' | 'consent.expired', Move>
+  | Event<'consent.approved' | 'consent.denied' | 'consent.revoked' | 'consent.expired', StatusMove>
   /**
    * The service shows a status that its table does not lead to; or answers a change of a consent that it no longer
    * lists; or its answer contradicts the request, and a reading in full is owed.
    */
-  | Event<'consent.conflicted', Move & { held: ConsentStatus; isVanished?: true; isContrary?: true }>
+  | Event<'consent.conflicted', StatusMove & { held: ConsentStatus; isVanished?: true; isContrary?: true }>
   | Event<'consent.vanished', Record<string, never>>
   /** By our clock `dataExpiracao` has passed. The status stays the service's word. */
   | Event<'consent.lapsed', { expiresAt: Instant }>
@@ -105,7 +105,7 @@ export type ConsentEvent =
    * tells what happened, and when. `crossed`: something newer happened during the reading, or the reading may be of an
    * older copy, and nobody can say which of the two came first. `askedAt` is when the request of the list left.
    */
-  | Event<'consent.changeSeen', { status: ConsentStatus | null; crossed?: true; askedAt?: Instant }>
+  | Event<'consent.changeSeen', { status: ConsentStatus | null; isConcurrentRead?: true; askedAt?: Instant }>
   /**
    * Its part `detail` holds the whole answer to a request that left at `askedAt`, and that shows `status`. Another
    * reading is owed where it leaves a doubt. `isOld`: it was crossed by something newer, or may be of an older copy, so
@@ -121,15 +121,15 @@ export type ConsentEvent =
       }
     >
   /** The data was used, or was refused, and why. Purpose and legal basis are in the event's `basis`. */
-  | Event<'consent.used', Use & { until: Instant | null }>
-  | Event<'consent.useRefused', Use & { because: Reason }>
+  | Event<'consent.used', UseQuestion & { until: Instant | null }>
+  | Event<'consent.useRefused', UseQuestion & { reason: StandingReason }>
   /** Its data subject was erased. */
   | Event<'consent.erased', Record<string, never>>
 
 // Commands, and facts from outside
 
 /** Which change it ends, and when its request left. */
-export interface Answered {
+export interface AnsweredChange {
   readonly asked?: RequestableStatus
   readonly askedAt?: Instant
 }
@@ -143,8 +143,8 @@ export type ConsentMessage =
   | Message<'consent.observe', ConsentReading & { consent: string; subject: string; askedAt?: Instant }>
   /** A list has it twice, or in a form that cannot be read. */
   | Message<'consent.observeUnreadable' | 'consent.miss', unknown>
-  | Message<'consentService.statusChanged', ConsentReading & Answered>
-  | Message<'consent.use', Use>
+  | Message<'consentService.statusChanged', ConsentReading & AnsweredChange>
+  | Message<'consent.use', UseQuestion>
   | Message<'consent.passTime', { now: Instant }>
   | Message<'consent.erase', unknown>
   | Message<
@@ -152,7 +152,7 @@ export type ConsentMessage =
       ConsentReading & { history: readonly HistoryEntry[]; askedAt?: Instant }
     >
   | Message<'consent.withholdChange', { asked: RequestableStatus; sentBefore?: true; isDone?: true }>
-  | Message<'consentService.changeDeclined', { httpStatus: number } & Answered>
+  | Message<'consentService.changeDeclined', { httpStatus: number } & AnsweredChange>
   | Message<'consentService.readDeclined', { httpStatus: number }>
   | Message<'consentService.readGivenUp', unknown>
   | Message<'consentService.changeLost', { status?: RequestableStatus; lostAt?: Instant }>

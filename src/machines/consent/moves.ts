@@ -1,13 +1,13 @@
 import { clocksDifferMaxMs, fromInstant } from '../../vocabulary/instant.ts'
 import type { Event, Instant } from '../../vocabulary/message.ts'
-import { endShown, type Held } from './context.ts'
-import type { ConsentEvent, Move } from './events.ts'
+import { type ConsentView, endShown } from './context.ts'
+import type { ConsentEvent, StatusMove } from './events.ts'
 import { type HistoryEntry, isBeginning, passEntries } from './history.ts'
 import { type ConsentStatus, isOpen, moveType, type RequestableStatus } from './status.ts'
 
 /** The moves from what we hold to what is shown: those of the history, or else one without a time. */
 export function movesOf(
-  held: Held,
+  held: ConsentView,
   shown: ConsentStatus,
   history: readonly HistoryEntry[],
   askedAt?: Instant,
@@ -15,20 +15,24 @@ export function movesOf(
   const { reading, asked, isLost } = held
   const steps = newSteps(held, shown, history)
   // What is shown now ends it, whenever it began.
-  const isEnding = (step: Step) =>
+  const isEnding = (step: StatusStep) =>
     asked !== null && endsChange(asked, step.status) && (step === steps.at(-1) || isAfterAsking(held, step))
   const isDone = steps.some(step => step.status === asked && isEnding(step))
   let from = reading.status
-  let isOut = asked !== null
+  let isChangePending = asked !== null
   let isUnresolved = isLost
   return steps.map(step => {
     const { status, since } = step
-    isOut &&= !isEnding(step)
+    isChangePending &&= !isEnding(step)
     const isResolving = isUnresolved && isEnding(step) && (!isDone || status === asked)
     // A change that was put off, or is still on its way, cannot be told from somebody else's.
     const by = isResolving && isDone && mayBeOurs(held, step) ? 'us' : 'service'
     const isEnd = step === steps.at(-1) && !isOpen(status) && askedAt !== undefined
-    const told = { ...(since !== null && { since }), ...(isEnd && { askedAt }), ...(isOut && { isOut }) }
+    const told = {
+      ...(since !== null && { since }),
+      ...(isEnd && { askedAt }),
+      ...(isChangePending && { isChangePending }),
+    }
     const made = move(from, { status, by, ...told })
     from = status
     if (!isResolving) return made
@@ -43,7 +47,7 @@ export function movesOf(
  * revocation that was lost the dates count as they are, to the second: an end that was ours and one from just before
  * it look the same where the service's clock is ahead.
  */
-function isAfterAsking({ asked, askedAt, isDoubtful }: Held, { since }: Step): boolean {
+function isAfterAsking({ asked, askedAt, isDoubtful }: ConsentView, { since }: StatusStep): boolean {
   if (askedAt === null) return true
   if (since === null) return false
   const afterMs = fromInstant(since) - fromInstant(askedAt)
@@ -57,7 +61,7 @@ function isToTheSecond(afterMs: number): boolean {
 }
 
 /** Reports whether an entry may be that of a change of ours whose answer was lost. */
-function mayBeOurs({ askedAt }: Held, { since }: Step): boolean {
+function mayBeOurs({ askedAt }: ConsentView, { since }: StatusStep): boolean {
   return since === null || askedAt === null || fromInstant(since) - fromInstant(askedAt) >= -clocksDifferMaxMs
 }
 
@@ -69,17 +73,21 @@ export function endsChange(asked: RequestableStatus, status: ConsentStatus): boo
   return asked === 'ATIVO' ? status !== 'PENDENTE' : !isOpen(status)
 }
 
-interface Step {
+interface StatusStep {
   readonly status: ConsentStatus
   readonly since: Instant | null
 }
 
 /** The new entries of a history. A history that contradicts what is shown, or what we hold, tells nothing. */
-function newSteps(held: Held, shown: ConsentStatus, history: readonly HistoryEntry[]): readonly Step[] {
+function newSteps(
+  held: ConsentView,
+  shown: ConsentStatus,
+  history: readonly HistoryEntry[],
+): readonly StatusStep[] {
   const { status } = held.reading
   const last = history.at(-1)
   const isTold = last?.status === shown
-  const plain: Step[] = status === shown ? [] : [{ status: shown, since: isTold ? last.since : null }]
+  const plain: StatusStep[] = status === shown ? [] : [{ status: shown, since: isTold ? last.since : null }]
   if (!isTold) return plain
   const steps = history
     .slice(firstNew(held, history))
@@ -89,7 +97,7 @@ function newSteps(held: Held, shown: ConsentStatus, history: readonly HistoryEnt
 }
 
 /** Where the entries begin that we have not seen: after those known, or after what we hold, or with our own change. */
-function firstNew(held: Held, history: readonly HistoryEntry[]): number {
+function firstNew(held: ConsentView, history: readonly HistoryEntry[]): number {
   const { reading, history: known, untimed } = held
   if (known.length > 0 && isBeginning(known, history)) return passEntries(history, known.length, untimed).next
   const first = history.findIndex(entry => entry.status === reading.status)
@@ -104,13 +112,13 @@ function firstNew(held: Held, history: readonly HistoryEntry[]): number {
 }
 
 /** Reports whether an entry stands for what we asked for, and whose answer was lost. */
-function isOwn({ asked, askedAt, isDoubtful }: Held, { status, since }: HistoryEntry): boolean {
+function isOwn({ asked, askedAt, isDoubtful }: ConsentView, { status, since }: HistoryEntry): boolean {
   if (!isDoubtful || status !== asked || askedAt === null || since === null) return false
   return isToTheSecond(fromInstant(since) - fromInstant(askedAt))
 }
 
 /** A move of the contract's table; any other is a conflict, marked as an anomaly. */
-export function move(held: ConsentStatus, data: Move): ConsentEvent {
+export function move(held: ConsentStatus, data: StatusMove): ConsentEvent {
   const type = moveType(held, data.status)
   if (type) return { type, data }
   const anomaly = `no move leads from ${held} to ${data.status}`

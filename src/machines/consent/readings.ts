@@ -1,13 +1,13 @@
 import { dayMs, fromInstant, isWaitOver, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
-import { endShownAt, type Held } from './context.ts'
+import { type ConsentView, endShownAt } from './context.ts'
 import type { ConsentEvent, ConsentReading } from './events.ts'
 import { type HistoryEntry, isContradicted, isShorter } from './history.ts'
 import { endsChange, movesOf, resolution } from './moves.ts'
 import { type ConsentStatus, isOpen } from './status.ts'
 
 type Whose = { readonly consent: string; readonly subject: string }
-type When = { readonly askedAt?: Instant | undefined }
+type RequestTime = { readonly askedAt?: Instant | undefined }
 
 /**
  * How long a service may take to make a change whose answer was lost: only a reading that leaves later tells that it
@@ -22,14 +22,17 @@ const historyReadMs = dayMs
  * What a list adds: nothing when nothing changed. Another status is only noted, since a list hides what happened in
  * between. While a change of ours is out, a list ends the doubt about it.
  */
-export function seen(held: Held, given: ConsentReading & Whose & When): readonly ConsentEvent[] {
+export function seen(
+  held: ConsentView,
+  given: ConsentReading & Whose & RequestTime,
+): readonly ConsentEvent[] {
   const { status } = given
   const isOwn = status === held.reading.status
   // The history tells what became of a lost change when a list shows neither status.
   const isElsewhere = held.isLost && !leavesOpen(held, status) && status !== held.asked
   if (held.isUnknown || (!held.isQuiet && !isElsewhere)) return observed(held, given, [])
   const amended = amendment(held, given)
-  const isVague = held.isCrossed || held.shown === 'unreadable'
+  const isVague = held.isConcurrentRead || held.shown === 'unreadable'
   if (isVague && isOwn && held.isQuiet) return [...amended, { type: 'consent.confirmed', data: { status } }]
   const isKnown = held.shown === null ? isOwn : status === held.shown && held.isReadingOwed
   if (!isVague && isKnown) return [...amended, ...historyOwed(held, given)]
@@ -41,7 +44,7 @@ export function seen(held: Held, given: ConsentReading & Whose & When): readonly
 }
 
 /** A history that speaks against what a list shows is read anew, once a day: nothing else may ever end that doubt. */
-function historyOwed(held: Held, { askedAt }: When): readonly ConsentEvent[] {
+function historyOwed(held: ConsentView, { askedAt }: RequestTime): readonly ConsentEvent[] {
   const { historyAskedAt, isReadingOwed } = held
   if (askedAt === undefined || isReadingOwed || !isContradicted(held)) return []
   const dueAt = historyAskedAt === null ? 0 : fromInstant(historyAskedAt) + historyReadMs
@@ -53,7 +56,10 @@ function historyOwed(held: Held, { askedAt }: When): readonly ConsentEvent[] {
  * What a reading adds that crossed something newer: it may show the time before or after that, so it is neither
  * believed nor ignored. Dates that differ count like another status: the consent may end sooner.
  */
-export function crossed(held: Held, given: ConsentReading & When): readonly ConsentEvent[] {
+export function concurrentRead(
+  held: ConsentView,
+  given: ConsentReading & RequestTime,
+): readonly ConsentEvent[] {
   const { reading, asked, shown, isUnknown, isReadingOwed } = held
   const { status, askedAt } = given
   // An end is news also while we ask for it: it may be somebody else's.
@@ -61,20 +67,20 @@ export function crossed(held: Held, given: ConsentReading & When): readonly Cons
   const isNews = status !== reading.status || amendment(held, given).length > 0
   const isNoted = status === shown && (isReadingOwed || status !== reading.status)
   if (isUnknown || !isNews || isNoted || isWanted) return []
-  const data = { status, crossed: true, ...(askedAt !== undefined && { askedAt }) } as const
+  const data = { status, isConcurrentRead: true, ...(askedAt !== undefined && { askedAt }) } as const
   return [{ type: 'consent.changeSeen', data }]
 }
 
 /** What a list adds that lacks the consent, and crossed something newer: the consent may be gone, or not yet there. */
-export function crossedMiss({ shown, isReadingOwed }: Held): readonly ConsentEvent[] {
+export function concurrentMiss({ shown, isReadingOwed }: ConsentView): readonly ConsentEvent[] {
   if (shown === 'unreadable' && isReadingOwed) return []
-  return [{ type: 'consent.changeSeen', data: { status: null, crossed: true } }]
+  return [{ type: 'consent.changeSeen', data: { status: null, isConcurrentRead: true } }]
 }
 
 /** What a reading adds to what we hold, by the history that came with it. */
 export function observed(
-  held: Held,
-  given: ConsentReading & Whose & When,
+  held: ConsentView,
+  given: ConsentReading & Whose & RequestTime,
   history: readonly HistoryEntry[],
 ): readonly ConsentEvent[] {
   const { status } = given
@@ -85,7 +91,7 @@ export function observed(
   if (moves.length > 0) {
     // A status that leaves our change open ends the doubt about it as little as the former one.
     const last = moves.at(-1)
-    const isStillOut = last !== undefined && 'isOut' in last.data
+    const isStillOut = last !== undefined && 'isChangePending' in last.data
     const ended = isStillOut && !isEarly ? notMade(held, status) : undefined
     return [...amended, ...moves, ...(ended ? [ended] : [])]
   }
@@ -99,7 +105,10 @@ export function observed(
  * A change that was lost, or whose answer contradicts it, by a reading that began late enough and shows what was there
  * before; `undefined` where there is none, or where the answer showed an end, which nobody asks to change.
  */
-function notMade({ isLost, isDoubtful, asked }: Held, status: ConsentStatus): ConsentEvent | undefined {
+function notMade(
+  { isLost, isDoubtful, asked }: ConsentView,
+  status: ConsentStatus,
+): ConsentEvent | undefined {
   if (!isDoubtful || asked === null) return undefined
   if (!isLost && !isOpen(status)) return undefined
   const why = isLost ? 'whose answer was lost' : 'whose answer showed another status'
@@ -108,13 +117,20 @@ function notMade({ isLost, isDoubtful, asked }: Held, status: ConsentStatus): Co
 }
 
 /** It is listed for the first time, or again. */
-function listedAgain(held: Held, given: ConsentReading & Whose & When): readonly ConsentEvent[] {
+function listedAgain(
+  held: ConsentView,
+  given: ConsentReading & Whose & RequestTime,
+): readonly ConsentEvent[] {
   const isOld = leavesOpen(held, given.status) && !mayStillBeMade(held, given)
   const ended = isOld ? notMade(held, given.status) : undefined
   return [appeared(held, given, ended !== undefined), ...(ended ? [ended] : [])]
 }
 
-function appeared(held: Held, given: ConsentReading & Whose & When, isEnded: boolean): ConsentEvent {
+function appeared(
+  held: ConsentView,
+  given: ConsentReading & Whose & RequestTime,
+  isEnded: boolean,
+): ConsentEvent {
   const { consent, subject, status, askedAt } = given
   const knowledge = isEnded ? 'uncertain' : doubtAfter(held, given)
   const data = {
@@ -128,10 +144,13 @@ function appeared(held: Held, given: ConsentReading & Whose & When, isEnded: boo
 }
 
 /** What is still to be found out of our own change when the consent is listed again. */
-function doubtAfter(held: Held, given: ConsentReading & When): 'changing' | 'uncertain' | undefined {
+function doubtAfter(
+  held: ConsentView,
+  given: ConsentReading & RequestTime,
+): 'changing' | 'uncertain' | undefined {
   if (mayStillBeMade(held, given)) return 'uncertain'
-  const isOut = !held.isQuiet && !held.isDoubtful && leavesOpen(held, given.status)
-  return isOut ? 'changing' : undefined
+  const isChangePending = !held.isQuiet && !held.isDoubtful && leavesOpen(held, given.status)
+  return isChangePending ? 'changing' : undefined
 }
 
 /**
@@ -140,8 +159,8 @@ function doubtAfter(held: Held, given: ConsentReading & When): 'changing' | 'unc
  * which, by a history read less than a minute before, the consent has behind it. `undefined` where it is not.
  */
 export function maybeOlderUntil(
-  held: Held,
-  { status, askedAt }: Pick<ConsentReading, 'status'> & When,
+  held: ConsentView,
+  { status, askedAt }: Pick<ConsentReading, 'status'> & RequestTime,
   history: readonly HistoryEntry[] = [],
 ): Instant | undefined {
   const lacksEntries = history.length === 0 ? isFormerEnd(held, status) : isShorter(history, held.history)
@@ -154,7 +173,7 @@ export function maybeOlderUntil(
 }
 
 /** Reports whether a status is an end after which, by the history that is known, the consent was given anew. */
-function isFormerEnd({ history }: Held, status: ConsentStatus): boolean {
+function isFormerEnd({ history }: ConsentView, status: ConsentStatus): boolean {
   return (
     !isOpen(status) && history.at(-1)?.status === 'ATIVO' && history.some(entry => entry.status === status)
   )
@@ -162,8 +181,8 @@ function isFormerEnd({ history }: Held, status: ConsentStatus): boolean {
 
 /** Reports whether a reading tells nothing of our change, and left too early to tell that it will not be made. */
 export function mayStillBeMade(
-  held: Held,
-  { status, askedAt }: Pick<ConsentReading, 'status'> & When,
+  held: ConsentView,
+  { status, askedAt }: Pick<ConsentReading, 'status'> & RequestTime,
 ): boolean {
   const { lostAt } = held
   if (lostAt === null || askedAt === undefined || !leavesOpen(held, status)) return false
@@ -172,7 +191,11 @@ export function mayStillBeMade(
 }
 
 /** Time passed: recorded when the end of a consent that still stands has come, once. */
-export function lapse({ reading, isUnknown }: Held, said: Instant | null, now: Instant): ConsentEvent[] {
+export function lapse(
+  { reading, isUnknown }: ConsentView,
+  said: Instant | null,
+  now: Instant,
+): ConsentEvent[] {
   const { status, expiresAt } = reading
   const isLive = !isUnknown && isOpen(status)
   if (!isLive || expiresAt === null || expiresAt > now || expiresAt === said) return []
@@ -180,12 +203,12 @@ export function lapse({ reading, isUnknown }: Held, said: Instant | null, now: I
 }
 
 /** Reports whether a status says nothing of our change: the former one, or one that it may still come from. */
-function leavesOpen({ reading, asked }: Held, status: ConsentStatus): boolean {
+function leavesOpen({ reading, asked }: ConsentView, status: ConsentStatus): boolean {
   return status === reading.status || (asked !== null && !endsChange(asked, status))
 }
 
 /** Changed dates or controller. */
-export function amendment({ reading }: Held, given: ConsentReading): readonly ConsentEvent[] {
+export function amendment({ reading }: ConsentView, given: ConsentReading): readonly ConsentEvent[] {
   const { createdAt, expiresAt, controller } = given
   const isSame =
     reading.createdAt === createdAt && reading.expiresAt === expiresAt && reading.controller === controller

@@ -2,7 +2,7 @@ import type { Instant } from '../../vocabulary/message.ts'
 import type { ConsentStatus, RequestableStatus } from './status.ts'
 
 /** Why a consent stands, or does not. Only `active` is effective. */
-export type Reason =
+export type StandingReason =
   | 'active'
   | 'pending'
   | 'denied'
@@ -14,7 +14,7 @@ export type Reason =
   | 'never-read'
 
 /** What is known of a consent at the instant that is asked about. */
-export interface Known {
+export interface KnownConsent {
   /** The status then; null when nothing is known of that instant. */
   readonly status: ConsentStatus | null
   /** The service's own time of that status, where its history told. */
@@ -22,7 +22,7 @@ export interface Known {
   readonly expiresAt: Instant | null
   readonly isVanished: boolean
   /** What a list shows in its place. */
-  readonly shown: Shown | null
+  readonly shown: ListedStatus | null
   /** What we asked the service for and have not heard of, and whether the answer was lost. */
   readonly asked: RequestableStatus | null
   readonly isDoubtful: boolean
@@ -33,10 +33,10 @@ export interface Known {
 }
 
 /** What a list shows: a status, or something that cannot be read. */
-export type Shown = ConsentStatus | 'unreadable'
+export type ListedStatus = ConsentStatus | 'unreadable'
 
 /** The instant that is asked about, the one whose knowledge answers, and how old a reading may be. */
-export interface Question {
+export interface StandingQuestion {
   readonly at: Instant
   readonly knownAt: Instant
   readonly ageMaxMs: number | null
@@ -56,7 +56,7 @@ const reasons = {
  * Says whether a consent stands: only where everything that is known says so. An expiry that cannot be read is unknown,
  * and then it does not stand.
  */
-export function judge(known: Known, question: Question): Reason {
+export function judge(known: KnownConsent, question: StandingQuestion): StandingReason {
   const { status, since, expiresAt, isVanished, shown, asked } = known
   if (status === null) return 'never-read'
   if (isVanished) return 'vanished'
@@ -72,7 +72,10 @@ export function judge(known: Known, question: Question): Reason {
 }
 
 /** Instants all have one form, so that as texts they are in order. */
-function isStale({ readAt }: Known, { at, knownAt, ageMaxMs, askedAt = knownAt }: Question): boolean {
+function isStale(
+  { readAt }: KnownConsent,
+  { at, knownAt, ageMaxMs, askedAt = knownAt }: StandingQuestion,
+): boolean {
   if (readAt === null) return true
   if (ageMaxMs === null) return false
   const until = [at, knownAt, askedAt].reduce((a, b) => (a < b ? a : b))

@@ -15,13 +15,13 @@ export interface MachineTable {
    * The moves, by state and type of event; a state without a move leaves it to the states around it. The first possible
    * one is taken.
    */
-  readonly moves: Readonly<Record<string, Readonly<Record<string, readonly Move[]>>>>
+  readonly moves: Readonly<Record<string, Readonly<Record<string, readonly TableMove[]>>>>
   /** What may be recorded, by the command or fact. */
   readonly makes: MachineRules['makes']
 }
 
 /** One move. Without `to` the state stays. */
-interface Move {
+interface TableMove {
   readonly to?: string
   /** Only when the event's data has these members. */
   readonly if?: Readonly<Record<string, string | boolean>>
@@ -33,9 +33,9 @@ interface Move {
 export function tableOf({ name, version, chart }: Machine): MachineTable {
   const { root } = chart as AnyStateMachine // As the charts are made.
   const { conditions = {}, makes } = rulesOf(name)
-  const moves: Record<string, Record<string, Move[]>> = {}
+  const moves: Record<string, Record<string, TableMove[]>> = {}
   for (const node of nodesUnder(root)) {
-    const own: Record<string, Move[]> = {}
+    const own: Record<string, TableMove[]> = {}
     for (const [type, transitions] of node.transitions) {
       own[type] = transitions.map(({ target, guard }) => {
         const to = target?.[0]

@@ -1,5 +1,5 @@
 /** One thing that a command or a fact may lead to. */
-export interface Rule {
+export interface MachineRule {
   readonly event: string
   /** The paths of the states in which it may; where a region is named, one of its named states. */
   readonly in?: readonly string[]
@@ -14,28 +14,32 @@ export interface Rule {
 /** What the decisions of a machine may lead to, and what the guards of its chart read of an event. */
 export interface MachineRules {
   readonly conditions?: Readonly<Record<string, Readonly<Record<string, string | boolean>>>>
-  readonly makes: Readonly<Record<string, readonly Rule[]>>
+  readonly makes: Readonly<Record<string, readonly MachineRule[]>>
 }
 
 const readsConsent = ['consentService.readConsent']
 const held = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO'].map(status => `status.${status}`)
 
 /** The moves of the contract's table, by whichever fact they became known. */
-const consentMoves: readonly Rule[] = [
+const consentMoves: readonly MachineRule[] = [
   { event: 'consent.approved', in: ['status.PENDENTE'], if: { status: 'ATIVO' } },
   { event: 'consent.denied', in: ['status.PENDENTE'], if: { status: 'NEGADO' } },
   { event: 'consent.revoked', in: ['status.ATIVO'], if: { status: 'REVOGADO' } },
   { event: 'consent.expired', in: ['status.PENDENTE', 'status.ATIVO'], if: { status: 'EXPIRADO' } },
   { event: 'consent.conflicted', anomaly: 'always' },
 ]
-const consentBelieved: readonly Rule[] = [{ event: 'consent.confirmed', in: held }, ...consentMoves]
-const consentReadings: readonly Rule[] = [
+const consentBelieved: readonly MachineRule[] = [{ event: 'consent.confirmed', in: held }, ...consentMoves]
+const consentReadings: readonly MachineRule[] = [
   { event: 'consent.appeared', in: ['status.absent', 'status.vanished'], owes: readsConsent },
   { event: 'consent.amended', in: held },
   ...consentBelieved,
 ]
-const notMade: Rule = { event: 'consent.changeNotMade', in: ['knowledge.uncertain'], anomaly: 'always' }
-const asksFor = (status: string, from: string, ...out: string[]): Rule[] => [
+const notMade: MachineRule = {
+  event: 'consent.changeNotMade',
+  in: ['knowledge.uncertain'],
+  anomaly: 'always',
+}
+const asksFor = (status: string, from: string, ...out: string[]): MachineRule[] => [
   {
     event: 'consent.changeRequested',
     if: { status },
@@ -52,7 +56,7 @@ const consent: MachineRules = {
     showsRevogado: { status: 'REVOGADO' },
     showsExpirado: { status: 'EXPIRADO' },
     isContrary: { isContrary: true },
-    isOut: { isOut: true },
+    isChangePending: { isChangePending: true },
     staysChanging: { knowledge: 'changing' },
     staysUncertain: { knowledge: 'uncertain' },
   },
@@ -107,9 +111,9 @@ const consent: MachineRules = {
 
 const beforeActive = ['absent', 'declared', 'registering', 'changing', 'deleting', 'deleted']
 const registered = ['active', 'changing', 'deleting']
-const adopted: readonly Rule[] = [{ event: 'subscription.registered', in: beforeActive }]
+const adopted: readonly MachineRule[] = [{ event: 'subscription.registered', in: beforeActive }]
 
-const ofOneThatIsGone: Rule = { event: 'subscription.answeredLate' }
+const ofOneThatIsGone: MachineRule = { event: 'subscription.answeredLate' }
 
 const subscription: MachineRules = {
   conditions: { isByUs: { by: 'us' }, failsAgain: { failsAgain: true } },
@@ -161,7 +165,7 @@ const met = ['enrolled']
 const known = [...met, 'erased']
 /** Of whom something is there. */
 const kept = [...met, 'erased.partly']
-const asks = (event: string, operation: string, states: readonly string[] = met): readonly Rule[] => [
+const asks = (event: string, operation: string, states: readonly string[] = met): readonly MachineRule[] => [
   { event: `subject.${event}`, in: states, owes: [`consentService.${operation}`] },
 ]
 
@@ -255,10 +259,10 @@ const portal: MachineRules = {
   makes: {
     'portal.list': [{ event: 'portal.listRequested', owes: ['portal.listSubscriptions'] }],
     'portal.listFailures': [{ event: 'portal.failuresRequested', owes: ['portal.listFailures'] }],
-    'portal.harvest': [
-      { event: 'portal.harvestRequested', owes: ['portal.listFailures', 'portal.listSubscriptions'] },
+    'portal.recover': [
+      { event: 'portal.recoveryRequested', owes: ['portal.listFailures', 'portal.listSubscriptions'] },
     ],
-    'portal.harvestSoon': [{ event: 'portal.harvestHastened', owes: ['portal.listFailures'] }],
+    'portal.recoverSoon': [{ event: 'portal.recoveryHastened', owes: ['portal.listFailures'] }],
     'portal.observeForeignFailure': [{ event: 'portal.foreignFailure' }],
     'portal.subscriptionsListed': [{ event: 'portal.listed' }],
     'portal.failuresListed': [{ event: 'portal.failuresListed', owes: ['portal.listFailures'] }],

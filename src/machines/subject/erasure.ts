@@ -11,7 +11,7 @@ export interface ErasureRequest {
 }
 
 /** What an erasure destroyed. */
-export interface Erased {
+export interface ErasureSummary {
   readonly subject: string
   readonly keeps: readonly string[]
   /** Whether something was kept, which may be erased later. */

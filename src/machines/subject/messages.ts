@@ -1,10 +1,10 @@
 import type { Event, Instant, Message } from '../../vocabulary/message.ts'
-import type { Erased, ErasureCompleted, ErasureRequest } from './erasure.ts'
+import type { ErasureCompleted, ErasureRequest, ErasureSummary } from './erasure.ts'
 
 // Events
 
 /** Where averba met a person first. */
-export type Origin = 'host' | 'validation' | 'notification'
+export type SubjectOrigin = 'host' | 'validation' | 'notification'
 
 /** A login state as the service gave it. */
 export interface LoginReading {
@@ -20,7 +20,7 @@ export interface AwarenessReading {
 }
 
 /** When the request left whose answer tells: later changes may not be in it. */
-interface WhenAsked {
+interface ReadingTime {
   readonly askedAt?: Instant
 }
 
@@ -33,7 +33,7 @@ export interface SyncAgain {
 /** What is recorded of a data subject. */
 export type SubjectEvent =
   /** Always the first: its part `cpf` holds the CPF. */
-  | Event<'subject.enrolled', { subject: string; origin: Origin }>
+  | Event<'subject.enrolled', { subject: string; origin: SubjectOrigin }>
   | Event<'subject.syncRequested' | 'subject.awarenessRequested' | 'subject.loginRequested', unknown>
   /** Its consents are read again and again, every `everyMs`. */
   | Event<'subject.scheduled', { everyMs: number }>
@@ -50,23 +50,23 @@ export type SubjectEvent =
   | Event<'subject.awarenessVanished', { record: string }>
   /** The service shows another date or controller of it by now: its part `record` holds what it shows. */
   | Event<'subject.awarenessAmended', AwarenessReading>
-  | Event<'subject.awarenessListed', { read: number; unreadable: number } & WhenAsked>
+  | Event<'subject.awarenessListed', { read: number; unreadable: number } & ReadingTime>
   | Event<'subject.awarenessDetailRequested', { record: string }>
   /** Its part `detail` holds the whole answer. */
-  | Event<'subject.awarenessDescribed', { record: string } & WhenAsked>
-  | Event<'subject.loginRead', LoginReading & WhenAsked & { subject: string }>
+  | Event<'subject.awarenessDescribed', { record: string } & ReadingTime>
+  | Event<'subject.loginRead', LoginReading & ReadingTime & { subject: string }>
   /** Its part `redirect`, where there is one, holds the address to return to. */
   | Event<'subject.loginAddressRequested', { hasRedirect: boolean }>
   /** Its part `address` holds the login address. */
   | Event<'subject.loginAddressRead', unknown>
   | Event<'subject.readDeclined', { operation: string; httpStatus: number }>
   /** Data was to be used under a consent that nobody has seen: its part `id` holds the id. */
-  | Event<'subject.useRefused', { at: Instant; because: 'never-read' }>
+  | Event<'subject.useRefused', { at: Instant; reason: 'never-read' }>
   /** A hold: nothing of the person is destroyed by retention until it is released. */
-  | Event<'subject.held' | 'subject.released', { because: string }>
+  | Event<'subject.held' | 'subject.released', { reason: string }>
   | Event<'subject.erasureRequested', ErasureRequest>
   /** In the same transaction as the request: all data of the person is gone, except what is kept. */
-  | Event<'subject.erased', Erased>
+  | Event<'subject.erased', ErasureSummary>
   /** All other keys are wrapped by an epoch that began afterwards, and the file was searched for what was destroyed. */
   | Event<'subject.erasureCompleted', ErasureCompleted>
   /** What was destroyed no longer opens in any backup. */
@@ -76,7 +76,7 @@ export type SubjectEvent =
 
 /** What the machine of a data subject decides: commands, and facts from outside. */
 export type SubjectMessage =
-  | Message<'subject.enrol', { subject: string; origin: Origin }>
+  | Message<'subject.enrol', { subject: string; origin: SubjectOrigin }>
   /** `effects` are readings of the same that were put off: this one takes their place. */
   | Message<'subject.sync' | 'subject.readAwareness' | 'subject.readLogin', { effects?: readonly string[] }>
   /** Carries the part `id`: the service's id of the record. */
@@ -92,10 +92,10 @@ export type SubjectMessage =
       { everyMs: number; dueAt: Instant; effects?: readonly string[]; isDefault?: true }
     >
   | Message<'subject.unschedule', { effects?: readonly string[] }>
-  | Message<'subject.hold' | 'subject.release', { because: string }>
+  | Message<'subject.hold' | 'subject.release', { reason: string }>
   | Message<
       'subject.erase',
-      Omit<ErasureRequest, 'subject'> & Omit<Erased, 'isPartial'> & { effects: readonly string[] }
+      Omit<ErasureRequest, 'subject'> & Omit<ErasureSummary, 'isPartial'> & { effects: readonly string[] }
     >
   | Message<'keys.rotated', ErasureCompleted>
   | Message<'keys.epochsDestroyed', { epochs: readonly number[] }>
@@ -112,8 +112,8 @@ export type SubjectMessage =
         again?: SyncAgain
       }
     >
-  | Message<'consentService.awarenessListed', { read: number; unreadable: number } & WhenAsked>
-  | Message<'consentService.awarenessRead', { record: string } & WhenAsked>
-  | Message<'consentService.loginRead', LoginReading & WhenAsked>
+  | Message<'consentService.awarenessListed', { read: number; unreadable: number } & ReadingTime>
+  | Message<'consentService.awarenessRead', { record: string } & ReadingTime>
+  | Message<'consentService.loginRead', LoginReading & ReadingTime>
   | Message<'consentService.loginAddressRead', unknown>
   | Message<'consentService.readDeclined', { operation: string; httpStatus: number; again?: SyncAgain }>

@@ -1,5 +1,5 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import type { Carried, Effect, Event } from '../../vocabulary/message.ts'
+import type { Effect, Event, MessageWithParts } from '../../vocabulary/message.ts'
 import { cpfAddress } from '../../vocabulary/names.ts'
 import { defineMachine } from '../definition/define-machine.ts'
 import { decideErased } from '../definition/erased.ts'
@@ -14,7 +14,7 @@ function effect(subject: string, verb: string, parts: Record<string, string> = {
 }
 
 /** The next reading of a schedule; none when the host has asked for another schedule since. */
-function nextSync({ subject, everyMs, schedules }: Context, again: SyncAgain | undefined) {
+function nextSync({ subject, everyMs, schedules }: SubjectContext, again: SyncAgain | undefined) {
   if (everyMs === null || again?.schedule !== schedules) return {}
   const reading = effect(subject, 'listConsents', {}, { everyMs, schedule: schedules })
   return { effects: [{ ...reading, dueAt: again.dueAt }] }
@@ -22,7 +22,7 @@ function nextSync({ subject, everyMs, schedules }: Context, again: SyncAgain | u
 
 // Chart
 
-interface Context {
+interface SubjectContext {
   readonly subject: string
   /** The awareness records that have appeared and have not vanished since, as last listed. */
   readonly awareness: readonly AwarenessReading[]
@@ -37,7 +37,7 @@ interface Context {
 }
 
 const chart = setup({
-  types: { context: {} as Context, events: {} as SubjectEvent },
+  types: { context: {} as SubjectContext, events: {} as SubjectEvent },
   actions: {
     keepSubject: assign({ subject: ({ context, event }) => subjectOf(event) ?? context.subject }),
     keepSchedule: assign(({ context, event }) =>
@@ -47,11 +47,11 @@ const chart = setup({
     ),
     endSchedule: assign({ everyMs: null }),
     keepHold: assign(({ context, event }) =>
-      event.type === 'subject.held' ? { holds: [...context.holds, event.data.because] } : {},
+      event.type === 'subject.held' ? { holds: [...context.holds, event.data.reason] } : {},
     ),
     endHold: assign(({ context, event }) =>
       event.type === 'subject.released'
-        ? { holds: context.holds.filter(because => because !== event.data.because) }
+        ? { holds: context.holds.filter(reason => reason !== event.data.reason) }
         : {},
     ),
     forget: assign(({ event }) =>
@@ -118,7 +118,7 @@ const chart = setup({
   },
 })
 
-function withoutRecord({ awareness }: Context, record: string): readonly AwarenessReading[] {
+function withoutRecord({ awareness }: SubjectContext, record: string): readonly AwarenessReading[] {
   return awareness.filter(each => each.record !== record)
 }
 
@@ -132,7 +132,7 @@ function subjectOf(event: SubjectEvent): string | undefined {
 
 // Decide
 
-type State = SnapshotFrom<typeof chart>
+type SubjectState = SnapshotFrom<typeof chart>
 
 /** Messages that are refused or ignored once the person was erased; any other is recorded and owes nothing. */
 const whenErased: Readonly<Partial<Record<SubjectMessage['type'], 'refused' | 'passed over'>>> = {
@@ -158,7 +158,7 @@ const ofKept: ReadonlySet<SubjectMessage['type']> = new Set([
   'subject.release',
 ])
 
-function decide(state: State, message: Carried<SubjectMessage>): Decision<SubjectEvent> {
+function decide(state: SubjectState, message: MessageWithParts<SubjectMessage>): Decision<SubjectEvent> {
   const decideNow = () => decideKnown(state, message)
   const isOfErasure = message.type === 'keys.rotated' || message.type === 'keys.epochsDestroyed'
   const isOfKept = ofKept.has(message.type) && state.matches({ erased: 'partly' })
@@ -166,7 +166,7 @@ function decide(state: State, message: Carried<SubjectMessage>): Decision<Subjec
   return decideErased(message, whenErased, decideNow)
 }
 
-function decideKnown(state: State, message: Carried<SubjectMessage>): Decision<SubjectEvent> {
+function decideKnown(state: SubjectState, message: MessageWithParts<SubjectMessage>): Decision<SubjectEvent> {
   if (message.type === 'subject.enrol') {
     return state.matches('unmet') ? record({ type: 'subject.enrolled', data: message.data }) : record()
   }
@@ -176,7 +176,7 @@ function decideKnown(state: State, message: Carried<SubjectMessage>): Decision<S
     case 'subject.sync':
       return record(asked('subject.syncRequested', effect(subject, 'listConsents'), message.data))
     case 'subject.refuseUse':
-      return record({ type: 'subject.useRefused', data: { ...message.data, because: 'never-read' } })
+      return record({ type: 'subject.useRefused', data: { ...message.data, reason: 'never-read' } })
     case 'subject.schedule': {
       const { everyMs, dueAt, effects, isDefault } = message.data
       const isSaid = isDefault && state.context.schedules > 0
@@ -202,10 +202,10 @@ function decideKnown(state: State, message: Carried<SubjectMessage>): Decision<S
       )
     }
     case 'subject.hold':
-      if (holds.includes(message.data.because)) return record()
+      if (holds.includes(message.data.reason)) return record()
       return record({ type: 'subject.held', data: message.data })
     case 'subject.release':
-      if (!holds.includes(message.data.because)) return refuse('no such reason holds them', 'NOT_FOUND')
+      if (!holds.includes(message.data.reason)) return refuse('no such reason holds them', 'NOT_FOUND')
       return record({ type: 'subject.released', data: message.data })
     case 'keys.rotated':
       return record(completed(message.data))
@@ -261,8 +261,8 @@ function decideKnown(state: State, message: Carried<SubjectMessage>): Decision<S
 
 /** What a list adds of a record: nothing when nothing changed, or when it crossed something newer. */
 function observed(
-  { subject, awareness }: Context,
-  { data, isStale }: Carried<Extract<SubjectMessage, { type: 'subject.observeAwareness' }>>,
+  { subject, awareness }: SubjectContext,
+  { data, isStale }: MessageWithParts<Extract<SubjectMessage, { type: 'subject.observeAwareness' }>>,
 ): readonly SubjectEvent[] {
   const held = awareness.find(each => each.record === data.record)
   if (!held) return [{ type: 'subject.awarenessAppeared', data: { ...data, subject } }]

@@ -1,8 +1,8 @@
-import { type Failing, failed, succeeded, unharmed } from './health.ts'
-import type { Held, SubscriptionEvent } from './messages.ts'
+import { failed, type HealthState, initialHealth, succeeded } from './health.ts'
+import type { HeldEndpoint, SubscriptionEvent } from './messages.ts'
 
 /** What a subscription remembers beside its state. */
-export interface Context extends Held, Failing {
+export interface SubscriptionContext extends HeldEndpoint, HealthState {
   readonly evento: string
   /** The event that the portal was last seen to notify us of: another one if somebody changed it there. */
   readonly eventoAtPortal: string
@@ -10,15 +10,15 @@ export interface Context extends Held, Failing {
   /** The id of the former registration, which was deleted or not listed: the portal may show it again. */
   readonly formerId: number | null
   /** What a change asked for. */
-  readonly asked: Held
+  readonly asked: HeldEndpoint
   /** Whether the portal was last seen with the secrets that we wanted. */
   readonly areSecretsOurs: boolean
 }
 
-const nothingHeld: Held = { endpoint: '', generation: 1 }
+const nothingHeld: HeldEndpoint = { endpoint: '', generation: 1 }
 
 /** Nothing is declared yet. */
-export const emptyContext: Context = {
+export const emptyContext: SubscriptionContext = {
   evento: '',
   eventoAtPortal: '',
   remoteId: null,
@@ -26,11 +26,14 @@ export const emptyContext: Context = {
   ...nothingHeld,
   asked: nothingHeld,
   areSecretsOurs: true,
-  ...unharmed,
+  ...initialHealth,
 }
 
 /** What an event changes in the context. */
-export function contextAfter(context: Context, event: SubscriptionEvent): Partial<Context> {
+export function contextAfter(
+  context: SubscriptionContext,
+  event: SubscriptionEvent,
+): Partial<SubscriptionContext> {
   switch (event.type) {
     case 'subscription.declared':
       return { evento: event.data.evento, eventoAtPortal: event.data.evento, endpoint: event.data.endpoint }
@@ -40,7 +43,7 @@ export function contextAfter(context: Context, event: SubscriptionEvent): Partia
       const held = { eventoAtPortal: context.evento, endpoint, generation }
       const formerId = context.formerId === remoteId ? null : context.formerId
       const areSecretsOurs = how !== 'takenOver'
-      return { remoteId, formerId, ...held, areSecretsOurs, ...unharmed, lastSuccessAt, registeredAt }
+      return { remoteId, formerId, ...held, areSecretsOurs, ...initialHealth, lastSuccessAt, registeredAt }
     }
     case 'subscription.changeRequested':
     case 'subscription.rotationRequested':
@@ -68,6 +71,6 @@ export function contextAfter(context: Context, event: SubscriptionEvent): Partia
 }
 
 /** Where notifications go and with which generation of secrets, without the rest of the event. */
-export function heldBy({ endpoint, generation }: Held): Held {
+export function heldBy({ endpoint, generation }: HeldEndpoint): HeldEndpoint {
   return { endpoint, generation }
 }

@@ -1,10 +1,10 @@
 import type { Event } from '../../vocabulary/message.ts'
-import type { Held, OfRegistration, SubscriptionEvent, SubscriptionReading } from './messages.ts'
+import type { HeldEndpoint, RegistrationRef, SubscriptionEvent, SubscriptionReading } from './messages.ts'
 
-type Ending = Pick<Event, 'resolves'>
+type EffectEnding = Pick<Event, 'resolves'>
 
 /** Ends the call whose answer was lost. */
-export function resolution(as: 'settled' | 'declined', verb = 'subscribe'): Ending {
+export function resolution(as: 'settled' | 'declined', verb = 'subscribe'): EffectEnding {
   return { resolves: { effect: `portal.${verb}`, as } }
 }
 
@@ -15,20 +15,20 @@ const stations = {
   deleteSubscription: { during: 'deleting', done: { deleted: 'byUs' } },
 } as const
 
-type Station = (typeof stations)[keyof typeof stations]
+type EffectStage = (typeof stations)[keyof typeof stations]
 
 /**
  * Whether an answer is about a registration that is gone: a change of it was still owed when the portal deleted it, and
  * another may have come since, with changes of its own.
  */
-export function isOfBefore({ remoteId }: OfRegistration, known: number | null): boolean {
+export function isOfBefore({ remoteId }: RegistrationRef, known: number | null): boolean {
   return remoteId !== undefined && remoteId !== known
 }
 
 /** What an answer is recorded as: as it reads, unless it is about a registration that is gone. */
 export function answered(
   operation: string,
-  { remoteId }: OfRegistration,
+  { remoteId }: RegistrationRef,
   known: { readonly remoteId: number | null },
   event: SubscriptionEvent,
 ): SubscriptionEvent {
@@ -42,9 +42,9 @@ export function answered(
  */
 export function toldMeanwhile(
   operation: string,
-  isAt: (where: Station['during'] | Station['done']) => boolean,
+  isAt: (where: EffectStage['during'] | EffectStage['done']) => boolean,
   isBefore: boolean,
-): Ending | undefined {
+): EffectEnding | undefined {
   // It went with its registration: a deletion was made, a change had nothing left to change.
   if (isBefore) return resolution(operation === 'deleteSubscription' ? 'settled' : 'declined', operation)
   const station = Object.entries(stations).find(([name]) => name === operation)?.[1]
@@ -58,26 +58,26 @@ export function toldMeanwhile(
  */
 export function ofOneThatIsGone(
   isAt: (where: { changing: 'uncertain' } | { deleting: 'uncertain' }) => boolean,
-): Ending {
+): EffectEnding {
   if (isAt({ deleting: 'uncertain' })) return resolution('settled', 'deleteSubscription')
   return isAt({ changing: 'uncertain' }) ? resolution('declined', 'changeSubscription') : {}
 }
 
-interface Asking {
+interface RequestedDesire {
   readonly evento: string
-  readonly asked: Held
+  readonly asked: HeldEndpoint
 }
 
 /** Whether the portal shows what a change asked for. */
 export function isAsked(
-  { evento, asked }: Asking,
+  { evento, asked }: RequestedDesire,
   shown: Pick<SubscriptionReading, 'evento' | 'endpoint' | 'generation'>,
 ): boolean {
   return shown.evento === evento && shown.endpoint === asked.endpoint && shown.generation === asked.generation
 }
 
 /** A change whose answer was lost was made when the portal shows what was asked for. */
-export function changedOrNot(asking: Asking, shown: SubscriptionReading): SubscriptionEvent {
+export function changedOrNot(asking: RequestedDesire, shown: SubscriptionReading): SubscriptionEvent {
   const isDone = isAsked(asking, shown)
   const ends = resolution(isDone ? 'settled' : 'declined', 'changeSubscription')
   return isDone

@@ -2,7 +2,7 @@ import { clocksDifferMaxMs, dayMs, fromInstant, toInstant } from '../../vocabula
 import type { Instant } from '../../vocabulary/message.ts'
 
 /** How far a subscription has come towards its automatic deletion, as its last events tell. */
-export interface Failing {
+export interface HealthState {
   /** The first known error since the last success; null while there is none. */
   readonly failingSince: Instant | null
   readonly lastFailureAt: Instant | null
@@ -14,7 +14,7 @@ export interface Failing {
 }
 
 /** A subscription that is deleted in days unless a delivery succeeds. */
-export interface Threat {
+export interface DeletionThreat {
   readonly percent: number
   /** Whole days, rounded down. */
   readonly daysLeft: number
@@ -23,7 +23,7 @@ export interface Threat {
 }
 
 /** Nothing failed yet. */
-export const unharmed: Failing = {
+export const initialHealth: HealthState = {
   failingSince: null,
   lastFailureAt: null,
   lastSuccessAt: null,
@@ -49,7 +49,7 @@ export function daysUntil(deletionAt: Instant, now: Instant): number {
  * Reports whether a failure is news: one before the last success, or of one that was there before, says nothing of
  * today.
  */
-export function isNews({ lastSuccessAt, registeredAt }: Failing, failedAt: Instant | null): boolean {
+export function isNews({ lastSuccessAt, registeredAt }: HealthState, failedAt: Instant | null): boolean {
   if (failedAt === null) return true
   if (registeredAt !== null && secondOf(failedAt) < secondOf(registeredAt)) return false
   return lastSuccessAt === null || failedAt > lastSuccessAt
@@ -61,7 +61,7 @@ function secondOf(at: Instant): string {
 }
 
 /** What one more failure adds. Records may be read in any order. */
-export function failed(health: Failing, failedAt: Instant | null): Partial<Failing> {
+export function failed(health: HealthState, failedAt: Instant | null): Partial<HealthState> {
   if (failedAt === null || !isNews(health, failedAt)) return {}
   const { failingSince, lastFailureAt } = health
   return {
@@ -77,10 +77,10 @@ export function failed(health: Failing, failedAt: Instant | null): Partial<Faili
 export function succeeded(
   lastSuccessAt: Instant,
   failsAgain: boolean,
-  { lastFailureAt, registeredAt }: Failing,
-): Failing {
+  { lastFailureAt, registeredAt }: HealthState,
+): HealthState {
   const since = failsAgain ? { failingSince: lastSuccessAt, lastFailureAt } : {}
-  return { ...unharmed, ...since, lastSuccessAt, registeredAt }
+  return { ...initialHealth, ...since, lastSuccessAt, registeredAt }
 }
 
 /**
@@ -88,9 +88,9 @@ export function succeeded(
  * come yet was said by a clock that was ahead: it is announced again when it comes.
  */
 export function threatOf(
-  { failingSince, announced }: Pick<Failing, 'failingSince' | 'announced'>,
+  { failingSince, announced }: Pick<HealthState, 'failingSince' | 'announced'>,
   readAt: Instant,
-): Threat | undefined {
+): DeletionThreat | undefined {
   if (failingSince === null) return undefined
   const elapsedMs = fromInstant(readAt) - fromInstant(failingSince)
   const percent = announcedAt.find(each => elapsedMs * 100 >= windowMs * each)

@@ -1,10 +1,10 @@
 import type { Event, Instant, Message } from '../../vocabulary/message.ts'
-import type { Threat } from './health.ts'
+import type { DeletionThreat } from './health.ts'
 
 // Events
 
 /** What we want the portal to hold. The host is asked for the secrets themselves when they are sent. */
-export interface Desired {
+export interface DesiredEndpoint {
   readonly evento: string
   readonly endpoint: string
 }
@@ -12,24 +12,24 @@ export interface Desired {
 /** What is recorded of a subscription. */
 export type SubscriptionEvent =
   /** Always the first. */
-  | Event<'subscription.declared', Desired & { subscription: string }>
-  | Event<'subscription.registrationRequested' | 'subscription.changeRequested', Held>
+  | Event<'subscription.declared', DesiredEndpoint & { subscription: string }>
+  | Event<'subscription.registrationRequested' | 'subscription.changeRequested', HeldEndpoint>
   /** New secrets are asked for: the generation is one more than that in use. */
-  | Event<'subscription.rotationRequested', Held>
+  | Event<'subscription.rotationRequested', HeldEndpoint>
   /** `takenOver`: it was somebody else's, and a person wanted it to be ours. */
-  | Event<'subscription.registered', Held & Registered>
-  | Event<'subscription.changed', Held & OfRegistration>
+  | Event<'subscription.registered', HeldEndpoint & RegisteredAtPortal>
+  | Event<'subscription.changed', HeldEndpoint & RegistrationRef>
   /** The portal holds another event, endpoint or other secrets than last known. Never tells which secrets. */
-  | Event<'subscription.drifted', Drifted>
+  | Event<'subscription.drifted', DriftedSubscription>
   | Event<'subscription.deletionRequested', unknown>
   /** Its part `reason`, where the portal gave one, holds its text. */
   | Event<'subscription.deleted', { by: 'us' | 'portal'; deletedAt: Instant | null }>
   /** The portal lists one as active that it had deleted or left out: ours again, unless another has come since. */
   | Event<'subscription.reappeared', { remoteId: number }>
-  | Event<'subscription.declined', Declined>
+  | Event<'subscription.declined', DeclinedOperation>
   /** The answer to a change or deletion of a registration that is gone: it says nothing of what is there now. */
-  | Event<'subscription.answeredLate', Lost>
-  | Event<'subscription.lost', Lost>
+  | Event<'subscription.answeredLate', LostOperation>
+  | Event<'subscription.lost', LostOperation>
   /** The portal shows it as it was before a change or deletion whose answer was lost. */
   | Event<'subscription.confirmed', unknown>
   /** A delivery failed; its part `failure` holds the portal's record of it, content included. */
@@ -39,9 +39,9 @@ export type SubscriptionEvent =
   /** A delivery succeeded after the failures; `failsAgain` when others failed after it. */
   | Event<'subscription.recovered', { lastSuccessAt: Instant; failsAgain: boolean }>
   /** 50, 75 or 90 percent of the thirty days have passed with nothing but errors. */
-  | Event<'subscription.threatened', Threat>
+  | Event<'subscription.threatened', DeletionThreat>
 
-interface Drifted {
+interface DriftedSubscription {
   readonly evento: string
   readonly endpoint: string
   readonly areSecretsOurs: boolean
@@ -51,7 +51,7 @@ interface Drifted {
   readonly registeredAt?: Instant
 }
 
-interface Registered {
+interface RegisteredAtPortal {
   readonly remoteId: number
   readonly how: 'created' | 'adopted' | 'takenOver'
   /** Of an existing one: the last successful delivery, where there was one. */
@@ -61,22 +61,22 @@ interface Registered {
 }
 
 /** The registration that a change or deletion was asked for; a registration itself has none. */
-export interface OfRegistration {
+export interface RegistrationRef {
   readonly remoteId?: number
 }
 
-interface Declined extends OfRegistration {
+interface DeclinedOperation extends RegistrationRef {
   readonly operation: string
   readonly httpStatus: number
   readonly code: string | null
 }
 
-interface Lost extends OfRegistration {
+interface LostOperation extends RegistrationRef {
   readonly operation: string
 }
 
 /** Where notifications go, and which generation of our secrets they carry. */
-export interface Held {
+export interface HeldEndpoint {
   readonly endpoint: string
   readonly generation: number
 }
@@ -118,7 +118,7 @@ export type AdoptMessage = Message<'subscription.adopt' | 'subscription.takeOver
 
 /** What the machine of a subscription decides: commands, and facts from outside. */
 export type SubscriptionMessage =
-  | Message<'subscription.declare', Desired & { subscription: string }>
+  | Message<'subscription.declare', DesiredEndpoint & { subscription: string }>
   | Message<'subscription.register', { endpoint: string; follows?: boolean }>
   | Message<'subscription.change' | 'subscription.rotate', { endpoint: string }>
   | Message<'subscription.delete', unknown>
@@ -127,8 +127,8 @@ export type SubscriptionMessage =
   | Message<'subscription.miss', unknown>
   | Message<'subscription.observeFailure', FailureRecord>
   | Message<'subscription.recoverFailure', FailureRecovered>
-  | Message<'portal.subscribed', Held & { remoteId: number; registeredAt?: Instant }>
-  | Message<'portal.subscriptionChanged', Held & OfRegistration>
-  | Message<'portal.subscriptionDeleted', OfRegistration>
-  | Message<'portal.declined', Declined>
-  | Message<'portal.lost', Lost>
+  | Message<'portal.subscribed', HeldEndpoint & { remoteId: number; registeredAt?: Instant }>
+  | Message<'portal.subscriptionChanged', HeldEndpoint & RegistrationRef>
+  | Message<'portal.subscriptionDeleted', RegistrationRef>
+  | Message<'portal.declined', DeclinedOperation>
+  | Message<'portal.lost', LostOperation>

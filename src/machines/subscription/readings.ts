@@ -1,12 +1,12 @@
 import { clocksDifferMaxMs, fromInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
-import type { Context } from './context.ts'
+import type { SubscriptionContext } from './context.ts'
 import { succeeded, threatOf } from './health.ts'
 import type { SubscriptionEvent, SubscriptionReading } from './messages.ts'
 
 /** How the portal differs from what was last known: recorded once, until it shows something else again. */
 export function drift(
-  context: Context,
+  context: SubscriptionContext,
   { evento, endpoint, generation, registeredAt }: SubscriptionReading,
 ): SubscriptionEvent[] {
   const raised = raisedTo(context, generation)
@@ -27,12 +27,18 @@ export function drift(
  * A later generation of our secrets: a log before this one, or another one, rotated to it. It becomes ours, since an
  * earlier one may have leaked.
  */
-export function raisedTo(context: Pick<Context, 'generation'>, shown: number | null): number | undefined {
+export function raisedTo(
+  context: Pick<SubscriptionContext, 'generation'>,
+  shown: number | null,
+): number | undefined {
   return shown !== null && shown > context.generation ? shown : undefined
 }
 
 /** When the portal registered it, where our clock was far from the portal's when we asked for it. */
-function datedAnew({ registeredAt }: Context, shown: Instant | null | undefined): Instant | undefined {
+function datedAnew(
+  { registeredAt }: SubscriptionContext,
+  shown: Instant | null | undefined,
+): Instant | undefined {
   if (!shown || registeredAt === null) return undefined
   return Math.abs(fromInstant(shown) - fromInstant(registeredAt)) > clocksDifferMaxMs ? shown : undefined
 }
@@ -41,7 +47,7 @@ function datedAnew({ registeredAt }: Context, shown: Instant | null | undefined)
  * What a reading of a failing subscription adds: a success after the failures ends the threat; without one it grows.
  */
 export function health(
-  context: Context,
+  context: SubscriptionContext,
   { evento, lastSuccessAt, readAt }: SubscriptionReading,
 ): SubscriptionEvent[] {
   // Successes of another event say nothing of ours.
@@ -63,7 +69,7 @@ export function health(
 
 /** The former registration is there again. The next reading tells its present form. */
 export function reappearance(
-  { formerId }: Context,
+  { formerId }: SubscriptionContext,
   { remoteId, isDeleted }: SubscriptionReading,
 ): SubscriptionEvent[] {
   if (remoteId !== formerId || isDeleted) return []

@@ -1,8 +1,8 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import type { Carried } from '../../vocabulary/message.ts'
+import type { MessageWithParts } from '../../vocabulary/message.ts'
 import { defineMachine } from '../definition/define-machine.ts'
 import { type Decision, type Machine, record, refuse } from '../definition/machine.ts'
-import { type Context, contextAfter, emptyContext, heldBy } from './context.ts'
+import { contextAfter, emptyContext, heldBy, type SubscriptionContext } from './context.ts'
 import {
   answered,
   changedOrNot,
@@ -15,8 +15,8 @@ import {
 import { isNews } from './health.ts'
 import type {
   AdoptMessage,
-  Held,
-  OfRegistration,
+  HeldEndpoint,
+  RegistrationRef,
   SubscriptionEvent,
   SubscriptionMessage,
   SubscriptionReading,
@@ -27,7 +27,7 @@ export type { SubscriptionEvent } from './messages.ts'
 
 // Effects
 
-function effect(verb: string, { evento, remoteId }: Context, held: Held) {
+function effect(verb: string, { evento, remoteId }: SubscriptionContext, held: HeldEndpoint) {
   return { type: `portal.${verb}`, data: { evento, ...held, ...(remoteId !== null && { remoteId }) } }
 }
 
@@ -48,10 +48,10 @@ const back = [
 ]
 
 const chart = setup({
-  types: { context: {} as Context, events: {} as SubscriptionEvent },
+  types: { context: {} as SubscriptionContext, events: {} as SubscriptionEvent },
   guards: {
     // Of a loss alone.
-    isOfBefore: ({ context, event }) => isOfBefore(event.data as OfRegistration, context.remoteId),
+    isOfBefore: ({ context, event }) => isOfBefore(event.data as RegistrationRef, context.remoteId),
     isByUs: ({ event }) => event.type === 'subscription.deleted' && event.data.by === 'us',
     isNews: ({ context, event }) =>
       event.type === 'subscription.failing' && isNews(context, event.data.failedAt),
@@ -145,9 +145,12 @@ const chart = setup({
 
 // Decide
 
-type State = SnapshotFrom<typeof chart>
+type SubscriptionState = SnapshotFrom<typeof chart>
 
-function decide(state: State, message: Carried<SubscriptionMessage>): Decision<SubscriptionEvent> {
+function decide(
+  state: SubscriptionState,
+  message: MessageWithParts<SubscriptionMessage>,
+): Decision<SubscriptionEvent> {
   const { context } = state
   switch (message.type) {
     case 'subscription.declare':
@@ -196,7 +199,10 @@ function decide(state: State, message: Carried<SubscriptionMessage>): Decision<S
 }
 
 /** A listing will tell the outcome, before anything else is done, unless one has told already. */
-function lose(state: State, data: { operation: string } & OfRegistration): Decision<SubscriptionEvent> {
+function lose(
+  state: SubscriptionState,
+  data: { operation: string } & RegistrationRef,
+): Decision<SubscriptionEvent> {
   const isBefore = isOfBefore(data, state.context.remoteId)
   const known = toldMeanwhile(data.operation, where => state.matches(where), isBefore)
   const follows = known ?? { effects: [listSubscriptions] }
@@ -204,7 +210,7 @@ function lose(state: State, data: { operation: string } & OfRegistration): Decis
 }
 
 function register(
-  state: State,
+  state: SubscriptionState,
   { endpoint, follows = false }: { endpoint: string; follows?: boolean },
 ): Decision<SubscriptionEvent> {
   if (isUncertain(state)) return refuse('it may be registered already: list first')
@@ -220,9 +226,9 @@ function register(
 
 /** Asks for another endpoint or for new secrets: always every field, since what leaving one out means is not shown. */
 function change(
-  state: State,
+  state: SubscriptionState,
   verb: 'changeRequested' | 'rotationRequested',
-  asked: Held,
+  asked: HeldEndpoint,
 ): Decision<SubscriptionEvent> {
   if (!state.matches('active')) return refuse('only an active subscription can be changed')
   const effects = [effect('changeSubscription', state.context, asked)]
@@ -232,7 +238,7 @@ function change(
 /**
  * Asks for new secrets, and for nothing else: what differs in the portal is changed by a plan that somebody has read.
  */
-function rotate(state: State, endpoint: string): Decision<SubscriptionEvent> {
+function rotate(state: SubscriptionState, endpoint: string): Decision<SubscriptionEvent> {
   const { context } = state
   if (state.matches('active') && (context.endpoint !== endpoint || context.eventoAtPortal !== context.evento))
     return refuse('the portal holds it with another endpoint or event than is declared: plan and apply first')
@@ -240,7 +246,10 @@ function rotate(state: State, endpoint: string): Decision<SubscriptionEvent> {
 }
 
 /** Takes over what the portal lists already: nothing is owed to the outside. */
-function adopt(state: State, message: Carried<AdoptMessage>): Decision<SubscriptionEvent> {
+function adopt(
+  state: SubscriptionState,
+  message: MessageWithParts<AdoptMessage>,
+): Decision<SubscriptionEvent> {
   const { context } = state
   const { remoteId, endpoint, generation, lastSuccessAt, registeredAt } = message.data
   if (context.remoteId === remoteId || message.isStale) return record()
@@ -254,7 +263,7 @@ function adopt(state: State, message: Carried<AdoptMessage>): Decision<Subscript
 }
 
 /** The portal's list does not show it, although it includes deleted ones. */
-function miss(state: State): SubscriptionEvent[] {
+function miss(state: SubscriptionState): SubscriptionEvent[] {
   if (isUncertain(state)) {
     const data = { operation: 'subscribe', httpStatus: 0, code: 'NOT_DONE' }
     return [{ type: 'subscription.declined', data, ...resolution('declined') }]
@@ -265,12 +274,12 @@ function miss(state: State): SubscriptionEvent[] {
   return [{ type: 'subscription.deleted', data: { by: 'portal', deletedAt: null }, anomaly, ...ends }]
 }
 
-function isUncertain(state: State): boolean {
+function isUncertain(state: SubscriptionState): boolean {
   return state.matches({ registering: 'uncertain' })
 }
 
 /** What the portal's list adds to what we hold. */
-function observe(state: State, shown: SubscriptionReading): SubscriptionEvent[] {
+function observe(state: SubscriptionState, shown: SubscriptionReading): SubscriptionEvent[] {
   const { context } = state
   // A registration under way is found by its event and endpoint instead.
   if (shown.remoteId !== context.remoteId)
@@ -290,7 +299,7 @@ function observe(state: State, shown: SubscriptionReading): SubscriptionEvent[] 
 }
 
 /** When a delivery succeeded stays true, whatever was recorded meanwhile: failures are read while the list is. */
-function healthShown(state: State, shown: SubscriptionReading): SubscriptionEvent[] {
+function healthShown(state: SubscriptionState, shown: SubscriptionReading): SubscriptionEvent[] {
   const { context } = state
   if (shown.remoteId !== context.remoteId || shown.isDeleted) return []
   const isFailing = context.failingSince !== null || state.matches({ active: 'failing' })
@@ -298,7 +307,7 @@ function healthShown(state: State, shown: SubscriptionReading): SubscriptionEven
 }
 
 /** How a call ended whose answer was lost, as the list shows. */
-function ending(state: State, shown: SubscriptionReading): SubscriptionEvent[] {
+function ending(state: SubscriptionState, shown: SubscriptionReading): SubscriptionEvent[] {
   if (state.matches({ deleting: 'uncertain' }))
     return [{ type: 'subscription.confirmed', data: {}, ...resolution('declined', 'deleteSubscription') }]
   return state.matches({ changing: 'uncertain' }) ? [changedOrNot(state.context, shown)] : []

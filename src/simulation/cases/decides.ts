@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../vocabulary/errors.ts'
 import { checkKnownNames } from '../../vocabulary/known-names.ts'
 import type { Event, Message } from '../../vocabulary/message.ts'
 import { checkExpectation, checkTypes, type MembersOf, typesIn } from './check-case.ts'
-import { ExpectationError, type Expected, isMatcher, meets } from './expectation.ts'
+import { ExpectationError, type ExpectedValue, isMatcher, meets } from './expectation.ts'
 
 /** The machines of averba, by the name that their messages and events begin with. */
 export type MachineName = Exclude<
@@ -12,10 +12,10 @@ export type MachineName = Exclude<
   'log'
 >
 
-type Machine = (typeof machines)[number]
+type AnyMachine = (typeof machines)[number]
 
 /** What a machine answers: the events to record, or why it refuses. */
-export type Answer =
+export type DecisionAnswer =
   | { readonly events: readonly Event[] }
   | { readonly refused: string; readonly code?: ErrorCode }
 
@@ -35,7 +35,7 @@ export interface MachineCase {
   readonly when: Message
   /** The expected answer: these events and no others, or a refusal. */
   readonly expected?:
-    | { readonly events: readonly Expected<Event>[] }
+    | { readonly events: readonly ExpectedValue<Event>[] }
     | { readonly refused: string | RegExp; readonly code?: ErrorCode }
 }
 
@@ -67,7 +67,7 @@ const answerMembers = { events: true, refused: true, code: true } as const
  * })
  * ```
  */
-export function decides(asked: MachineCase): Answer {
+export function decides(asked: MachineCase): DecisionAnswer {
   checkCase(asked)
   const { machine: name, given = [], after = [], when, expected } = asked
   const machine = machineOf(name)
@@ -83,7 +83,7 @@ export function decides(asked: MachineCase): Answer {
     if ('refused' in answer) throw new TypeError(`It refuses ${message.type}: ${answer.refused}`)
     for (const event of answer.events) state = machine.evolve(state, event)
   }
-  const answer: Answer = ask(machine, state, when)
+  const answer: DecisionAnswer = ask(machine, state, when)
   if (expected) compare(`the answer of ${name} to ${when.type}`, answer, expected)
   return answer
 }
@@ -98,7 +98,7 @@ function checkCase(asked: MachineCase): void {
 }
 
 /** An acceptance in place of a refusal, or the reverse, is told in words before anything is compared. */
-function compare(what: string, answer: Answer, expected: NonNullable<MachineCase['expected']>): void {
+function compare(what: string, answer: DecisionAnswer, expected: NonNullable<MachineCase['expected']>): void {
   if ('refused' in expected && 'events' in answer) {
     const types = answer.events.map(each => each.type).join(', ') || 'no event'
     throw new ExpectationError(
@@ -108,9 +108,9 @@ function compare(what: string, answer: Answer, expected: NonNullable<MachineCase
     )
   }
   if ('events' in expected && 'refused' in answer) {
-    const because = `${answer.refused}${answer.code === undefined ? '' : ` (${answer.code})`}`
+    const reason = `${answer.refused}${answer.code === undefined ? '' : ` (${answer.code})`}`
     throw new ExpectationError(
-      `Expected ${what} to be events, and it was refused: ${because}`,
+      `Expected ${what} to be events, and it was refused: ${reason}`,
       expected,
       answer,
     )
@@ -119,20 +119,20 @@ function compare(what: string, answer: Answer, expected: NonNullable<MachineCase
 }
 
 /** What a machine answers to the last of some messages, after it accepted the others. Throws as `decides` does. */
-export function answerOf(machine: MachineName, ...messages: readonly Message[]): Answer {
+export function answerOf(machine: MachineName, ...messages: readonly Message[]): DecisionAnswer {
   const when = messages.at(-1)
   if (!when) throw new TypeError('There is no message to decide')
   return decides({ machine, after: messages.slice(0, -1), when })
 }
 
 /** Asks a machine. One that does not know the message decides nothing at all. */
-function ask(machine: Machine, state: Machine['initial'], message: Message): Answer {
-  const answer: Answer | undefined = machine.decide(state, message)
+function ask(machine: AnyMachine, state: AnyMachine['initial'], message: Message): DecisionAnswer {
+  const answer: DecisionAnswer | undefined = machine.decide(state, message)
   if (answer) return answer
   throw new TypeError(`The machine ${machine.name} has no message ${message.type}`)
 }
 
-function machineOf(name: MachineName): Machine {
+function machineOf(name: MachineName): AnyMachine {
   const machine = machines.find(each => each.name === name)
   if (machine) return machine
   throw new TypeError(`There is no machine ${name}: there are ${machines.map(each => each.name).join(', ')}`)

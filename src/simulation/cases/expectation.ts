@@ -5,13 +5,13 @@ import { inspect, isDeepStrictEqual } from 'node:util'
  * stands for a text. A function decides for itself, and so does a matcher of a test runner, such as
  * `expect.any(String)`.
  */
-export type Expected<T> =
+export type ExpectedValue<T> =
   | RegExp
   | ((value: T) => boolean)
   | { asymmetricMatch(value: unknown): boolean }
-  | (T extends readonly (infer E)[] ? readonly Expected<E>[] : T extends object ? ExpectedMembers<T> : T)
+  | (T extends readonly (infer E)[] ? readonly ExpectedValue<E>[] : T extends object ? ExpectedMembers<T> : T)
 
-type ExpectedMembers<T> = T extends unknown ? { readonly [K in keyof T]?: Expected<T[K]> } : never
+type ExpectedMembers<T> = T extends unknown ? { readonly [K in keyof T]?: ExpectedValue<T[K]> } : never
 
 /** Something differs from what a test expects. `expected` and `actual` are for the test runner to show. */
 export class ExpectationError extends Error {

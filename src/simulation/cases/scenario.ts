@@ -4,7 +4,7 @@ import { checkKnownNames } from '../../vocabulary/known-names.ts'
 import { goQuiet, type QuietWorld } from '../world/go-quiet.ts'
 import { simulate, type World, type WorldOptions } from '../world/simulate.ts'
 import { checkExpectation, checkTypes, type MembersOf, typesIn } from './check-case.ts'
-import { ExpectationError, type Expected, meets, misfitOf } from './expectation.ts'
+import { ExpectationError, type ExpectedValue, meets, misfitOf } from './expectation.ts'
 
 /** A sentence about the whole: the services, the engine, and the time that passes. */
 export interface Scenario<G, R> {
@@ -14,7 +14,7 @@ export interface Scenario<G, R> {
   readonly given?: (world: World) => G | Promise<G>
   /** What somebody does. Time passes until it has ended, and no longer. */
   readonly when: (world: World, given: G) => R | Promise<R>
-  readonly expected?: Ending<G, R>
+  readonly expected?: ScenarioEnding<G, R>
   /**
    * Runs it again for every point at which the engine's process may die meanwhile, and lets it die there. Each time it
    * is started again and does what is left, and `when` is called again, as a host would: give your commands ids.
@@ -23,13 +23,13 @@ export interface Scenario<G, R> {
 }
 
 /** What has to be true in the end. */
-export interface Ending<G, R> {
+export interface ScenarioEnding<G, R> {
   /** What `when` returns. */
-  readonly result?: Expected<R>
+  readonly result?: ExpectedValue<R>
   /** What `when` throws. */
-  readonly error?: Expected<{ name: string; message: string; code: string }>
+  readonly error?: ExpectedValue<{ name: string; message: string; code: string }>
   /** Events that were recorded since, in this order; others may stand between them. */
-  readonly events?: readonly Expected<Recorded>[]
+  readonly events?: readonly ExpectedValue<Recorded>[]
   /** Types of events of which none was recorded since. */
   readonly without?: readonly Recorded['type'][]
   /** Calls that only a person can still make: none by default. */
@@ -47,7 +47,7 @@ const scenarioMembers: MembersOf<keyof Scenario<never, never>> = {
   expected: true,
   survivesCrashes: true,
 }
-const endingMembers: MembersOf<keyof Ending<never, never>> = {
+const endingMembers: MembersOf<keyof ScenarioEnding<never, never>> = {
   result: true,
   error: true,
   events: true,
@@ -58,7 +58,7 @@ const endingMembers: MembersOf<keyof Ending<never, never>> = {
 }
 
 /** The result of a scenario. */
-export interface Played<R> {
+export interface ScenarioResult<R> {
   /** What `when` returned; `undefined` when it threw. */
   readonly result: R | undefined
   readonly events: readonly Recorded[]
@@ -75,7 +75,7 @@ export interface Played<R> {
  * @throws {TypeError} before anything begins, when the scenario has other members, or its `expected` expects nothing,
  * or an event that no machine records
  */
-export async function scenario<R, G = undefined>(played: Scenario<G, R>): Promise<Played<R>> {
+export async function scenario<R, G = undefined>(played: Scenario<G, R>): Promise<ScenarioResult<R>> {
   checkScenario(played)
   const whole = await play(played)
   let crashes = 0
@@ -152,11 +152,11 @@ async function play<G, R>(
 /** How long something taken by a process that died still belongs to it. */
 const leaseMs = 60_000
 
-type Ended<R> = { readonly result: R } | { readonly error: unknown } | { readonly died: true }
+type RunResult<R> = { readonly result: R } | { readonly error: unknown } | { readonly died: true }
 
 /** Lets the work end, or the process that does it. */
-async function end<R>(world: World, act: () => Promise<R>): Promise<Ended<R>> {
-  let ended: Ended<R> | undefined
+async function end<R>(world: World, act: () => Promise<R>): Promise<RunResult<R>> {
+  let ended: RunResult<R> | undefined
   const acting = act().then(
     result => {
       ended = { result }
@@ -172,7 +172,11 @@ async function end<R>(world: World, act: () => Promise<R>): Promise<Ended<R>> {
   return ended ?? { died: true }
 }
 
-function checkEnd<G, R>(ended: Ended<R>, events: readonly Recorded[], expected: Ending<G, R>): void {
+function checkEnd<G, R>(
+  ended: RunResult<R>,
+  events: readonly Recorded[],
+  expected: ScenarioEnding<G, R>,
+): void {
   if ('error' in ended && expected.error === undefined) throw ended.error
   if (expected.error !== undefined) {
     const error = 'error' in ended ? ended.error : undefined
@@ -212,7 +216,7 @@ function checkQuiet({ owed, differences, failing }: QuietWorld): void {
 /** Checks what waits for a person. */
 function checkPeople(
   { stuck, parked }: QuietWorld,
-  expected: Pick<Ending<never, never>, 'stuck' | 'parked'>,
+  expected: Pick<ScenarioEnding<never, never>, 'stuck' | 'parked'>,
 ): void {
   meets('how many calls need a person', stuck.length, expected.stuck ?? 0)
   const { parked: parkedCount = 0 } = expected

@@ -1,14 +1,14 @@
 import { type Views, views } from '../../views/views.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import { checkKnownNames } from '../../vocabulary/known-names.ts'
-import type { Instant, Recorded } from '../../vocabulary/message.ts'
+import type { Instant, RecordedEvent } from '../../vocabulary/message.ts'
 import { checkTypes, type MembersOf, typesIn } from './check-case.ts'
 import type { GivenEvent } from './decides.ts'
-import { type Expected, meets } from './expectation.ts'
+import { type ExpectedValue, meets } from './expectation.ts'
 
 /** An event for a view; its stream and time are made up when absent. */
 export type ShownEvent = GivenEvent &
-  Partial<Pick<Recorded, 'stream' | 'at' | 'settles' | 'because' | 'actor'>>
+  Partial<Pick<RecordedEvent, 'stream' | 'at' | 'settles' | 'causedBy' | 'actor'>>
 
 /** The rows that a view makes of events. */
 export interface ViewCase<N extends keyof Views> {
@@ -16,7 +16,7 @@ export interface ViewCase<N extends keyof Views> {
   /** The events, the oldest first. */
   readonly given: readonly ShownEvent[]
   /** Every row, in the order of their first event. */
-  readonly expected?: readonly Expected<Views[N]>[]
+  readonly expected?: readonly ExpectedValue<Views[N]>[]
 }
 
 const caseMembers: MembersOf<keyof ViewCase<never>> = { view: true, given: true, expected: true }
@@ -60,17 +60,17 @@ export function shows<N extends keyof Views>(shown: ViewCase<N>): Views[N][] {
   return made
 }
 
-function recorded(given: readonly ShownEvent[]): Recorded[] {
+function recorded(given: readonly ShownEvent[]): RecordedEvent[] {
   const versions = new Map<string, number>()
   let at = fromInstant(startsAt) - 1_000
   return given.map((event, i) => {
     const machine = event.type.slice(0, event.type.indexOf('.'))
-    const { stream = `${machine}-1`, because = event.type } = event
+    const { stream = `${machine}-1`, causedBy = event.type } = event
     const version = (versions.get(stream) ?? 0) + 1
     versions.set(stream, version)
     at = event.at === undefined ? at + 1_000 : fromInstant(event.at)
     const place = { id: `${stream}/${version}`, position: i + 1, stream, version, at: toInstant(at) }
-    return frozen({ ...event, ...place, because, machine: { name: machine, version: 1 } })
+    return frozen({ ...event, ...place, causedBy, machine: { name: machine, version: 1 } })
   })
 }
 

@@ -4,7 +4,7 @@ import { defaultBudgetMs, type Fetch } from '../../vocabulary/fetch.ts'
 import type { Fault } from './fault.ts'
 
 /** Sends a request under a fault. Throws where the transport would. */
-export async function befall(
+export async function applyFault(
   fault: Fault,
   request: Request,
   forward: Fetch,

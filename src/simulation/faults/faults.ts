@@ -2,7 +2,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { ServiceName } from '../../vocabulary/service-name.ts'
-import { befall } from './apply-fault.ts'
+import { applyFault } from './apply-fault.ts'
 import {
   type Fault,
   type FaultKind,
@@ -22,10 +22,10 @@ export interface Connections {
   renew(): Promise<void>
 }
 
-type Send<T extends readonly unknown[]> = (request: Request, ...rest: T) => Promise<Response>
+type ServeRequest<T extends readonly unknown[]> = (request: Request, ...rest: T) => Promise<Response>
 
 /** The faults to come, in the order in which they were given. */
-export class Faults {
+export class FaultQueue {
   readonly #clock: Clock
   readonly #entropy: Entropy
   readonly #connections: Connections | undefined
@@ -66,11 +66,11 @@ export class Faults {
   }
 
   /** Puts the faults between callers and a service. Further arguments of a caller are passed on. */
-  around<T extends readonly unknown[]>(service: FaultyService, send: Send<T>): Send<T> {
+  around<T extends readonly unknown[]>(service: FaultyService, send: ServeRequest<T>): ServeRequest<T> {
     return async (request, ...rest) => {
       const fault = this.#take(service, request)
       const forward = (through: Request) => send(through, ...rest)
-      const go = () => (fault ? befall(fault, request, forward, this.#clock) : forward(request))
+      const go = () => (fault ? applyFault(fault, request, forward, this.#clock) : forward(request))
       if (fault?.kind === 'reorder') return this.#held.hold(request, fault.ms, go)
       return service === 'receiver' ? this.#held.overtake(request, go) : go()
     }

@@ -12,7 +12,7 @@ import {
 } from '@peculiar/x509'
 
 /** A certificate with its key, as PEM text. */
-export interface Issued {
+export interface IssuedCertificate {
   readonly cert: string
   readonly key: string
 }
@@ -22,11 +22,11 @@ export interface Authority {
   /** Its certificate, as PEM text: what the others trust. */
   readonly ca: string
   /** Issues a server's certificate for names and addresses. */
-  issueServer(names: readonly string[]): Promise<Issued>
+  issueServer(names: readonly string[]): Promise<IssuedCertificate>
   /** Issues one that ended an hour before the authority was made. */
-  issueExpiredServer(names: readonly string[]): Promise<Issued>
+  issueExpiredServer(names: readonly string[]): Promise<IssuedCertificate>
   /** Issues a client's certificate; the simulated services know the client by this name. */
-  issueClient(name: string): Promise<Issued>
+  issueClient(name: string): Promise<IssuedCertificate>
 }
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
@@ -66,7 +66,7 @@ export async function createAuthority(
     usage: string,
     names: readonly string[],
     until = notAfter,
-  ): Promise<Issued> {
+  ): Promise<IssuedCertificate> {
     const own = await createKeys()
     serial += 1
     const cert: X509Certificate = await X509CertificateGenerator.create(

@@ -13,15 +13,15 @@ export interface Peer {
 }
 
 /** What a server shows of itself: a certificate with its key, as PEM text. */
-interface Shown {
+interface ServerCertificate {
   readonly cert: string
   readonly key: string
 }
 
 /** The server's certificate, and which clients it recognises. */
-export interface ServeOptions extends Shown {
+export interface ServeOptions extends ServerCertificate {
   /** Asked at each new connection: what to show instead of the server's own certificate. */
-  readonly showInstead?: () => Shown | undefined
+  readonly showInstead?: () => ServerCertificate | undefined
   /** Asks the client for a certificate of this authority. Without one the request still arrives. */
   readonly clientCa?: string
   readonly host?: string
@@ -78,7 +78,11 @@ export async function serve(
 }
 
 /** Decides at each connection, before its handshake, which certificate it is shown. */
-function showPerConnection(server: HttpsServer, showInstead: () => Shown | undefined, own: Shown): void {
+function showPerConnection(
+  server: HttpsServer,
+  showInstead: () => ServerCertificate | undefined,
+  own: ServerCertificate,
+): void {
   let shown = own
   // A new context has new ticket keys, so that no client resumes a session and misses the certificate.
   server.prependListener('connection', () => {

@@ -10,7 +10,7 @@ import type { ServiceName } from '../../vocabulary/service-name.ts'
 import type { Fault } from '../faults/fault.ts'
 import { createSimulators, credentials, type Simulators, samples } from '../services/create-simulators.ts'
 import type { Policies } from '../services/policies.ts'
-import { createAuthority, type Issued } from './authority.ts'
+import { createAuthority, type IssuedCertificate } from './authority.ts'
 import { deliverOverSockets } from './deliver-over-sockets.ts'
 import { type Peer, serve, type TlsServer } from './serve.ts'
 
@@ -26,9 +26,9 @@ export interface RunningServices extends Simulators {
   /** The authority that all parties trust, as PEM text. */
   readonly ca: string
   /** The client certificate that the consent service knows. */
-  readonly client: Issued
+  readonly client: IssuedCertificate
   /** A server certificate for `localhost` and `*.exemplo.br`, for a receiver. */
-  readonly receiver: Issued
+  readonly receiver: IssuedCertificate
   /** Sends deliveries for `host` on port 443 to a port of this machine. */
   connect(host: string, port: number, address?: string): void
   /** Begins again with the samples alone: no faults, no requests, no connections. */

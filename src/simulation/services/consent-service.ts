@@ -49,7 +49,7 @@ export type NewConsent = Partial<ConsentimentoDetalhado> & {
 /** An awareness record for the simulated service to hold: the members given, and made-up ones for the rest. */
 export type NewAwareness = Partial<CienciaDetalhada> & { cpf: string; cnpj?: string }
 
-interface Options {
+interface ConsentServiceOptions {
   readonly clock: Clock
   readonly entropy: Entropy
   readonly policies?: ConsentPolicies
@@ -70,7 +70,7 @@ const guarded = [
 const yearMs = 365 * dayMs
 
 /** Makes an empty consent service. */
-export function simulateConsentService(options: Options): ConsentSimulator {
+export function simulateConsentService(options: ConsentServiceOptions): ConsentSimulator {
   const { clock, entropy } = options
   const consents = new Map<string, Map<string, ConsentimentoDetalhado>>()
   const awareness = new Map<string, Map<string, CienciaDetalhada>>()

@@ -2,7 +2,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
 import type { ServiceName } from '../../vocabulary/service-name.ts'
 import type { Fault } from '../faults/fault.ts'
-import { type Connections, Faults } from '../faults/faults.ts'
+import { type Connections, FaultQueue } from '../faults/faults.ts'
 import type { Peer } from '../served/serve.ts'
 import { type ConsentSimulator, simulateConsentService } from './consent-service.ts'
 import { type Policies, parsePolicies } from './policies.ts'
@@ -22,14 +22,14 @@ export interface Simulators {
   readonly validationService: ValidationSimulator
   readonly portal: PortalSimulator
   /** What goes wrong at them, on the way to them, and on the way to the receiver. */
-  readonly faults: Faults
+  readonly faults: FaultQueue
   /** What they received, the oldest first, secrets masked. */
   readonly requests: readonly ReceivedRequest[]
   /** The way to each of them, through the faults. */
-  readonly reach: Readonly<Record<ServiceName, Reach>>
+  readonly reach: Readonly<Record<ServiceName, SimulatedServer>>
 }
 
-type Reach = (request: Request, peer?: Pick<Peer, 'clientName'>) => Promise<Response>
+type SimulatedServer = (request: Request, peer?: Pick<Peer, 'clientName'>) => Promise<Response>
 
 /** What a client needs to know of the simulated services. */
 export const credentials = {
@@ -58,7 +58,7 @@ export function createSimulators(options: {
 }): Simulators {
   const { clock, entropy, deliver } = options
   const policies = parsePolicies(options.policies)
-  const faults = new Faults(clock, entropy, options.connections, options.onFault)
+  const faults = new FaultQueue(clock, entropy, options.connections, options.onFault)
   for (const fault of options.faults ?? []) void faults.add(fault)
   const common = (service: ServiceName) => ({ clock: faults.clockOf(service), entropy })
   const { consumerKey, consumerSecret, service, portalHeaders } = credentials
@@ -93,7 +93,7 @@ export function createSimulators(options: {
   validationService.addPerson(cpf, samplePerson)
   const requests: ReceivedRequest[] = []
   const through =
-    (service: ServiceName, forward: Reach): Reach =>
+    (service: ServiceName, forward: SimulatedServer): SimulatedServer =>
     (request, peer) => {
       noteRequest(requests, service, request, clock)
       const serve = async (through: Request) => {
@@ -113,7 +113,7 @@ export function createSimulators(options: {
 }
 
 /** Whether a fault rejects a living token, which then ends unless the fault says otherwise. */
-function isRejectedEarly(faults: Faults, tokenService: TokenSimulator): boolean {
+function isRejectedEarly(faults: FaultQueue, tokenService: TokenSimulator): boolean {
   const fault = faults.nextRejection()
   if (fault && (fault.ended ?? true)) tokenService.expire()
   return fault !== undefined

@@ -17,7 +17,7 @@ export interface TokenSimulator {
   readonly requests: number
 }
 
-interface Options {
+interface TokenServiceOptions {
   readonly policies?: TokenPolicies
   readonly clock: Clock
   readonly entropy: Entropy
@@ -28,7 +28,7 @@ interface Options {
 const lifetimeMs = 3_600_000
 
 /** Makes a token endpoint for one contract. */
-export function simulateTokenService(options: Options): TokenSimulator {
+export function simulateTokenService(options: TokenServiceOptions): TokenSimulator {
   const { clock, entropy, consumerKey, consumerSecret } = options
   const { reissue = 'same', characters = 40, errors = 'json' } = options.policies ?? {}
   const expected = `Basic ${Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64')}`

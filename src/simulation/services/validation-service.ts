@@ -22,7 +22,7 @@ export interface ValidationSimulator {
   readonly refused: number
 }
 
-interface Options {
+interface ValidationServiceOptions {
   readonly service: string
   readonly isTokenValid: (token: string) => boolean
   readonly policies?: ValidationPolicies
@@ -48,7 +48,7 @@ const unanswered = new Set([
 ])
 
 /** Makes a validation service with an empty registry. */
-export function simulateValidationService(options: Options): ValidationSimulator {
+export function simulateValidationService(options: ValidationServiceOptions): ValidationSimulator {
   const { service, isTokenValid, policies = {} } = options
   const {
     errors = 'json',

@@ -1,12 +1,12 @@
 import { type Connection, rows } from '../../store/database/connection.ts'
 import { openSqlite } from '../../store/database/sqlite.ts'
 import { treeRoot } from '../../store/log/tree.ts'
-import type { Medium } from '../../store/store-options.ts'
+import type { StoreMedium } from '../../store/store-options.ts'
 import type { Keyring } from '../../vault/keyring.ts'
 import { closed } from '../../vocabulary/errors.ts'
 
 /** Of an engine that died nothing goes on; one that was closed says so. */
-interface Life {
+interface EngineLife {
   isOver: boolean
   isClosed: boolean
 }
@@ -18,14 +18,14 @@ export type AtWrite = (when: 'beforeWrite' | 'afterWrite') => boolean
  * What a store stands on when its engine may die: the database, and in memory the keyring too, which outlive it. An
  * engine that is cut off does and hears nothing more: what it had committed stands, and nothing else.
  */
-export class CrashableMedium implements Medium {
+export class CrashableMedium implements StoreMedium {
   readonly #path: string
   readonly #atWrite: AtWrite
   #database: Connection | undefined
   #keyring: Keyring | undefined
   #isFull = false
   /** Ends with the engine that has the store open. */
-  #life: Life = { isOver: true, isClosed: false }
+  #life: EngineLife = { isOver: true, isClosed: false }
 
   constructor(path: string, atWrite: AtWrite) {
     this.#path = path
@@ -37,7 +37,7 @@ export class CrashableMedium implements Medium {
     const database = this.#database ?? (await openSqlite(this.#path))
     this.#database = database
     await this.#limitPages()
-    const life: Life = { isOver: false, isClosed: false }
+    const life: EngineLife = { isOver: false, isClosed: false }
     this.#life = life
     const never = <T>() => new Promise<T>(() => undefined)
     const alive = async <T>(work: () => Promise<T>): Promise<T> => {

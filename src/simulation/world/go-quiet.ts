@@ -40,9 +40,7 @@ export async function goQuiet(world: World): Promise<QuietWorld> {
   )
   const left = (await averba.effects.list()).filter(each => !recurring.has(each.id))
   const named = (states: readonly string[]) =>
-    left
-      .filter(each => states.includes(each.state))
-      .map(each => `${each.type} ${each.state}: ${each.because}`)
+    left.filter(each => states.includes(each.state)).map(each => `${each.type} ${each.state}: ${each.reason}`)
   const troubled = await listTroubled(averba)
   const rebuilt = await clock.finish(averba.rebuild())
   return {

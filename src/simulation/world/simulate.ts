@@ -1,7 +1,7 @@
 import { readBounded } from '../../adapters/http/bounded-body.ts'
 import type { Averba, AverbaOptions } from '../../averba/averba.ts'
 import { staticHeaders } from '../../index.ts'
-import { type Clock, calledOff } from '../../runtime/clock.ts'
+import { type Clock, cancelReason } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { answerBytesMax, defaultBudgetMs, type Fetch, limitsOf } from '../../vocabulary/fetch.ts'
 import { checkKnownNames } from '../../vocabulary/known-names.ts'
@@ -197,7 +197,7 @@ export function withinBudget(clock: Clock, forward: Fetch): Fetch {
       if (!taken) throw new DOMException('The budget is over', 'TimeoutError')
       return taken
     } finally {
-      done.abort(calledOff)
+      done.abort(cancelReason)
     }
   }
 }

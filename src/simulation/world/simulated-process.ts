@@ -25,7 +25,7 @@ interface ProcessParts {
   readonly crashAt: (point: CrashPoint) => boolean
 }
 
-interface Life {
+interface RunningEngine {
   readonly averba: Averba
   /** Rejects when the process dies. */
   readonly death: Promise<never>
@@ -38,7 +38,7 @@ interface Life {
 export class SimulatedProcess {
   readonly #parts: ProcessParts
   readonly #medium: CrashableMedium
-  #life: Life | undefined
+  #life: RunningEngine | undefined
   #die: () => void = () => undefined
   #points = 0
   #hasEnded = false

@@ -31,8 +31,8 @@ export async function listTroubled({ notifications, log }: Averba): Promise<Trou
 
 function saying(
   what: string,
-  { attempts, because, retryAt }: { attempts: number; because: string; retryAt: Instant | null },
+  { attempts, reason, retryAt }: { attempts: number; reason: string; retryAt: Instant | null },
 ): string {
   const next = retryAt === null ? 'parked' : `to be called again at ${retryAt}`
-  return `${what}: failed ${attempts} times, ${next}: ${because}`
+  return `${what}: failed ${attempts} times, ${next}: ${reason}`
 }

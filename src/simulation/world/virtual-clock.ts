@@ -12,14 +12,14 @@ interface Sleeper {
 }
 
 /** Somebody who moves the clock. */
-interface Mover {
+interface ClockMover {
   /** Where it stops: it is there when nothing is due before. */
   readonly end: number
   /** It asks whether it is over. */
   isAsking: boolean
 }
 
-interface Moving {
+interface ClockMove {
   readonly end?: number
   /** False where nothing is left to do. */
   readonly step: () => boolean
@@ -57,7 +57,7 @@ export class VirtualClock implements Clock {
   readonly #held = new Set<Promise<unknown>>()
   #quieting: Promise<void> | undefined
   /** Those that move this clock, the newest last. */
-  readonly #movers: Mover[] = []
+  readonly #movers: ClockMover[] = []
   /** How often one of them woke somebody, or ended. */
   #moves = 0
 
@@ -242,8 +242,8 @@ export class VirtualClock implements Clock {
    * Takes steps, each when all is quiet, until one says that it was the last. Of several that move the clock at once
    * the newest does, and nobody past the end of another: two would wake two sleepers where one was meant.
    */
-  async #move({ end = Number.POSITIVE_INFINITY, step, isOver = () => false }: Moving): Promise<void> {
-    const mover: Mover = { end, isAsking: false }
+  async #move({ end = Number.POSITIVE_INFINITY, step, isOver = () => false }: ClockMove): Promise<void> {
+    const mover: ClockMover = { end, isAsking: false }
     this.#movers.push(mover)
     try {
       for (;;) {

@@ -4,7 +4,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import type { PartAddress, PartMark } from '../../vocabulary/message.ts'
 import { rows, type Steps } from '../database/connection.ts'
 import { parseHeader } from '../log/header.ts'
-import { findEvent, proveEvent, type WhichEvent } from './prove.ts'
+import { type EventSelector, findEvent, proveEvent } from './prove.ts'
 
 /** What can be disclosed of an event: its parts that are there, sealed under keys of its record, and their owners. */
 export interface Disclosable {
@@ -18,7 +18,7 @@ export interface Disclosable {
  * @throws {AverbaError} `NOT_FOUND` when there is no such event, or its parts were destroyed;
  * `INVALID_INPUT` when none of its parts is sealed under a key of the record
  */
-export function* findDisclosable(which: WhichEvent): Steps<Disclosable> {
+export function* findDisclosable(which: EventSelector): Steps<Disclosable> {
   const { record, parts } = yield* readSealed(which)
   return {
     parts: parts.map(({ name }) => `${record}/${name}`),
@@ -31,7 +31,7 @@ export function* findDisclosable(which: WhichEvent): Steps<Disclosable> {
  *
  * @throws {AverbaError} as `findDisclosable` and `proveEvent`
  */
-export function* discloseEvent(vault: Vault, which: WhichEvent): Steps<string> {
+export function* discloseEvent(vault: Vault, which: EventSelector): Steps<string> {
   const { record, parts } = yield* readSealed(which)
   const owners = new Map(parts.map(part => [part.owner, part]))
   const keys = [...owners].map(([owner, part]) => ({ owner, key: vault.recordKey(part, record).key }))
@@ -44,7 +44,7 @@ interface SealedRow extends OwnerKey {
 }
 
 /** The parts of an event that a key of its record opens. */
-function* readSealed(which: WhichEvent): Steps<{ record: string; parts: readonly SealedRow[] }> {
+function* readSealed(which: EventSelector): Steps<{ record: string; parts: readonly SealedRow[] }> {
   const { position, header } = yield* findEvent(which)
   const { stream, version, parts = [] } = parseHeader(header)
   const record = `${stream}/${version}`

@@ -1,5 +1,5 @@
 import { type Checkpoint, parseCheckpoint } from '../../proof/checkpoint.ts'
-import { consistencyRanges, inclusionRanges, type Range, rootOfRange } from '../../proof/paths.ts'
+import { consistencyRanges, inclusionRanges, type LeafRange, rootOfRange } from '../../proof/paths.ts'
 import { writeTlogProof } from '../../proof/tlog-proof.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { first, type Steps } from '../database/connection.ts'
@@ -7,10 +7,10 @@ import { rootAt, subtreeRoot } from '../log/tree.ts'
 import { readNewest, type StoredCheckpoint } from './checkpoints.ts'
 
 /** An event, by its position or by its id, `<stream>/<version>`. */
-export type WhichEvent = number | string
+export type EventSelector = number | string
 
 /** Writes the proof that an event is under the newest checkpoint, in the form of C2SP tlog-proof. */
-export function* proveEvent(which: WhichEvent): Steps<string> {
+export function* proveEvent(which: EventSelector): Steps<string> {
   const event = yield* findEvent(which)
   const { note, size } = yield* newest()
   if (event.position > size) {
@@ -27,7 +27,7 @@ export function* proveEvent(which: WhichEvent): Steps<string> {
 }
 
 /** An event's exact header with the hashes that lead from it to the root of a tree (RFC 6962, section 2.1.1). */
-export interface Included {
+export interface InclusionProof {
   readonly header: string
   /** The position of the event, less one. */
   readonly index: number
@@ -36,8 +36,8 @@ export interface Included {
 }
 
 /** Proves that events are in the tree of the first `size` events of the log. */
-export function* proveInclusion(positions: readonly number[], size: number): Steps<Included[]> {
-  const proven: Included[] = []
+export function* proveInclusion(positions: readonly number[], size: number): Steps<InclusionProof[]> {
+  const proven: InclusionProof[] = []
   for (const position of positions) {
     const { header } = yield* findEvent(position)
     const path = yield* rootsOf(inclusionRanges(position - 1, size))
@@ -63,7 +63,7 @@ export function* proveConsistency(
   return { before: { origin: before.origin, size: before.size, root: before.root }, checkpoint, hashes }
 }
 
-function* rootsOf(ranges: readonly Range[]): Steps<string[]> {
+function* rootsOf(ranges: readonly LeafRange[]): Steps<string[]> {
   const roots: string[] = []
   for (const range of ranges) roots.push(yield* rootOfRange(range, subtreeRoot))
   return roots
@@ -80,12 +80,12 @@ function* newest(): Steps<StoredCheckpoint> {
  *
  * @throws {AverbaError} `NOT_FOUND`
  */
-export function* findEvent(which: WhichEvent): Steps<{ position: number; header: string }> {
+export function* findEvent(which: EventSelector): Steps<{ position: number; header: string }> {
   const slash = String(which).lastIndexOf('/')
   const found =
     typeof which === 'number'
-      ? yield* first<EventRow>({ sql: selectAt, parameters: [which] })
-      : yield* first<EventRow>({
+      ? yield* first<ProvenRow>({ sql: selectAt, parameters: [which] })
+      : yield* first<ProvenRow>({
           sql: selectById,
           parameters: [which.slice(0, slash), Number(which.slice(slash + 1))],
         })
@@ -95,7 +95,7 @@ export function* findEvent(which: WhichEvent): Steps<{ position: number; header:
   })
 }
 
-interface EventRow {
+interface ProvenRow {
   readonly position: number
   readonly header: string
 }

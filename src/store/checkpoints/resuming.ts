@@ -21,7 +21,7 @@ import { damagedMark, markFault, readOrigin } from './checkpoints.ts'
 import { rolledBack } from './high-water-mark.ts'
 
 /** What a log records when it goes on after an accepted restore. */
-export interface Resumed {
+export interface ResumeRecord {
   /** Its new name, and the verifier key line of its checkpoints. */
   readonly origin: string
   readonly key: string
@@ -43,7 +43,7 @@ export function keyLineOf(origin: string, signer: Signer): string {
 }
 
 /** What is compared with a mark. */
-interface Held {
+interface MarkComparison {
   readonly connection: Connection
   readonly keyring: Pick<Keyring, 'signer' | 'erased'>
   readonly options: Pick<StoreOptions, 'path' | 'clock' | 'createId' | 'acceptRollback'>
@@ -56,7 +56,13 @@ interface Held {
  *
  * @throws {AverbaError} `ROLLED_BACK`
  */
-export async function holdAgainstMark({ connection, keyring, options, mark, append }: Held): Promise<void> {
+export async function holdAgainstMark({
+  connection,
+  keyring,
+  options,
+  mark,
+  append,
+}: MarkComparison): Promise<void> {
   const { path, clock, createId, acceptRollback = false } = options
   const newest = await mark?.read()
   if (acceptRollback) {
@@ -69,12 +75,17 @@ export async function holdAgainstMark({ connection, keyring, options, mark, appe
 }
 
 /** The event with which a restored log goes on. Owed calls come due, so that they are looked at before anything new. */
-function* resumeAs(origin: string, keyring: Held['keyring'], at: Instant, mark?: string): Steps<Append> {
+function* resumeAs(
+  origin: string,
+  keyring: MarkComparison['keyring'],
+  at: Instant,
+  mark?: string,
+): Steps<Append> {
   const { size, root = '' } = yield* treeHead()
   const lost = mark === undefined ? undefined : parseCheckpoint(mark)
   const erasures = yield* findLostErasures(keyring.erased)
   const since = erasures[0]?.at
-  const data: Resumed = {
+  const data: ResumeRecord = {
     origin,
     key: keyLineOf(origin, keyring.signer),
     before: yield* readOrigin(),
@@ -92,7 +103,7 @@ function* resumeAs(origin: string, keyring: Held['keyring'], at: Instant, mark?:
 }
 
 /** The position of the last restore that was accepted, and what it says; `undefined` when there was none. */
-export function* readResumed(): Steps<{ position: number; resumed: Resumed } | undefined> {
+export function* readResumed(): Steps<{ position: number; resumed: ResumeRecord } | undefined> {
   const found = yield* first<{ position: number; header: string }>({
     sql: selectResumed,
     parameters: [logStream, resumedType],

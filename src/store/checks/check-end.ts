@@ -18,7 +18,7 @@ export function* checkEnd(path: string): Steps<void> {
 
 /** Says what is wrong at the end of the log, if anything. */
 export function* endFault(): Steps<string | undefined> {
-  const last = yield* first<Last>({ sql: selectLast, parameters: [] })
+  const last = yield* first<LastEvent>({ sql: selectLast, parameters: [] })
   const position = last?.position ?? 0
   if (last && !isLeafOf(last.header, last.leaf))
     return `the leaf of the event at ${position} is not the hash of its header`
@@ -46,7 +46,7 @@ function* tilesFault(size: number): Steps<string | undefined> {
   return above && `the tree of its ${size} events has a level too many`
 }
 
-interface Last {
+interface LastEvent {
   readonly position: number
   readonly header: string
   readonly leaf: Uint8Array | null

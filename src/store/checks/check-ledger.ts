@@ -1,6 +1,6 @@
 import type { Faults } from '../../proof/faults.ts'
-import { giveWay } from '../../runtime/event-loop.ts'
-import type { Recorded } from '../../vocabulary/message.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
+import type { RecordedEvent } from '../../vocabulary/message.ts'
 import { rows, type Steps } from '../database/connection.ts'
 import type { Snapshot } from '../database/snapshot.ts'
 import { parseHeader } from '../log/header.ts'
@@ -40,27 +40,27 @@ export class LedgerCheck {
 
   /** Compares every row of the ledger with the events, a page at a time. */
   async compare(faults: Faults): Promise<void> {
-    for await (const row of this.#pages<Row>(selectPage))
+    for await (const row of this.#pages<ComparedEffect>(selectPage))
       if (!isSame(row))
         faults.add('effects', `the call ${row.position}/${row.n} stands elsewhere than the log says`)
-    for await (const { position, n } of this.#pages<Place>(selectLacking))
+    for await (const { position, n } of this.#pages<EffectPlace>(selectLacking))
       faults.add('effects', `the ledger lacks the call ${position}/${n}`)
   }
 
-  async *#pages<R extends Place>(sql: string): AsyncGenerator<R> {
-    for (let last: Place = { position: 0, n: -1 }; ; ) {
+  async *#pages<R extends EffectPlace>(sql: string): AsyncGenerator<R> {
+    for (let last: EffectPlace = { position: 0, n: -1 }; ; ) {
       const { position, n } = last
       const page = this.#snapshot.run(() => rows<R>({ sql, parameters: [position, n, pageRows] }))
       yield* page
       const end = page.at(-1)
       if (!end) return
       last = end
-      await giveWay()
+      await yieldToEventLoop()
     }
   }
 }
 
-function* hearOne(event: Recorded): Steps<void> {
+function* hearOne(event: RecordedEvent): Steps<void> {
   const { settles, moves, resolves, cancels = [], position, stream } = event
   if (settles) yield* put(settles.effect, settles.as, position)
   if (moves) yield* put(moves.effect, moves.to, null)
@@ -82,13 +82,13 @@ function* put(effect: string, state: string, settledAt: number | null): Steps<vo
   yield* rows({ sql: setState, parameters: [String(state), at, String(effect)] })
 }
 
-interface Place {
+interface EffectPlace {
   readonly position: number
   readonly n: number
 }
 
 /** A row of the ledger, beside what the events say of it: `null` where they say nothing. */
-interface Row extends Place {
+interface ComparedEffect extends EffectPlace {
   readonly type: string
   readonly state: string
   readonly is_open: number
@@ -100,7 +100,7 @@ interface Row extends Place {
   readonly heardEnd: number | null
 }
 
-function isSame({ heardType, heardStream, heardState, heardEnd, ...row }: Row): boolean {
+function isSame({ heardType, heardStream, heardState, heardEnd, ...row }: ComparedEffect): boolean {
   if (heardState === null) return false
   const isOpen = !ended.includes(heardState)
   const isState = open.includes(heardState) ? open.includes(row.state) : row.state === heardState

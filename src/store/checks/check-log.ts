@@ -66,7 +66,7 @@ export async function checkLog(
   return verifier.finish()
 }
 
-interface EventRow {
+interface CheckedRow {
   readonly position: number
   readonly version: number
   readonly type: string
@@ -77,7 +77,7 @@ interface EventRow {
 }
 
 /** The members of a header that are compared with rows elsewhere. */
-interface Header {
+interface CheckedHeader {
   readonly position?: unknown
   readonly stream?: unknown
   readonly version?: unknown
@@ -103,7 +103,7 @@ class RowCheck {
     this.#faults = faults
   }
 
-  checkRow(row: EventRow, header: Header | undefined): void {
+  checkRow(row: CheckedRow, header: CheckedHeader | undefined): void {
     const { position } = row
     const leaf = leafHash(row.header)
     if (row.leaf === null || !leaf.equals(row.leaf))
@@ -132,7 +132,7 @@ class RowCheck {
   }
 
   /** A key that was made with a part is the one that the part's mark names, also where the part is gone. */
-  *checkKeys(position: number, header: Header | undefined, parts: readonly FoundPart[]): Steps<void> {
+  *checkKeys(position: number, header: CheckedHeader | undefined, parts: readonly FoundPart[]): Steps<void> {
     for (const { name, owner, key } of header?.parts ?? []) {
       if (key === undefined) continue
       const part = parts.find(each => each.name === name)
@@ -176,11 +176,11 @@ class RowCheck {
   }
 }
 
-function* readPage(after: number): Steps<readonly EventRow[]> {
-  return yield* rows<EventRow>({ sql: selectPage, parameters: [after, pageRows] })
+function* readPage(after: number): Steps<readonly CheckedRow[]> {
+  return yield* rows<CheckedRow>({ sql: selectPage, parameters: [after, pageRows] })
 }
 
-function parseHeader(text: string): Header | undefined {
+function parseHeader(text: string): CheckedHeader | undefined {
   try {
     return JSON.parse(text)
   } catch {

@@ -1,6 +1,6 @@
 import { type Fault, Faults } from '../../proof/faults.ts'
 import { type LogVerified, LogVerifier } from '../../proof/log-verifier.ts'
-import { giveWay } from '../../runtime/event-loop.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { Keyring } from '../../vault/keyring.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { View } from '../../vocabulary/view.ts'
@@ -37,7 +37,7 @@ export interface LogChecked {
 }
 
 /** What a check looked at, and what is wrong: no fault means that all is well. */
-export interface Checked extends LogChecked {
+export interface CheckFindings extends LogChecked {
   readonly faults: readonly Fault[]
 }
 
@@ -46,7 +46,7 @@ export interface Checked extends LogChecked {
  * head, dense positions and versions, every header, leaf, tile, part, owed effect and receipt, the keyed index and
  * the views.
  */
-export async function checkStore(snapshot: Snapshot, options: CheckOptions = {}): Promise<Checked> {
+export async function checkStore(snapshot: Snapshot, options: CheckOptions = {}): Promise<CheckFindings> {
   const faults = new Faults()
   const verifier = new LogVerifier([], [])
   const checked = await checkRows(snapshot, verifier, faults, options)
@@ -67,7 +67,7 @@ export async function checkRows(
   const head = await readEnd(snapshot, faults)
   const onPage = (what: 'log' | 'views') => async (position: number) => {
     onProgress?.(what, position, Math.max(head, position))
-    await giveWay()
+    await yieldToEventLoop()
     return !signal?.aborted
   }
   await within(faults, () => checkFile(snapshot, faults))
@@ -93,7 +93,7 @@ export function keyFaults(
 }
 
 /** Throws for what a check found wrong. */
-export function refuseFaults(what: string, { faults }: Pick<Checked, 'faults'>): void {
+export function refuseFaults(what: string, { faults }: Pick<CheckFindings, 'faults'>): void {
   const [worst] = faults
   if (!worst) return
   throw new AverbaError('CORRUPT', `${what}: ${worst.examples[0]}`, {

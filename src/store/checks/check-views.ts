@@ -1,24 +1,24 @@
 import type { Faults } from '../../proof/faults.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { Recorded } from '../../vocabulary/message.ts'
+import type { RecordedEvent } from '../../vocabulary/message.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { rows, type Steps } from '../database/connection.ts'
 import type { Snapshot } from '../database/snapshot.ts'
 import { readPage } from '../log/read.ts'
 import type { Schemas } from '../log/upcasters.ts'
-import { compareRows, Differences } from '../views/compare-rows.ts'
+import { compareRows, RowDifferences } from '../views/compare-rows.ts'
 import { readCheckpoints } from '../views/projector.ts'
-import { createViewTable, foldOne, type Row, ViewTable } from '../views/view-table.ts'
+import { createViewTable, foldOne, type ViewRow, ViewTable } from '../views/view-table.ts'
 import type { OnPage } from './check-log.ts'
 
 /** How many rows are held before they are written down: what bounds the memory of a check. */
 const rowsMax = 20_000
 
 /** A view that is built anew in a table that ends with the connection. */
-interface Built {
+interface BuiltView {
   readonly view: View
   readonly table: ViewTable
-  readonly changed: Map<string, Row | undefined>
+  readonly changed: Map<string, ViewRow | undefined>
   /** The event that it fails at, if any: that is no fault of the log. */
   failsAt?: number
 }
@@ -32,12 +32,12 @@ export async function checkViews(
   onPage: OnPage,
 ): Promise<void> {
   const checkpoints = snapshot.run(readCheckpoints)
-  const built: Built[] = []
+  const built: BuiltView[] = []
   for (const view of views) {
     const checkpoint = checkpoints.find(each => each.view === view.name && each.version === view.version)
     // A view made by another version of the library is rebuilt when the log is opened.
     if (checkpoint?.isRunning) built.push(snapshot.run(() => create(view)))
-    else if (checkpoint) faults.add('views', `${view.name} stands still: ${checkpoint.because}`)
+    else if (checkpoint) faults.add('views', `${view.name} stands still: ${checkpoint.reason}`)
   }
   let position = 0
   for (;;) {
@@ -52,7 +52,7 @@ export async function checkViews(
       continue
     }
     snapshot.run(() => table.write(changed.values()))
-    const differences = new Differences()
+    const differences = new RowDifferences()
     const serving = new ViewTable(view)
     while (differences.after !== undefined) {
       snapshot.run(() => compareRows(view, table, differences, { serving }))
@@ -64,19 +64,19 @@ export async function checkViews(
   }
 }
 
-function* create(view: View): Steps<Built> {
+function* create(view: View): Steps<BuiltView> {
   const name = `temp.${view.name}_check`
   yield* rows({ sql: createViewTable(view, name, 'sqlite'), parameters: [] })
   return { view, table: new ViewTable(view, name), changed: new Map() }
 }
 
-function* foldPage(built: readonly Built[], schemas: Schemas, from: number): Steps<number> {
+function* foldPage(built: readonly BuiltView[], schemas: Schemas, from: number): Steps<number> {
   const page = yield* readPage(schemas, { after: from })
   for (const each of built) if (each.failsAt === undefined) yield* foldInto(each, page)
   return page.at(-1)?.position ?? from
 }
 
-function* foldInto(built: Built, page: readonly Recorded[]): Steps<void> {
+function* foldInto(built: BuiltView, page: readonly RecordedEvent[]): Steps<void> {
   const { view, table, changed } = built
   let at = 0
   try {

@@ -12,17 +12,17 @@ import { contradicted } from '../checkpoints/resuming.ts'
 import type { Steps } from '../database/connection.ts'
 import { Snapshot } from '../database/snapshot.ts'
 import { promisedPragmas } from '../database/sqlite.ts'
-import { countOwed, type OwedCount } from '../ledger/ledger.ts'
+import { countPending, type PendingCount } from '../ledger/ledger.ts'
 import { readFacts, type StoreFacts } from '../log/facts.ts'
 import { positionBefore, timeAt } from '../log/position-before.ts'
 import { describeLostErasures, findLostErasures } from '../owners/lost-erasures.ts'
 import { unopenedKeys } from '../owners/unopened-keys.ts'
-import { type Checkpoint, readCheckpoints } from '../views/projector.ts'
+import { readCheckpoints, type ViewCheckpoint } from '../views/projector.ts'
 import { endFault } from './check-end.ts'
-import { type Checked, type CheckOptions, checkStore, keyFaults, refuseCutOff } from './check-store.ts'
+import { type CheckFindings, type CheckOptions, checkStore, keyFaults, refuseCutOff } from './check-store.ts'
 
 /** What was recorded in one month (UTC), and about how much room it takes. */
-export interface Month {
+export interface MonthVolume {
   /** Such as `2026-11`. */
   readonly month: string
   readonly events: number
@@ -41,13 +41,13 @@ export interface Diagnosis extends StoreFacts {
   /** The time of the first event. */
   readonly since: Instant
   /** The last months up to that of the last event, the newest first. */
-  readonly months: readonly Month[]
-  readonly views: readonly Checkpoint[]
-  readonly owed: readonly OwedCount[]
+  readonly months: readonly MonthVolume[]
+  readonly views: readonly ViewCheckpoint[]
+  readonly owed: readonly PendingCount[]
   readonly keys: KeysFound
   readonly pragmas: Readonly<Record<string, unknown>>
   /** What the deep check saw, where it was asked for. */
-  readonly checked?: Checked
+  readonly checked?: CheckFindings
   /** What is wrong, in words; empty when all is well. */
   readonly problems: readonly string[]
 }
@@ -112,7 +112,7 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
       since: snapshot.run(() => timeAt(1)),
       months: snapshot.run(() => readMonths(facts, size.bytesPerEvent)),
       views,
-      owed: snapshot.run(countOwed),
+      owed: snapshot.run(countPending),
       keys,
       pragmas: readPragmas(snapshot),
       ...(checked && { checked }),
@@ -123,22 +123,22 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   }
 }
 
-function describeFaults({ faults }: Checked): string[] {
+function describeFaults({ faults }: CheckFindings): string[] {
   return faults.map(({ check, count, examples }) => {
     const more = count > examples.length ? `; ${count} in all` : ''
     return `${check}: ${examples.join('; ')}${more}`
   })
 }
 
-function quickFaults(snapshot: Snapshot, found: readonly Checkpoint[], views: readonly View[]): string[] {
+function quickFaults(snapshot: Snapshot, found: readonly ViewCheckpoint[], views: readonly View[]): string[] {
   const end = snapshot.run(endFault)
   // A view of another version is rebuilt when the log is opened.
-  const isOurs = (each: Checkpoint) =>
+  const isOurs = (each: ViewCheckpoint) =>
     views.some(view => view.name === each.view && view.version === each.version)
   const stopped = found.filter(each => !each.isRunning && isOurs(each))
   return [
     ...(end === undefined ? [] : [`end: ${end}`]),
-    ...stopped.map(each => `views: ${each.view} stands still: ${each.because}`),
+    ...stopped.map(each => `views: ${each.view} stands still: ${each.reason}`),
   ]
 }
 
@@ -176,8 +176,8 @@ function sizeOf(snapshot: Snapshot, store: string, events: number) {
   }
 }
 
-function* readMonths({ at, position }: StoreFacts, bytesPerEvent: number): Steps<Month[]> {
-  const months: Month[] = []
+function* readMonths({ at, position }: StoreFacts, bytesPerEvent: number): Steps<MonthVolume[]> {
+  const months: MonthVolume[] = []
   let [until, month] = [position, at.slice(0, 7)]
   while (until > 0 && months.length < monthsMax) {
     const from = yield* positionBefore(`${month}-01T00:00:00.000Z`)

@@ -42,7 +42,7 @@ export interface VerifyStoreOptions {
 export async function verifyStore(snapshot: Snapshot, options: VerifyStoreOptions): Promise<Verdict> {
   const { views, claimedKinds = [], onProgress } = options
   const faults = new Faults()
-  let outside: Outside = nothing
+  let outside: LogTrust = nothing
   await within(faults, async () => {
     outside = await lookOutside(snapshot, options, faults)
   })
@@ -66,7 +66,7 @@ export async function verifyStore(snapshot: Snapshot, options: VerifyStoreOption
 }
 
 /** What is known of the log beside its events: who signs it, and what was signed. */
-interface Outside extends Pick<Findings, 'checkpoints' | 'signed' | 'anchored' | 'stamped' | 'uncounted'> {
+interface LogTrust extends Pick<Findings, 'checkpoints' | 'signed' | 'anchored' | 'stamped' | 'uncounted'> {
   readonly keys: readonly VerifierKey[]
   readonly isKeyGiven: boolean
   /** The checkpoints that the log is held against, the smallest first. */
@@ -75,7 +75,7 @@ interface Outside extends Pick<Findings, 'checkpoints' | 'signed' | 'anchored' |
   readonly mark: number
 }
 
-const nothing: Outside = {
+const nothing: LogTrust = {
   ...{ checkpoints: 0, signed: 0, anchored: 0, uncounted: [], mark: 0 },
   ...{ keys: [], points: [], isKeyGiven: false },
 }
@@ -84,7 +84,7 @@ async function lookOutside(
   snapshot: Snapshot,
   options: VerifyStoreOptions,
   faults: Faults,
-): Promise<Outside> {
+): Promise<LogTrust> {
   const { witnesses = [] } = options
   const { keys, isKeyGiven } = await keysOf(snapshot, options, faults)
   const stored = snapshot.run(readCheckpointNotes)

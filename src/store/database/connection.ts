@@ -19,7 +19,7 @@ export interface StatementForEach {
 }
 
 /** Steps that may fail by themselves: then their writes are undone, and the rows are the error, if any. */
-export interface Attempt {
+export interface AttemptSteps {
   readonly attempt: () => Steps<void>
 }
 
@@ -28,7 +28,7 @@ export interface Attempt {
  * their rows. SQLite runs it in one go, without an `await` at which another statement could slip in; PostgreSQL awaits
  * each statement.
  */
-export type Steps<T> = Generator<Statement | StatementForEach | Attempt, T, readonly unknown[]>
+export type Steps<T> = Generator<Statement | StatementForEach | AttemptSteps, T, readonly unknown[]>
 
 /**
  * Throws when a statement reads a table that it may not read. `perhaps` says that the names are all words of a
@@ -71,21 +71,21 @@ export interface Connection {
    */
   rewrite(): Promise<void>
   /** Searches the raw file for pieces of 16 bytes that should have been overwritten. */
-  searchFile(pieces: readonly Uint8Array[]): Promise<Searched>
+  searchFile(pieces: readonly Uint8Array[]): Promise<SearchProgress>
   close(): Promise<void>
 }
 
 /** How much was searched, and how many of the pieces were found. */
-export interface Searched {
+export interface SearchProgress {
   readonly bytes: number
   readonly found: number
 }
 
 /** A query as Kysely builds it, or a statement written by hand. */
-type Query<R> = { compile(): CompiledQuery<R> } | Statement
+type BuiltQuery<R> = { compile(): CompiledQuery<R> } | Statement
 
 /** Runs one statement inside steps and returns its rows. */
-export function* rows<R>(query: Query<R>): Steps<readonly R[]> {
+export function* rows<R>(query: BuiltQuery<R>): Steps<readonly R[]> {
   const compiled = 'compile' in query ? query.compile() : query
   return (yield compiled) as readonly R[] // The statement says what its rows are.
 }
@@ -96,7 +96,7 @@ export function* column<C>({ sql, parameters }: Statement): Steps<readonly C[]> 
 }
 
 /** Runs one statement inside steps and returns its first row. */
-export function* first<R>(query: Query<R>): Steps<R | undefined> {
+export function* first<R>(query: BuiltQuery<R>): Steps<R | undefined> {
   return (yield* rows(query))[0]
 }
 

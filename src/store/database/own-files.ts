@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { stopwatchOf, systemClock } from '../../runtime/clock.ts'
+import { monotonicClock, systemClock } from '../../runtime/clock.ts'
 import { endOfLinks } from '../../vault/durable-file.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 
@@ -24,7 +24,7 @@ export class OwnFiles {
   readonly #own: readonly OwnFile[]
   readonly #folders: readonly string[]
   readonly #idAt: typeof idAt
-  readonly #stopwatch = stopwatchOf(systemClock)
+  readonly #stopwatch = monotonicClock(systemClock)
   #seen = ''
   #lookedAt = Number.NEGATIVE_INFINITY
 

@@ -8,7 +8,7 @@ export interface Schema {
    */
   head: { id: 1; schema: number; views: string; epoch: number; epoch_since: number }
   /** Every view: its version, and, where it has stopped, the position whose rows it shows and why. */
-  projection: { view: string; version: number; position: number; because: string }
+  projection: { view: string; version: number; position: number; reason: string }
   /** Streams by number: integer keys keep the indexes of a long log flat. */
   stream: { key: number; name: string }
   /** The log. `header` is the exact text that is hashed, `leaf` its hash; the other columns only find it. */
@@ -67,7 +67,7 @@ export interface Schema {
      */
     given_at: string | null
     attempts: number
-    because: string
+    reason: string
     settled_at: number | null
     lease_owner: string | null
     lease_until: string | null
@@ -84,7 +84,7 @@ export interface Schema {
     is_parked: number
     attempts: number
     due_at: string | null
-    because: string
+    reason: string
     lease_owner: string | null
     lease_until: string | null
   }
@@ -128,7 +128,7 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
       'view text primary key',
       `version ${integer} not null`,
       `position ${integer} not null`,
-      'because text not null',
+      'reason text not null',
     ),
     table('stream', `key ${integer} primary key`, 'name text not null unique'),
     table(
@@ -194,7 +194,7 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
       'due_at text not null',
       'given_at text',
       `attempts ${integer} not null`,
-      'because text not null',
+      'reason text not null',
       `settled_at ${integer}`,
       'lease_owner text',
       'lease_until text',
@@ -218,7 +218,7 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
       `is_parked ${integer} not null`,
       `attempts ${integer} not null`,
       'due_at text',
-      'because text not null',
+      'reason text not null',
       'lease_owner text',
       'lease_until text',
     ),

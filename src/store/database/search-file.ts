@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
-import { giveWay } from '../../runtime/event-loop.ts'
-import type { Searched } from './connection.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
+import type { SearchProgress } from './connection.ts'
 import { createPieceFinder } from './piece-finder.ts'
 
 /** How much is read before the event loop turns. */
@@ -14,7 +14,7 @@ const pieceBytes = 16
 const descriptors = new Map<string, number>()
 
 /** Searches a raw file and its journal, as an owner of the disk could, for pieces of 16 bytes. */
-export async function searchFile(path: string, pieces: readonly Uint8Array[]): Promise<Searched> {
+export async function searchFile(path: string, pieces: readonly Uint8Array[]): Promise<SearchProgress> {
   const found = new Set<string>()
   const find = createPieceFinder(pieces)
   let bytes = 0
@@ -30,7 +30,7 @@ async function searchOne(path: string, find: (bytes: Buffer) => void): Promise<n
     const read = readSync(descriptor, buffer, 0, buffer.length, position)
     find(buffer.subarray(0, read))
     if (read < buffer.length) return position + read
-    await giveWay()
+    await yieldToEventLoop()
   }
 }
 

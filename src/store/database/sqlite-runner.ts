@@ -1,5 +1,5 @@
 import type { Database, Statement as Prepared } from 'better-sqlite3'
-import type { Attempt, Statement, StatementForEach, Steps } from './connection.ts'
+import type { AttemptSteps, Statement, StatementForEach, Steps } from './connection.ts'
 
 const statementsKeptMax = 500
 /** How many rows one statement inserts: more would save little. */
@@ -38,7 +38,7 @@ export class SqliteRunner {
     this.#statements.clear()
   }
 
-  #answer(request: Statement | StatementForEach | Attempt): readonly unknown[] {
+  #answer(request: Statement | StatementForEach | AttemptSteps): readonly unknown[] {
     if ('attempt' in request) return this.#attempt(request.attempt)
     if ('forEach' in request) return this.#answerEach(request)
     const statement = this.prepare(request.sql)

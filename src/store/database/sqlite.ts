@@ -13,7 +13,7 @@ import {
 import { systemClock } from '../../runtime/clock.ts'
 import { endOfLinks } from '../../vault/durable-file.ts'
 import { AverbaError, closed } from '../../vocabulary/errors.ts'
-import type { CheckTables, Connection, Searched, Steps } from './connection.ts'
+import type { CheckTables, Connection, SearchProgress, Steps } from './connection.ts'
 import { OwnFiles } from './own-files.ts'
 import type { Schema } from './schema.ts'
 import { searchFile } from './search-file.ts'
@@ -252,7 +252,7 @@ class SqliteConnection implements Connection {
     guarded(this.#path, () => this.#database.exec('vacuum'), this.#database)
   }
 
-  async searchFile(pieces: readonly Uint8Array[]): Promise<Searched> {
+  async searchFile(pieces: readonly Uint8Array[]): Promise<SearchProgress> {
     return this.#path === inMemory ? { bytes: 0, found: 0 } : searchFile(this.#path, pieces)
   }
 

@@ -27,7 +27,7 @@ export class TablesRead {
     this.#refresh()
     const known = this.#found.get(sql)
     if (known) return known
-    const program = this.#database.prepare(`explain ${sql}`).all(...parameters) as Opened[] // As SQLite answers.
+    const program = this.#database.prepare(`explain ${sql}`).all(...parameters) as OpenedTable[] // As SQLite answers.
     const tables = new Set<string>()
     for (const { opcode, p2, p3 } of program)
       if (opcode === 'OpenRead') tables.add((p3 === 0 ? this.#roots.get(p2) : undefined) ?? 'a table')
@@ -71,7 +71,7 @@ export function wordsOf(sql: string): string[] {
   return sql.toLowerCase().match(/\w+/g) ?? []
 }
 
-interface Opened {
+interface OpenedTable {
   readonly opcode: string
   readonly p2: number
   readonly p3: number

@@ -1,18 +1,18 @@
 import { statSync } from 'node:fs'
 import type { Entropy } from '../../runtime/entropy.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import { type Checked, checkStore, refuseCutOff, refuseFaults } from '../checks/check-store.ts'
+import { type CheckFindings, checkStore, refuseCutOff, refuseFaults } from '../checks/check-store.ts'
 import { Snapshot } from '../database/snapshot.ts'
-import { countOwed, type OwedCount } from '../ledger/ledger.ts'
+import { countPending, type PendingCount } from '../ledger/ledger.ts'
 import { readFacts, type StoreFacts } from '../log/facts.ts'
 import { writeNewFile } from './new-file.ts'
 
 /** What stands in a backup, and what has to be kept beside it. */
-export interface BackupMade extends StoreFacts, Pick<Checked, 'parts'> {
+export interface BackupResult extends StoreFacts, Pick<CheckFindings, 'parts'> {
   readonly file: string
   readonly bytes: number
   /** Calls that were owed then: opened elsewhere, the backup would make them again. */
-  readonly owed: readonly OwedCount[]
+  readonly owed: readonly PendingCount[]
 }
 
 /** How to make a backup. */
@@ -32,7 +32,7 @@ export interface BackupOptions {
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT` when something is at the path, `STORE_UNSAFE`
  * when it cannot be written, `CORRUPT` when the copy does not pass
  */
-export async function makeBackup({ store, to, entropy, onProgress }: BackupOptions): Promise<BackupMade> {
+export async function makeBackup({ store, to, entropy, onProgress }: BackupOptions): Promise<BackupResult> {
   const cannot = `Cannot back up "${store}"`
   const source = await Snapshot.open(store)
   try {
@@ -47,7 +47,7 @@ export async function makeBackup({ store, to, entropy, onProgress }: BackupOptio
         if (facts.keyring === '') throw new AverbaError('NOT_OURS', `${cannot}: its log has not begun`)
         const { parts } = checked
         const { size: bytes } = statSync(temporary)
-        return { ...facts, parts, file: to, bytes, owed: copy.run(countOwed) }
+        return { ...facts, parts, file: to, bytes, owed: copy.run(countPending) }
       } finally {
         copy.close()
       }

@@ -11,7 +11,7 @@ import { Snapshot } from '../database/snapshot.ts'
 import { exportReadme } from './export-readme.ts'
 
 /** What was exported. */
-export interface Exported {
+export interface ExportResult {
   readonly dir: string
   readonly origin: string
   readonly events: number
@@ -56,7 +56,7 @@ export async function exportLog(
   snapshot: Snapshot,
   dir: string,
   onProgress: (done: number, end: number) => void = () => undefined,
-): Promise<Exported> {
+): Promise<ExportResult> {
   if (holdsSomething(dir))
     throw new AverbaError('INVALID_INPUT', `Cannot export to "${dir}": something is there already`, {
       hint: 'Name a folder that is not there yet: nothing is ever overwritten',

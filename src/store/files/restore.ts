@@ -14,22 +14,28 @@ import type { View } from '../../vocabulary/view.ts'
 import { damagedMark, markFault } from '../checkpoints/checkpoints.ts'
 import { readMark } from '../checkpoints/high-water-mark.ts'
 import type { ClaimedKind } from '../checks/check-claims.ts'
-import { type Checked, checkStore, keyFaults, refuseCutOff, refuseFaults } from '../checks/check-store.ts'
+import {
+  type CheckFindings,
+  checkStore,
+  keyFaults,
+  refuseCutOff,
+  refuseFaults,
+} from '../checks/check-store.ts'
 import type { Steps } from '../database/connection.ts'
 import { Snapshot } from '../database/snapshot.ts'
 import { applicationId, loadSqlite } from '../database/sqlite.ts'
-import { countOwed, type OwedCount } from '../ledger/ledger.ts'
+import { countPending, type PendingCount } from '../ledger/ledger.ts'
 import { readFacts, type StoreFacts } from '../log/facts.ts'
 import { findLostErasures, type LostErasure } from '../owners/lost-erasures.ts'
 import { checkAbsent, writeNewFile } from './new-file.ts'
 
 /** What was restored. */
-export interface Restored extends StoreFacts, Pick<Checked, 'parts'> {
+export interface RestoreResult extends StoreFacts, Pick<CheckFindings, 'parts'> {
   readonly store: string
   /** The keyring beside it: the one that was there, or a copy of the one that was given. */
   readonly keys: string
   /** Calls that were owed when the backup was made: they may have been made since, and would be made again. */
-  readonly owed: readonly OwedCount[]
+  readonly owed: readonly PendingCount[]
   /** Erasures that came after the backup, as the keyring remembers them: these persons are back. Erase them again. */
   readonly lostErasures: readonly LostErasure[]
   /** Views that do not show the log correctly: a rebuild repairs them. */
@@ -64,7 +70,7 @@ export interface RestoreOptions {
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT` when something is at the path, `KEYS_MISSING`,
  * `KEYS_MISMATCH`, `ROLLED_BACK`, `STORE_UNSAFE`, `CORRUPT`
  */
-export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
+export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
   const { backup, store, entropy } = options
   await removeStub(store)
   // What a lost store left behind would be taken for a part of the new one.
@@ -102,7 +108,7 @@ async function copyChecked(
   keyring: string,
   to: string,
   { backup, store, views, claimedKinds = [], accept, entropy, onProgress }: RestoreOptions,
-): Promise<Restored> {
+): Promise<RestoreResult> {
   const cannot = `Cannot restore "${backup}"`
   await source.copyTo(to, store, (done, pages) => onProgress?.('copy', done, pages))
   const copy = await Snapshot.open(to, backup)
@@ -114,7 +120,7 @@ async function copyChecked(
     // The keyring comes first: a store without one would not open.
     const keys = await placeKeyring(keyring, keyringPath(store), entropy)
     const { parts } = checked
-    const owed = copy.run(countOwed)
+    const owed = copy.run(countPending)
     const { erased } = inspectKeyringFile(keys, entropy)
     const lostErasures = copy.run(() => findLostErasures(erased))
     const found = { parts, owed, lostErasures, views: differing }

@@ -2,7 +2,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { followerOf } from '../../vocabulary/names.ts'
 import { type Connection, column, first, oneOf, rows, type Steps } from '../database/connection.ts'
-import { search, type Window } from '../log/search.ts'
+import { type PositionWindow, search } from '../log/search.ts'
 import { isOver, type Lease } from './leases.ts'
 
 /** Where a follower of the log stands. */
@@ -18,17 +18,17 @@ export interface Follower {
   readonly attempts: number
   readonly dueAt: Instant | null
   /** Why the last attempt failed: the name of the error, never its message. */
-  readonly because: string
+  readonly reason: string
 }
 
-interface Row {
+interface FollowerRow {
   readonly name: string
   readonly types: string | null
   readonly position: number
   readonly is_parked: number
   readonly attempts: number
   readonly due_at: Instant | null
-  readonly because: string
+  readonly reason: string
   readonly lease_owner: string | null
   readonly lease_until: Instant | null
 }
@@ -58,7 +58,9 @@ export class FollowerTable {
   /** Reports whether a follower is still this process's, and where it was; takes it again if it is free. */
   async holds({ name, position }: Follower): Promise<boolean> {
     const lease = this.#lease()
-    const row = await this.#connection.read(() => first<Row>({ sql: selectFollower, parameters: [name] }))
+    const row = await this.#connection.read(() =>
+      first<FollowerRow>({ sql: selectFollower, parameters: [name] }),
+    )
     const isOurs = row?.lease_owner === lease.owner && !isOver(row.lease_until, lease)
     const found = isOurs ? toFollower(row) : await this.take(name)
     return found?.position === position && !found.isParked
@@ -95,10 +97,10 @@ export class FollowerTable {
    * Records at which event the handler failed, and when it is tried again; `null` parks it right before that event.
    * False as for `move`.
    */
-  fail(follower: Follower, at: number, dueAt: Instant | null, because: string): Promise<boolean> {
+  fail(follower: Follower, at: number, dueAt: Instant | null, reason: string): Promise<boolean> {
     const { name, position, attempts } = follower
     const isParked = dueAt === null ? 1 : 0
-    const parameters = [at - 1, attempts + 1, dueAt, because, isParked, name, this.#lease().owner, position]
+    const parameters = [at - 1, attempts + 1, dueAt, reason, isParked, name, this.#lease().owner, position]
     return this.#change({ sql: failOne, parameters })
   }
 
@@ -111,7 +113,7 @@ export class FollowerTable {
   async next(after: number, types?: readonly string[]): Promise<number | undefined> {
     const ofTypes = types ? `and ${oneOf('type', types)}` : ''
     const sql = `select position from event where position > ? and position <= ? ${ofTypes} order by position limit 1`
-    const look = ({ above, upTo }: Window) =>
+    const look = ({ above, upTo }: PositionWindow) =>
       column<number>({ sql, parameters: [above, upTo, ...(types ?? [])] })
     return (await search(this.#connection, { after, limit: 1 }, look)).found[0]
   }
@@ -119,14 +121,14 @@ export class FollowerTable {
   /** Lists every follower that ever existed, by name. */
   list(): Promise<Follower[]> {
     return this.#connection.read(function* (): Steps<Follower[]> {
-      return (yield* rows<Row>({ sql: selectAll, parameters: [] })).map(toFollower)
+      return (yield* rows<FollowerRow>({ sql: selectAll, parameters: [] })).map(toFollower)
     })
   }
 
   /** Finds a follower; `undefined` when nothing ever followed under the name. */
   find(name: string): Promise<Follower | undefined> {
     return this.#connection.read(function* (): Steps<Follower | undefined> {
-      const row = yield* first<Row>({ sql: selectFollower, parameters: [name] })
+      const row = yield* first<FollowerRow>({ sql: selectFollower, parameters: [name] })
       return row && toFollower(row)
     })
   }
@@ -147,32 +149,32 @@ export class FollowerTable {
 /** A new one begins with the log. */
 function* take(name: string, lease: Lease): Steps<Follower | undefined> {
   yield* rows({ sql: addFollower, parameters: [name] })
-  const row = yield* first<Row>({ sql: selectFollower, parameters: [name] })
+  const row = yield* first<FollowerRow>({ sql: selectFollower, parameters: [name] })
   if (!row || (row.lease_owner !== lease.owner && !isOver(row.lease_until, lease))) return undefined
   yield* rows({ sql: leaseFollower, parameters: [lease.owner, lease.until, name] })
   return toFollower(row)
 }
 
-function toFollower({ name, types, position, is_parked, attempts, due_at, because }: Row): Follower {
+function toFollower({ name, types, position, is_parked, attempts, due_at, reason }: FollowerRow): Follower {
   const followed = types === null ? null : (JSON.parse(types) as string[]) // As `setTypes` wrote it.
-  return { name, types: followed, position, isParked: is_parked === 1, attempts, dueAt: due_at, because }
+  return { name, types: followed, position, isParked: is_parked === 1, attempts, dueAt: due_at, reason }
 }
 
-const addFollower = `insert into follower (name, position, is_parked, attempts, because) values (?, 0, 0, 0, '')
+const addFollower = `insert into follower (name, position, is_parked, attempts, reason) values (?, 0, 0, 0, '')
   on conflict (name) do nothing`
 const selectAll = 'select * from follower order by name'
 const selectFollower = 'select * from follower where name = ?'
 const leaseFollower = 'update follower set lease_owner = ?, lease_until = ? where name = ?'
 const keepOne = 'update follower set lease_until = ? where name = ? and lease_owner = ? returning name'
-const moveOne = `update follower set position = ?, lease_until = ?, attempts = 0, due_at = null, because = ''
+const moveOne = `update follower set position = ?, lease_until = ?, attempts = 0, due_at = null, reason = ''
   where name = ? and lease_owner = ? and position = ? and is_parked = 0 returning name`
 const setTypes = `update follower set types = ? where name = ? and lease_owner = ? and position = ? returning name`
-const failOne = `update follower set position = ?, attempts = ?, due_at = ?, because = ?, is_parked = ?
+const failOne = `update follower set position = ?, attempts = ?, due_at = ?, reason = ?, is_parked = ?
   where name = ? and lease_owner = ? and position = ? returning name`
 const releaseOne = `update follower set lease_owner = null, lease_until = null where name = ? and lease_owner = ?
   returning name`
 const resumeOne = `update follower set position = position + ?, is_parked = 0, attempts = 0, due_at = null,
-  because = '' where name = ? and is_parked = 1 and position = ? returning name`
+  reason = '' where name = ? and is_parked = 1 and position = ? returning name`
 
 /**
  * Reports whether some handler of an event has not passed the position yet; it may belong to another process, or to one

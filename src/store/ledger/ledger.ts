@@ -1,22 +1,34 @@
 import { clocksDifferMaxMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
-import type { EffectState, Instant, Owed, Recorded, Settlement } from '../../vocabulary/message.ts'
+import type {
+  EffectState,
+  Instant,
+  PendingEffect,
+  RecordedEvent,
+  Settlement,
+} from '../../vocabulary/message.ts'
 import { parseEffectId } from '../../vocabulary/names.ts'
 import { type Connection, first, oneOf, rows, type Steps } from '../database/connection.ts'
 import { endOfLog } from '../log/position-before.ts'
 import type { Schemas } from '../log/upcasters.ts'
+import {
+  type EffectIdParts,
+  type EffectRow,
+  idOf,
+  toPendingEffect,
+  toPendingOrDamaged,
+} from './effect-row.ts'
 import { isOver, type Lease } from './leases.ts'
-import { idOf, type Named, type EffectRow as Row, toOwed, toOwedOrDamaged } from './owed-row.ts'
 
 // The ledger of calls owed to the outside. An effect's id is `<stream>/<version>/<n>`.
 
 /** Writes down an effect that an event owes, in the event's own transaction: takes a row of `effectRows`. */
 export const insertEffect = `insert into effect (position, n, stream, type, state, is_open, due_at, given_at, attempts,
-  because) values (?, ?, ?, ?, 'owed', 1, ?, ?, 0, '')`
+  reason) values (?, ?, ?, ?, 'owed', 1, ?, ?, 0, '')`
 const effectOf = `effect.position = (select event.position from event join stream on stream.key = event.stream
   where stream.name = ? and event.version = ?) and effect.n = ?`
 const selectEffect = `select effect.*, event.version, event.header, stream.name from effect
   join event on event.position = effect.position join stream on stream.key = event.stream where ${effectOf}`
-const endOne = `update effect set state = ?, is_open = ?, because = ?, settled_at = ?, given_at = null,
+const endOne = `update effect set state = ?, is_open = ?, reason = ?, settled_at = ?, given_at = null,
   lease_owner = null, lease_until = null where ${effectOf}`
 const startOne = `update effect set state = 'started', attempts = ?, given_at = ?, lease_owner = ?, lease_until = ?
   where ${effectOf}`
@@ -24,9 +36,9 @@ const selectLease = `select lease_until as until from effect
   where ${effectOf} and state = 'started' and attempts = ? and lease_owner = ?`
 const extendOne = `update effect set given_at = ?, lease_until = ?
   where ${effectOf} and state = 'started' and attempts = ? and lease_owner = ? returning n`
-const deferOne = `update effect set state = 'deferred', due_at = ?, given_at = ?, because = ?,
+const deferOne = `update effect set state = 'deferred', due_at = ?, given_at = ?, reason = ?,
   lease_owner = null, lease_until = null where ${effectOf} and lease_owner = ?`
-const moveOne = `update effect set state = ?, due_at = ?, given_at = ?, attempts = ?, because = ?,
+const moveOne = `update effect set state = ?, due_at = ?, given_at = ?, attempts = ?, reason = ?,
   lease_owner = null, lease_until = null where ${effectOf}`
 const newestUnknown = `select effect.*, event.version, event.header, stream.name from effect
   join event on event.position = effect.position join stream on stream.key = event.stream
@@ -47,7 +59,7 @@ const inGivenOrder = 'order by effect.given_at, effect.position, effect.n'
  * The row of each effect that an event owes. What is owed stands in the event itself. What is done to keys keeps its
  * time, whatever clock gave it: a backup may hold them until then.
  */
-export function effectRows({ position, effects }: Recorded, stream: number, now: Instant): unknown[][] {
+export function effectRows({ position, effects }: RecordedEvent, stream: number, now: Instant): unknown[][] {
   return (effects ?? []).map(({ type, dueAt }, n) => {
     return [position, n, stream, type, dueAt ?? now, type.startsWith('keys.') ? null : now]
   })
@@ -55,35 +67,35 @@ export function effectRows({ position, effects }: Recorded, stream: number, now:
 
 /** Marks how an effect ended, with the position of the event that says so. */
 export function* endEffect(
-  { effect, as, because }: { effect: string; as: Settlement; because: string },
+  { effect, as, reason }: { effect: string; as: Settlement; reason: string },
   position: number,
 ): Steps<void> {
   const isOpen = as === 'unknown' ? 1 : 0
-  yield* rows({ sql: endOne, parameters: [as, isOpen, because, position, ...parseEffectId(effect)] })
+  yield* rows({ sql: endOne, parameters: [as, isOpen, reason, position, ...parseEffectId(effect)] })
 }
 
 /** Ends an effect for good that nobody may perform any longer: whoever has it cannot end it differently. */
 export function* cancelEffect(
   effect: string,
-  { type, position }: Pick<Recorded, 'type' | 'position'>,
+  { type, position }: Pick<RecordedEvent, 'type' | 'position'>,
 ): Steps<void> {
-  const because = `cancelled by ${type}`
-  const parameters = ['cancelled', 0, because, position, ...parseEffectId(effect)]
+  const reason = `cancelled by ${type}`
+  const parameters = ['cancelled', 0, reason, position, ...parseEffectId(effect)]
   yield* rows({ sql: endOne, parameters })
 }
 
 /** Ends the effect of a type that came into doubt last. */
 export function* resolveEffect(
   stream: number,
-  { effect, as }: NonNullable<Recorded['resolves']>,
+  { effect, as }: NonNullable<RecordedEvent['resolves']>,
   position: number,
 ): Steps<void> {
-  const newest = yield* first<Row>({ sql: newestUnknown, parameters: [stream, effect] })
-  if (newest) yield* endEffect({ effect: idOf(newest), as, because: 'it was found out' }, position)
+  const newest = yield* first<EffectRow>({ sql: newestUnknown, parameters: [stream, effect] })
+  if (newest) yield* endEffect({ effect: idOf(newest), as, reason: 'it was found out' }, position)
 }
 
 /** A step of an effect: held or released by an operator, put off, given up, or begun. */
-export interface Move {
+export interface EffectMove {
   readonly effect: string
   readonly to: 'deferred' | 'parked' | 'owed' | 'started'
   /** The states that it must be in. */
@@ -91,14 +103,14 @@ export interface Move {
   /** How often it must have been tried: another attempt may be another process's. */
   readonly attempts: number
   readonly dueAt: Instant
-  readonly because: string
+  readonly reason: string
   /** Who makes the attempt, and until when nobody else does. */
   readonly lease?: Lease
 }
 
 /** Parks an effect, puts it off, releases it with its attempts counted anew, or begins one more attempt. */
 export function* moveEffect(
-  { effect, to, dueAt, attempts, because, lease }: Move,
+  { effect, to, dueAt, attempts, reason, lease }: EffectMove,
   now: Instant,
 ): Steps<void> {
   if (to === 'started') {
@@ -108,12 +120,12 @@ export function* moveEffect(
   }
   const counted = to === 'owed' ? 0 : attempts
   const givenAt = to === 'parked' ? null : now
-  yield* rows({ sql: moveOne, parameters: [to, dueAt, givenAt, counted, because, ...parseEffectId(effect)] })
+  yield* rows({ sql: moveOne, parameters: [to, dueAt, givenAt, counted, reason, ...parseEffectId(effect)] })
 }
 
 /** Reports whether an effect still stands where a move requires it to. */
-export function* canMove({ effect, from, attempts, lease }: Move): Steps<boolean> {
-  const row = yield* first<Row>({ sql: selectEffect, parameters: parseEffectId(effect) })
+export function* canMove({ effect, from, attempts, lease }: EffectMove): Steps<boolean> {
+  const row = yield* first<EffectRow>({ sql: selectEffect, parameters: parseEffectId(effect) })
   if (!row || !from.includes(row.state) || row.attempts !== attempts) return false
   return lease === undefined || isFree(row, lease)
 }
@@ -122,7 +134,7 @@ export function* canMove({ effect, from, attempts, lease }: Move): Steps<boolean
  * What was begun was due once. What a clock gave its time, or its lease, that was ahead and has been put right since,
  * is due and free: it would wait for as long as that clock had been ahead.
  */
-function isFree({ state, due_at, given_at, lease_until }: Row, lease: Lease): boolean {
+function isFree({ state, due_at, given_at, lease_until }: EffectRow, lease: Lease): boolean {
   const isDue = state === 'started' || due_at <= lease.now || (given_at ?? '') > aheadOf(lease)
   return isDue && isOver(lease_until, lease)
 }
@@ -155,21 +167,23 @@ export function* dueEffects(
     sql: `${selectGivenAhead} ${ofTypes} ${inGivenOrder} ${most}`,
     parameters: [aheadOf({ now }), now, latest, ...given],
   }
-  return [...(yield* rows<Named>(due)), ...(yield* rows<Named>(ahead))].slice(0, limit).map(idOf)
+  return [...(yield* rows<EffectIdParts>(due)), ...(yield* rows<EffectIdParts>(ahead))]
+    .slice(0, limit)
+    .map(idOf)
 }
 
 /** An effect that may be taken for an attempt. */
 export interface Claimable {
   /** With this attempt counted. */
-  readonly owed: Owed
+  readonly pending: PendingEffect
   /** An earlier attempt never reported back. */
   readonly wasStarted: boolean
   /** Takes it, in the transaction of an event that says so. */
-  readonly move: Move
+  readonly move: EffectMove
 }
 
 /** What taking an effect found. */
-export interface Claimed extends Omit<Claimable, 'move'> {
+export interface ClaimedSince extends Omit<Claimable, 'move'> {
   /** The end of the log when it was taken: the answer does not know of later events. */
   readonly since: number
 }
@@ -179,25 +193,25 @@ export interface Claimed extends Omit<Claimable, 'move'> {
  * lease still runs.
  */
 export function* findClaimable(schemas: Schemas, id: string, lease: Lease): Steps<Claimable | undefined> {
-  const row = yield* first<Row>({ sql: selectEffect, parameters: parseEffectId(id) })
+  const row = yield* first<EffectRow>({ sql: selectEffect, parameters: parseEffectId(id) })
   if (!row?.is_open || row.state === 'unknown' || row.state === 'parked') return undefined
   if (!isFree(row, lease)) return undefined
-  const { attempts, state, due_at: dueAt, because } = row
-  const move = { effect: id, to: 'started', from: [state], attempts, dueAt, because, lease } as const
-  const owed = { ...toOwed(row, schemas), attempts: attempts + 1 }
-  return { owed, wasStarted: state === 'started', move }
+  const { attempts, state, due_at: dueAt, reason } = row
+  const move = { effect: id, to: 'started', from: [state], attempts, dueAt, reason, lease } as const
+  const owed = { ...toPendingEffect(row, schemas), attempts: attempts + 1 }
+  return { pending: owed, wasStarted: state === 'started', move }
 }
 
 /** Takes an effect for one attempt, without an event: written down before the request leaves. */
-export function* claimEffect(schemas: Schemas, id: string, lease: Lease): Steps<Claimed | undefined> {
+export function* claimEffect(schemas: Schemas, id: string, lease: Lease): Steps<ClaimedSince | undefined> {
   const found = yield* findClaimable(schemas, id, lease)
   if (!found) return undefined
   yield* moveEffect(found.move, lease.now)
-  return { owed: found.owed, wasStarted: found.wasStarted, since: yield* endOfLog() }
+  return { pending: found.pending, wasStarted: found.wasStarted, since: yield* endOfLog() }
 }
 
 /** An attempt: the effect, with the attempt counted. */
-export type AttemptAt = Pick<Owed, 'id' | 'attempts'>
+export type AttemptAt = Pick<PendingEffect, 'id' | 'attempts'>
 
 /** Until when an attempt is its owner's, or was if nobody has taken the effect since; `undefined` otherwise. */
 export function* heldUntil({ id, attempts }: AttemptAt, owner: string): Steps<Instant | undefined> {
@@ -218,21 +232,21 @@ export function* extendEffect({ id, attempts }: AttemptAt, { owner, now, until }
 export function* deferEffect(
   id: string,
   dueAt: Instant,
-  because: string,
+  reason: string,
   { owner, now }: Pick<Lease, 'owner' | 'now'>,
 ): Steps<void> {
-  yield* rows({ sql: deferOne, parameters: [dueAt, now, because, ...parseEffectId(id), owner] })
+  yield* rows({ sql: deferOne, parameters: [dueAt, now, reason, ...parseEffectId(id), owner] })
 }
 
 /** Reads one effect; one whose event is damaged is marked. */
-export function* readEffect(schemas: Schemas, id: string): Steps<Owed | undefined> {
-  const row = yield* first<Row>({ sql: selectEffect, parameters: parseEffectId(id) })
-  return row && toOwedOrDamaged(row, schemas)
+export function* readEffect(schemas: Schemas, id: string): Steps<PendingEffect | undefined> {
+  const row = yield* first<EffectRow>({ sql: selectEffect, parameters: parseEffectId(id) })
+  return row && toPendingOrDamaged(row, schemas)
 }
 
 /** Reports whether an effect has neither been settled nor declined. */
 export function* isOpen(id: string): Steps<boolean> {
-  const row = yield* first<Row>({ sql: selectEffect, parameters: parseEffectId(id) })
+  const row = yield* first<EffectRow>({ sql: selectEffect, parameters: parseEffectId(id) })
   return row?.is_open === 1
 }
 
@@ -243,12 +257,16 @@ export interface EffectFilter {
   /** Also those whose event cannot be read, marked as such. */
   readonly withDamaged?: boolean
   /** Only those after this one. */
-  readonly after?: Pick<Owed, 'id' | 'position'>
+  readonly after?: Pick<PendingEffect, 'id' | 'position'>
   readonly limit?: number
 }
 
 /** Lists effects, the oldest first: those that are open, unless a state asks for others. */
-export function* listEffects(connection: Connection, schemas: Schemas, filter: EffectFilter): Steps<Owed[]> {
+export function* listEffects(
+  connection: Connection,
+  schemas: Schemas,
+  filter: EffectFilter,
+): Steps<PendingEffect[]> {
   const { stream, states, withDamaged, after, limit } = filter
   if (states?.length === 0) return []
   const hasEnded = states?.some(state => endedStates.has(state)) ?? true
@@ -268,7 +286,7 @@ export function* listEffects(connection: Connection, schemas: Schemas, filter: E
       .where(eb => eb.or([eb('effect.position', '>', position), eb('effect.n', '>', n)]))
   }
   const found = yield* rows(query.orderBy('effect.position').orderBy('effect.n'))
-  return found.map(row => (withDamaged ? toOwedOrDamaged(row, schemas) : toOwed(row, schemas)))
+  return found.map(row => (withDamaged ? toPendingOrDamaged(row, schemas) : toPendingEffect(row, schemas)))
 }
 
 const endedStates: ReadonlySet<EffectState> = new Set(['settled', 'declined', 'cancelled'])
@@ -288,7 +306,7 @@ function openEffects(connection: Connection) {
 }
 
 /** Calls to the outside that have not ended, of one type and state. */
-export interface OwedCount {
+export interface PendingCount {
   readonly type: string
   readonly state: EffectState
   readonly count: number
@@ -297,8 +315,8 @@ export interface OwedCount {
 }
 
 /** Counts the calls that have not ended. */
-export function* countOwed(): Steps<readonly OwedCount[]> {
-  return yield* rows<OwedCount>({ sql: selectOwed, parameters: [] })
+export function* countPending(): Steps<readonly PendingCount[]> {
+  return yield* rows<PendingCount>({ sql: selectOwed, parameters: [] })
 }
 
 const selectOwed = `select type, state, count(*) as count, min(due_at) as "dueAt" from effect where is_open = 1

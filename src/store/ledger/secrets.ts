@@ -8,7 +8,7 @@ export interface SharedSecret {
   readonly value: string
 }
 
-interface Row {
+interface SecretRow {
   readonly generation: number
   readonly epoch: number
   readonly sealed: Uint8Array
@@ -74,14 +74,14 @@ export class Secrets {
     await this.#connection.transact(() => run(deleteSecret, [name, before]))
   }
 
-  async #row(name: string): Promise<Row | undefined> {
-    const row = await this.#connection.read(() => first<Row>({ sql: selectSecret, parameters: [name] }))
+  async #row(name: string): Promise<SecretRow | undefined> {
+    const row = await this.#connection.read(() => first<SecretRow>({ sql: selectSecret, parameters: [name] }))
     // Another process has begun an epoch.
     if (row && row.epoch > this.#vault.keyring.epoch) await this.#vault.keyring.refresh()
     return row
   }
 
-  #open(name: string, { generation, epoch, sealed }: Row): string | undefined {
+  #open(name: string, { generation, epoch, sealed }: SecretRow): string | undefined {
     return this.#vault.openSecret(placeOf(name, generation), epoch, sealed)
   }
 
@@ -98,7 +98,10 @@ export class Secrets {
 
 /** Seals every secret that still opens under the newest epoch, so that an older one may be destroyed. */
 export function* resealSecrets(vault: Vault): Steps<void> {
-  const older = yield* rows<Row & { name: string }>({ sql: selectOlder, parameters: [vault.keyring.epoch] })
+  const older = yield* rows<SecretRow & { name: string }>({
+    sql: selectOlder,
+    parameters: [vault.keyring.epoch],
+  })
   const resealed = older.flatMap(({ name, generation, epoch, sealed }) => {
     const place = placeOf(name, generation)
     const value = vault.openSecret(place, epoch, sealed)

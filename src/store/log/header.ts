@@ -1,6 +1,6 @@
 import { canonicalJson } from '../../proof/canonical-json.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { Instant, PartMark, Recorded } from '../../vocabulary/message.ts'
+import type { Instant, PartMark, RecordedEvent } from '../../vocabulary/message.ts'
 import { DamagedEvent } from './damaged.ts'
 import { type Schemas, upcast } from './upcasters.ts'
 
@@ -8,7 +8,7 @@ import { type Schemas, upcast } from './upcasters.ts'
 const headerFormat = 1
 
 /** Writes an event's clear header: the exact text that is stored, hashed and verified. */
-export function writeHeader(event: Recorded, schema: number): string {
+export function writeHeader(event: RecordedEvent, schema: number): string {
   // Named one by one: nothing else that an object may carry can get into the log. Sorted, so that the canonical writer
   // need not sort.
   return canonicalJson({
@@ -16,14 +16,14 @@ export function writeHeader(event: Recorded, schema: number): string {
     anomaly: event.anomaly,
     at: event.at,
     basis: event.basis,
-    because: event.because,
     cancels: event.cancels,
+    causedBy: event.causedBy,
     commandId: event.commandId,
     correlationId: event.correlationId,
     data: event.data,
     effects: event.effects,
     format: headerFormat,
-    given: event.given,
+    input: event.input,
     machine: event.machine,
     moves: event.moves,
     parts: event.parts,
@@ -63,20 +63,20 @@ export function recordKeyIn(text: string, name: string): string | undefined {
 }
 
 /** An event with the members of its header that say how to read it. */
-interface Whole extends Recorded {
+interface DatedEvent extends RecordedEvent {
   at: Instant
   readonly format: number
   readonly schema?: number
 }
 
 /** Reads a header: the one place where stored events become today's. Unknown members are kept. */
-export function readHeader(text: string, schemas: Schemas): Recorded {
+export function readHeader(text: string, schemas: Schemas): RecordedEvent {
   const { format: _, schema: __, ...event } = readWhole(text, schemas)
   return event
 }
 
 /** The same with the members of the header: not copying the event saves a tenth of a rebuild. */
-export function readWhole(text: string, schemas: Schemas): Whole {
+export function readWhole(text: string, schemas: Schemas): DatedEvent {
   const event = parseHeader(text)
   if (event.format !== headerFormat) {
     // Only a later number can be a later version's.

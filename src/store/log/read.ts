@@ -1,8 +1,8 @@
-import type { Recorded } from '../../vocabulary/message.ts'
+import type { RecordedEvent } from '../../vocabulary/message.ts'
 import { type Connection, column, first, oneOf, type Statement, type Steps } from '../database/connection.ts'
 import { readHeader } from './header.ts'
 import { endOfLog } from './position-before.ts'
-import { search, type Window } from './search.ts'
+import { type PositionWindow, search } from './search.ts'
 import type { Schemas } from './upcasters.ts'
 
 /** Which events to read: after a position, of some types, of one kind or stream, the newest first or last. */
@@ -27,14 +27,18 @@ export type LastFilter = Pick<ReadFilter, 'types' | 'stream'>
 export const pageRows = 1_000
 
 /** Reads one page of the log, in order of position. */
-export function* readPage(schemas: Schemas, filter: ReadFilter): Steps<Recorded[]> {
+export function* readPage(schemas: Schemas, filter: ReadFilter): Steps<RecordedEvent[]> {
   return (yield* readTexts(filter)).map(header => readHeader(header, schemas))
 }
 
 type Reader = Pick<Connection, 'read'>
 
 /** Reads one page of the log, in order of position; what no index leads to is searched for. */
-export async function readFrom(reader: Reader, schemas: Schemas, filter: ReadFilter): Promise<Recorded[]> {
+export async function readFrom(
+  reader: Reader,
+  schemas: Schemas,
+  filter: ReadFilter,
+): Promise<RecordedEvent[]> {
   if (!isSearched(filter)) return reader.read(() => readPage(schemas, filter))
   return (await searchTexts(reader, filter)).found.map(header => readHeader(header, schemas))
 }
@@ -47,11 +51,11 @@ export async function readOn(
   reader: Reader,
   schemas: Schemas,
   filter: ReadFilter,
-): Promise<{ events: Recorded[]; end: number }> {
+): Promise<{ events: RecordedEvent[]; end: number }> {
   const { found, end } = isSearched(filter)
     ? await searchTexts(reader, filter)
     : await reader.read(() => readTextsOn(filter))
-  const events: Recorded[] = []
+  const events: RecordedEvent[] = []
   for (const text of found) {
     try {
       events.push(readHeader(text, schemas))
@@ -75,7 +79,8 @@ interface FoundTexts {
 
 function searchTexts(reader: Reader, filter: ReadFilter): Promise<FoundTexts> {
   const { limit = pageRows } = filter
-  const look = (window: Window, left: number) => column<string>(pageOf({ ...filter, limit: left }, window))
+  const look = (window: PositionWindow, left: number) =>
+    column<string>(pageOf({ ...filter, limit: left }, window))
   return search(reader, { ...filter, limit }, look)
 }
 
@@ -92,7 +97,7 @@ export function* readTexts(filter: ReadFilter): Steps<readonly string[]> {
 }
 
 /** Written by hand: it is asked for at every step, and compiling the text takes as long as reading an event. */
-function pageOf(filter: ReadFilter, window?: Window): Statement {
+function pageOf(filter: ReadFilter, window?: PositionWindow): Statement {
   const { backward = false, after = backward ? undefined : 0, limit = pageRows } = filter
   const { types, exceptTypes, kind, stream, fromVersion } = filter
   const [later, earlier, order] = backward ? ['<', '<=', 'desc'] : ['>', '>=', 'asc']
@@ -121,7 +126,7 @@ function pageOf(filter: ReadFilter, window?: Window): Statement {
 }
 
 /** Reads one event. */
-export function* readAt(schemas: Schemas, position: number): Steps<Recorded | undefined> {
+export function* readAt(schemas: Schemas, position: number): Steps<RecordedEvent | undefined> {
   const row = yield* first<{ header: string }>({ sql: selectAt, parameters: [position] })
   return row && readHeader(row.header, schemas)
 }

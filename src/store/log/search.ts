@@ -1,15 +1,15 @@
-import { giveWay } from '../../runtime/event-loop.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { Connection, Steps } from '../database/connection.ts'
 import { endOfLog } from './position-before.ts'
 
 /** The positions that one statement looks at: those above one, up to another. */
-export interface Window {
+export interface PositionWindow {
   readonly above: number
   readonly upTo: number
 }
 
 /** Where a search begins, which way it goes, and how much it looks for. */
-export interface Search {
+export interface SearchBounds {
   /** The position that it begins behind; at an end of the log when absent. */
   readonly after?: number | undefined
   readonly backward?: boolean
@@ -25,8 +25,8 @@ const windowPositions = 20_000
  */
 export async function search<T>(
   reader: Pick<Connection, 'read'>,
-  { after, backward = false, limit }: Search,
-  look: (window: Window, limit: number) => Steps<readonly T[]>,
+  { after, backward = false, limit }: SearchBounds,
+  look: (window: PositionWindow, limit: number) => Steps<readonly T[]>,
 ): Promise<{ found: T[]; end: number }> {
   const found: T[] = []
   for (let from = after; ; ) {
@@ -39,14 +39,14 @@ export async function search<T>(
     const isOver = backward ? window.above === 0 : window.upTo >= end
     if (isOver || found.length === limit) return { found, end }
     from = backward ? window.above + 1 : window.upTo
-    await giveWay()
+    await yieldToEventLoop()
   }
 }
 
-function windowAfter(position: number, end: number): Window {
+function windowAfter(position: number, end: number): PositionWindow {
   return { above: position, upTo: Math.min(position + windowPositions, end) }
 }
 
-function windowBefore(position: number): Window {
+function windowBefore(position: number): PositionWindow {
   return { above: Math.max(0, position - 1 - windowPositions), upTo: position - 1 }
 }

@@ -1,5 +1,5 @@
 import { hashBytes, rootOver } from '../../proof/merkle.ts'
-import type { Range } from '../../proof/paths.ts'
+import type { LeafRange } from '../../proof/paths.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
 import { endOfLog } from './position-before.ts'
 
@@ -14,7 +14,7 @@ export interface Tile {
 }
 
 /** The unfinished tile of one level. */
-interface Edge {
+interface TreeTile {
   readonly hashes: Buffer
   count: number
 }
@@ -25,7 +25,7 @@ interface Edge {
  */
 export class Tree {
   #size = 0
-  readonly #edges: Edge[] = []
+  readonly #edges: TreeTile[] = []
   #changed = new Map<string, Tile>()
 
   /** How many leaves it has. */
@@ -49,7 +49,7 @@ export class Tree {
     this.#push(level + 1, rootOver(edge.hashes))
   }
 
-  #stage(level: number, { hashes, count }: Edge): void {
+  #stage(level: number, { hashes, count }: TreeTile): void {
     const number = Math.ceil(this.#size / tileHashes ** (level + 1)) - 1
     this.#changed.set(`${level}/${number}`, {
       level,
@@ -58,7 +58,7 @@ export class Tree {
     })
   }
 
-  #edgeOf(level: number): Edge {
+  #edgeOf(level: number): TreeTile {
     this.#edges[level] ??= { hashes: Buffer.alloc(tileHashes * hashBytes), count: 0 }
     return this.#edges[level]
   }
@@ -124,7 +124,7 @@ export function* rootAt(size: number): Steps<string | undefined> {
 }
 
 /** The root of a full subtree of `2 ** n` leaves, in hexadecimal: positions count from 1, and leaves from 0. */
-export function* subtreeRoot([from, to]: Range): Steps<string> {
+export function* subtreeRoot([from, to]: LeafRange): Steps<string> {
   let level = 0
   while (tileHashes ** (level + 1) <= to - from) level += 1
   const each = tileHashes ** level

@@ -1,8 +1,8 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { Recorded } from '../../vocabulary/message.ts'
+import type { RecordedEvent } from '../../vocabulary/message.ts'
 
 /** Turns the clear data of an event, in one schema version, into that of the next. */
-export type Upcaster = (data: unknown, event: Recorded) => unknown
+export type Upcaster = (data: unknown, event: RecordedEvent) => unknown
 
 /**
  * The schema versions of event types that have changed: `upcasters[0]` leads from version 1 to 2, and so on.
@@ -24,7 +24,7 @@ export function schemaOf(type: string, schemas: Schemas): number {
  *
  * @throws {AverbaError} `NOT_OURS` when it was written under a version that this library does not know yet
  */
-export function upcast<E extends Recorded>(event: E, version: number, schemas: Schemas): E {
+export function upcast<E extends RecordedEvent>(event: E, version: number, schemas: Schemas): E {
   const upcasters = schemas[event.type]
   if (!upcasters && version === 1) return event
   const newest = (upcasters?.length ?? 0) + 1

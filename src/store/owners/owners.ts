@@ -1,20 +1,27 @@
-import { giveWay } from '../../runtime/event-loop.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { Keyring, PreparedEpoch } from '../../vault/keyring.ts'
 import type { ErasureToRemember } from '../../vault/remembered-erasures.ts'
 import type { OwnerKey, Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { PartAddress, PartMark } from '../../vocabulary/message.ts'
 import { parsePartAddress } from '../../vocabulary/names.ts'
-import { type Connection, each, first, rows, type Searched, type Steps } from '../database/connection.ts'
+import {
+  type Connection,
+  each,
+  first,
+  rows,
+  type SearchProgress,
+  type Steps,
+} from '../database/connection.ts'
 import { resealSecrets } from '../ledger/secrets.ts'
 import { parseHeader } from '../log/header.ts'
 import { endOfLog } from '../log/position-before.ts'
 import { type Leaf, readLeaf } from '../log/read.ts'
-import { type Place, present } from '../parts/parts.ts'
-import type { Claim } from '../writing/append.ts'
+import { type PartPlace, present } from '../parts/parts.ts'
+import type { IndexEntry } from '../writing/append.ts'
 import { type AgedPage, agedParts } from './aged-parts.ts'
 import { findLostErasures, type LostErasure } from './lost-erasures.ts'
-import { findMarks, type NamedPart, type Survey, survey } from './survey.ts'
+import { findMarks, type NamedPart, type PersonSurvey, survey } from './survey.ts'
 
 /** The result of a rotation: the epoch that wraps every key now, and those before it that the keyring still holds. */
 export interface Rotated {
@@ -60,12 +67,12 @@ export class Owners {
   }
 
   /** Finds all that the log holds of a person. */
-  survey(subject: string): Promise<Survey> {
+  survey(subject: string): Promise<PersonSurvey> {
     return survey(this.#connection, subject)
   }
 
   /** The given parts that are there: the others were destroyed. */
-  present<P extends Place>(parts: readonly P[]): Promise<P[]> {
+  present<P extends PartPlace>(parts: readonly P[]): Promise<P[]> {
     return this.#connection.read(() => present(parts))
   }
 
@@ -113,7 +120,7 @@ export class Owners {
 
   /** Replaces the keyed index; `undefined`, and nothing is done, where the log has gone on since a position. */
   replaceIndex(
-    claims: readonly Claim[],
+    claims: readonly IndexEntry[],
     since: number,
   ): Promise<{ before: number; after: number } | undefined> {
     return this.#connection.transact(() => replaceIndex(claims, since))
@@ -133,7 +140,7 @@ export class Owners {
   }
 
   /** Searches the raw file for pieces of what was destroyed. */
-  searchFile(pieces: readonly Uint8Array[]): Promise<Searched> {
+  searchFile(pieces: readonly Uint8Array[]): Promise<SearchProgress> {
     return this.#connection.searchFile(pieces)
   }
 
@@ -147,7 +154,7 @@ export class Owners {
         const last = page.at(-1)
         if (!last) return rewrapped
         after = last.key
-        await giveWay()
+        await yieldToEventLoop()
       }
     } finally {
       // The remembered keys are wrapped as before, even where the rotation went no further.
@@ -216,7 +223,7 @@ function* readOwner(address: PartAddress): Steps<string | undefined> {
 const selectEvent = `select event.header from event join stream on stream.key = event.stream
   where stream.name = ? and event.version = ?`
 function* replaceIndex(
-  claims: readonly Claim[],
+  claims: readonly IndexEntry[],
   since: number,
 ): Steps<{ before: number; after: number } | undefined> {
   if ((yield* endOfLog()) !== since) return undefined

@@ -1,4 +1,4 @@
-import { giveWay } from '../../runtime/event-loop.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { PartMark } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
 import { type Connection, first, rows, type Steps } from '../database/connection.ts'
@@ -21,7 +21,7 @@ export interface NamedPart {
 }
 
 /** What the log holds of one person, up to a position. */
-export interface Survey {
+export interface PersonSurvey {
   readonly until: number
   readonly parts: readonly NamedPart[]
   /** The streams that speak of the person. */
@@ -44,14 +44,14 @@ const pageClaims = 5_000
 const endingBytes = 16
 
 /** Searches the log for all that it holds of a person. Nothing is opened. */
-export async function survey(connection: Connection, subject: string): Promise<Survey> {
+export async function survey(connection: Connection, subject: string): Promise<PersonSurvey> {
   const { values, ...found } = await findMarks(connection, subject)
   const claims = await findClaims(connection, values)
   return connection.read(() => readRest(streamOf('subject', subject), { ...found, claims }))
 }
 
 /** Searches the headers for the parts that the log names, or named, of a person. */
-export async function findMarks(connection: Connection, subject: string): Promise<Marked> {
+export async function findMarks(connection: Connection, subject: string): Promise<PersonMentions> {
   const owner = streamOf('subject', subject)
   const parts: NamedPart[] = []
   const streams = new Map<number, string>()
@@ -73,7 +73,7 @@ export async function findMarks(connection: Connection, subject: string): Promis
     }
     until = last
     if (last >= end) break
-    await giveWay()
+    await yieldToEventLoop()
   }
   // Each of these streams is of one person.
   const own = [...streams].filter(([, name]) => name === owner || /^(consent|validation)-/.test(name))
@@ -95,13 +95,16 @@ async function commandsOf(connection: Connection, key: number): Promise<Readonly
     const last = page.at(-1)
     if (!last) return ids
     after = last.version
-    await giveWay()
+    await yieldToEventLoop()
   }
 }
 
 /** No index leads from a value to its digests: nothing else needs one. */
-async function findClaims(connection: Connection, values: ReadonlySet<string>): Promise<Survey['claims']> {
-  const claims: Survey['claims'][number][] = []
+async function findClaims(
+  connection: Connection,
+  values: ReadonlySet<string>,
+): Promise<PersonSurvey['claims']> {
+  const claims: PersonSurvey['claims'][number][] = []
   let after: Pick<ClaimRow, 'kind' | 'digest'> = { kind: '', digest: new Uint8Array() }
   for (;;) {
     const page = await connection.read(() => readClaims(after))
@@ -109,7 +112,7 @@ async function findClaims(connection: Connection, values: ReadonlySet<string>): 
     const last = page.at(-1)
     if (!last) return claims
     after = last
-    await giveWay()
+    await yieldToEventLoop()
   }
 }
 
@@ -149,7 +152,7 @@ interface SurveyedHeader {
 }
 
 /** What headers say of a person. */
-interface Marked {
+interface PersonMentions {
   readonly until: number
   readonly parts: readonly NamedPart[]
   readonly streams: ReadonlyMap<number, string>
@@ -158,11 +161,14 @@ interface Marked {
   readonly values: ReadonlySet<string>
 }
 
-interface Found extends Omit<Marked, 'values'> {
-  readonly claims: Survey['claims']
+interface FoundClaims extends Omit<PersonMentions, 'values'> {
+  readonly claims: PersonSurvey['claims']
 }
 
-function* readRest(owner: string, { until, parts, streams, commands, claims }: Found): Steps<Survey> {
+function* readRest(
+  owner: string,
+  { until, parts, streams, commands, claims }: FoundClaims,
+): Steps<PersonSurvey> {
   const open = yield* rows<{ stream: number; version: number; n: number }>({
     sql: selectOpen,
     parameters: [],

@@ -1,4 +1,4 @@
-import { giveWay } from '../../runtime/event-loop.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { PartMark } from '../../vocabulary/message.ts'
 import { isStreamOf, streamOf } from '../../vocabulary/names.ts'
 import { type Connection, rows, type Steps } from '../database/connection.ts'
@@ -21,13 +21,13 @@ export async function streamsHolding(
     const last = Math.min(after + pagePositions, until)
     const found = await reader.read(() => readHolding(subject, after, last))
     for (const { name } of found) streams.add(name)
-    await giveWay()
+    await yieldToEventLoop()
   }
   return { streams: [...streams], until }
 }
 
 /** What a header says of whose event it is. */
-interface Concerning {
+interface ConcerningHeader {
   readonly stream: string
   readonly data: unknown
   readonly parts?: readonly PartMark[]
@@ -37,7 +37,7 @@ interface Concerning {
  * Reports whether an event is of a person. Headers of others may hold their ref as well: who acts for somebody, or is
  * named by a reason or an id that a host gave.
  */
-export function isOf(subject: string, { stream, data, parts = [] }: Concerning): boolean {
+export function isOf(subject: string, { stream, data, parts = [] }: ConcerningHeader): boolean {
   const owner = streamOf('subject', subject)
   if (isStreamOf('subject', stream)) return stream === owner
   // As their machines have it: consents and validations say whose they are, and openings of what is sealed.

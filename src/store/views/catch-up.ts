@@ -1,4 +1,4 @@
-import { giveWay } from '../../runtime/event-loop.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { type Connection, rows, type Steps } from '../database/connection.ts'
@@ -32,7 +32,7 @@ export async function catchUp(parts: CatchUpParts, view: View, signal?: AbortSig
       const page = await connection.read(() => foldNext(parts, view, table))
       if (!page) return false
       if (await connection.transact(() => takeOver(parts, view, table, page))) return true
-      await giveWay()
+      await yieldToEventLoop()
     }
     return false
   } catch (error) {
@@ -49,13 +49,13 @@ export function isOfOneView(error: unknown): boolean {
 }
 
 /** What a page folded, and where the view stood before. */
-interface Page {
+interface FoldedPage {
   readonly from: number
   readonly folding: Folding
 }
 
 /** Folds the next page of a view that stands still; `undefined` when it runs. */
-function* foldNext(parts: CatchUpParts, view: View, table: ViewTable): Steps<Page | undefined> {
+function* foldNext(parts: CatchUpParts, view: View, table: ViewTable): Steps<FoldedPage | undefined> {
   const from = yield* stoppedAt(view)
   if (from === undefined) return undefined
   const folding = new Folding(parts, view, table, from)
@@ -68,7 +68,7 @@ function* takeOver(
   parts: CatchUpParts,
   view: View,
   table: ViewTable,
-  { from, folding }: Page,
+  { from, folding }: FoldedPage,
 ): Steps<boolean> {
   if ((yield* stoppedAt(view)) !== from) return false
   // Events appended meanwhile belong to the transaction in which it rejoins.
@@ -97,7 +97,7 @@ function* explain(parts: CatchUpParts, view: View, table: ViewTable, error: unkn
 /** Records why a view stands still, for operators; not for one that runs. */
 export function* explainStop(view: View, error: unknown, position: number | undefined): Steps<void> {
   if ((yield* stoppedAt(view)) === undefined) return
-  yield* rows({ sql: setBecause, parameters: [describeStop(error, position), view.name] })
+  yield* rows({ sql: setReason, parameters: [describeStop(error, position), view.name] })
 }
 
 /** Where a view stands still; `undefined` when it runs, or is now of another version. */
@@ -107,4 +107,4 @@ function* stoppedAt({ name, version }: View): Steps<number | undefined> {
 }
 
 const moveStopped = 'update projection set position = ? where view = ?'
-const setBecause = 'update projection set because = ? where view = ?'
+const setReason = 'update projection set reason = ? where view = ?'

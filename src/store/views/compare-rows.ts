@@ -1,13 +1,13 @@
 import type { View } from '../../vocabulary/view.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
-import type { Row, ViewTable } from './view-table.ts'
+import type { ViewRow, ViewTable } from './view-table.ts'
 
 /** How many keys of each table are compared in one go. */
 const pageKeys = 1_000
 const examplesMax = 10
 
 /** What differs between the rows of two tables, as far as they were compared. */
-export class Differences {
+export class RowDifferences {
   /** The rows of the table that is built. */
   rows = 0
   count = 0
@@ -22,10 +22,10 @@ export class Differences {
 }
 
 /** What the rows of a view are compared with, and how. */
-export interface Compared {
+export interface ComparisonOptions {
   readonly serving: ViewTable
   /** Rows that are built, and not written yet. */
-  readonly held?: ReadonlyMap<string, Row | undefined>
+  readonly held?: ReadonlyMap<string, ViewRow | undefined>
   /** When false, they are only counted. */
   readonly isCompared?: boolean
 }
@@ -37,8 +37,8 @@ export interface Compared {
 export function* compareRows(
   view: View,
   built: ViewTable,
-  differences: Differences,
-  { serving, held = new Map(), isCompared = true }: Compared,
+  differences: RowDifferences,
+  { serving, held = new Map(), isCompared = true }: ComparisonOptions,
 ): Steps<void> {
   const { after = '' } = differences
   const [key = '', ...others] = Object.keys(view.columns)
@@ -83,6 +83,6 @@ function isWithin(key: string, after: string, until: string | undefined): boolea
   return until === undefined || bytes.compare(Buffer.from(until)) <= 0
 }
 
-function isSame({ columns }: View, a: Row, b: Row | undefined): boolean {
+function isSame({ columns }: View, a: ViewRow, b: ViewRow | undefined): boolean {
   return b !== undefined && Object.keys(columns).every(column => (a[column] ?? null) === (b[column] ?? null))
 }

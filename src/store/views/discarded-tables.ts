@@ -1,4 +1,4 @@
-import { giveWay } from '../../runtime/event-loop.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { type Connection, rows, type Steps } from '../database/connection.ts'
 
@@ -38,7 +38,7 @@ export async function sweep(connection: Connection, signal?: AbortSignal): Promi
         if (!(error instanceof AverbaError) || error.code !== 'CORRUPT') throw error
         failed.set(table, error)
       })
-    await giveWay()
+    await yieldToEventLoop()
   }
   for (const error of failed.values()) throw error
 }

@@ -5,7 +5,7 @@ import { DamagedEvent } from '../log/damaged.ts'
 import { readWhole } from '../log/header.ts'
 import { readTexts } from '../log/read.ts'
 import type { Schemas } from '../log/upcasters.ts'
-import { foldOne, type Row, type ViewTable } from './view-table.ts'
+import { foldOne, type ViewRow, type ViewTable } from './view-table.ts'
 
 /** Few enough for a page's leftovers to be collected young: with 250, a rebuild of a long log took 60 MB more. */
 const pageRows = 125
@@ -23,7 +23,7 @@ export interface FoldingParts {
 /** Folds the log page by page into rows held in memory, over those that a table has. */
 export class Folding {
   /** The rows that changed since they were last written, in the order in which the log first touched them. */
-  readonly held = new Map<string, Row | undefined>()
+  readonly held = new Map<string, ViewRow | undefined>()
   /** The log is folded up to here. */
   position: number
   /** The last page was not full: there was nothing after it. */
@@ -115,7 +115,7 @@ export class Folding {
  * Copies what changed into a row of our own. A new row for every event would live just long enough to make the garbage
  * collector ask for more memory; most columns stay as they are.
  */
-function takeOver(held: Row, row: Row): void {
+function takeOver(held: ViewRow, row: ViewRow): void {
   if (held === row) return
   for (const column in held) {
     const cell = row[column] ?? null // Every row has every column.

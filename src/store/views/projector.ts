@@ -1,21 +1,21 @@
-import type { Recorded } from '../../vocabulary/message.ts'
+import type { RecordedEvent } from '../../vocabulary/message.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { attempt, type Connection, first, rows, type Steps } from '../database/connection.ts'
 import type { Schema } from '../database/schema.ts'
 import { endOfLog } from '../log/position-before.ts'
-import type { Known } from '../writing/writer-cache.ts'
+import type { WriterCache } from '../writing/writer-cache.ts'
 import { makeServingTable } from './side-table.ts'
-import { foldOne, type Row, ViewTable } from './view-table.ts'
+import { foldOne, type ViewRow, ViewTable } from './view-table.ts'
 
 /** How far a view has come. */
-export interface Checkpoint {
+export interface ViewCheckpoint {
   readonly view: string
   readonly version: number
   /** It shows the log as it was here. */
   readonly position: number
   readonly isRunning: boolean
   /** Why it stands still. */
-  readonly because: string
+  readonly reason: string
 }
 
 /** Told of views once a transaction is over. */
@@ -61,8 +61,8 @@ export class Projector {
       if (known?.version === version) continue
       yield* makeServingTable(this.#connection, view)
       yield* rows(db.deleteFrom('projection').where('view', '=', name))
-      const because = 'not built yet: rebuild it'
-      yield* rows(db.insertInto('projection').values({ view: name, version, position: 0, because }))
+      const reason = 'not built yet: rebuild it'
+      yield* rows(db.insertInto('projection').values({ view: name, version, position: 0, reason }))
       // The former version no longer runs: left in the head, it would be taken for a stop of this one.
       yield* leaveHead(name)
       if (position === 0) yield* joinHead(view)
@@ -74,7 +74,7 @@ export class Projector {
    * these events, and the mark that says so is committed with them. The others are at the end of the log again, which
    * needs no writing.
    */
-  *project(events: readonly Recorded[], known: Known): Steps<void> {
+  *project(events: readonly RecordedEvent[], known: WriterCache): Steps<void> {
     const before = known.views
     const running = readViews(before)
     if (before !== this.#heard) {
@@ -85,15 +85,15 @@ export class Projector {
     for (const name of running) {
       if (this.#names.has(name)) continue
       running.delete(name)
-      const because = 'a version of averba that does not know it wrote the log'
-      yield* rows({ sql: stopOne, parameters: [from, because, name.slice(0, name.indexOf('@'))] })
+      const reason = 'a version of averba that does not know it wrote the log'
+      yield* rows({ sql: stopOne, parameters: [from, reason, name.slice(0, name.indexOf('@'))] })
     }
     for (const { view, table } of this.#projected) {
       if (!running.has(nameOf(view))) continue
-      const because = yield* this.#foldInto(view, table, events)
-      if (because === undefined) continue
+      const reason = yield* this.#foldInto(view, table, events)
+      if (reason === undefined) continue
       running.delete(nameOf(view))
-      yield* rows({ sql: stopOne, parameters: [from, because, view.name] })
+      yield* rows({ sql: stopOne, parameters: [from, reason, view.name] })
       // Told once the transaction is over: the listener may read the store.
       queueMicrotask(() => this.#hearer()?.hearStopped(view.name))
     }
@@ -102,9 +102,9 @@ export class Projector {
   }
 
   /** Folds events into one view. Gives the reason where it failed. */
-  *#foldInto(view: View, table: ViewTable, events: readonly Recorded[]): Steps<string | undefined> {
-    const changed = new Map<string, Row | undefined>()
-    let at: Recorded | undefined
+  *#foldInto(view: View, table: ViewTable, events: readonly RecordedEvent[]): Steps<string | undefined> {
+    const changed = new Map<string, ViewRow | undefined>()
+    let at: RecordedEvent | undefined
     try {
       for (const event of events) {
         at = event
@@ -129,9 +129,9 @@ export class Projector {
 export function* findFailing(
   view: View,
   table: ViewTable,
-  events: readonly Recorded[],
-): Steps<Recorded | undefined> {
-  let at: Recorded | undefined
+  events: readonly RecordedEvent[],
+): Steps<RecordedEvent | undefined> {
+  let at: RecordedEvent | undefined
   yield* attempt(function* () {
     for (const event of events) {
       at = event
@@ -145,23 +145,23 @@ export function* findFailing(
 }
 
 /** How far every view has come. */
-export function* readCheckpoints(): Steps<readonly Checkpoint[]> {
+export function* readCheckpoints(): Steps<readonly ViewCheckpoint[]> {
   const end = yield* endOfLog()
   const running = yield* readRunning()
   const found = yield* rows<Schema['projection']>({ sql: selectProjections, parameters: [] })
   return found.map(row => {
     const isRunning = running.has(nameOf({ name: row.view, version: row.version }))
-    return isRunning ? { ...row, isRunning, position: end, because: '' } : { ...row, isRunning }
+    return isRunning ? { ...row, isRunning, position: end, reason: '' } : { ...row, isRunning }
   })
 }
 
 /** The same for a process that reads these views: one that another version took over counts as stopped there. */
-export function* readCheckpointsOf(views: readonly View[]): Steps<readonly Checkpoint[]> {
+export function* readCheckpointsOf(views: readonly View[]): Steps<readonly ViewCheckpoint[]> {
   return (yield* readCheckpoints()).map(found => {
     const own = views.find(({ name }) => name === found.view)
     if (!own || own.version === found.version) return found
     const versions = `version ${found.version} of it, and this process reads version ${own.version}`
-    return { ...found, isRunning: false, because: `another version of averba has ${versions}: replace it` }
+    return { ...found, isRunning: false, reason: `another version of averba has ${versions}: replace it` }
   })
 }
 
@@ -201,6 +201,6 @@ export function describeStop(error: unknown, position: number | undefined): stri
 }
 
 const selectViews = 'select views from head'
-const selectProjections = 'select view, version, position, because from projection order by view'
+const selectProjections = 'select view, version, position, reason from projection order by view'
 const setViews = 'update head set views = ?'
-const stopOne = 'update projection set position = ?, because = ? where view = ?'
+const stopOne = 'update projection set position = ?, reason = ? where view = ?'

@@ -1,5 +1,5 @@
 import type { View } from '../../vocabulary/view.ts'
-import type { Rebuilder, RebuildOptions, Rebuilt } from './rebuilder.ts'
+import type { Rebuilder, RebuildOptions, RebuildResult } from './rebuilder.ts'
 import { noSuchView } from './view-table.ts'
 
 /** How a rebuild of all views goes. */
@@ -19,10 +19,10 @@ export async function rebuildAll(
   rebuilder: Rebuilder,
   views: readonly View[],
   { views: names, onProgress, ...others }: RebuildAll,
-): Promise<Rebuilt[]> {
+): Promise<RebuildResult[]> {
   const unknown = names?.find(name => !views.some(view => view.name === name))
   if (unknown !== undefined) throw noSuchView(`Cannot rebuild "${unknown}"`, views)
-  const rebuilt: Rebuilt[] = []
+  const rebuilt: RebuildResult[] = []
   for (const view of views.filter(each => names?.includes(each.name) ?? true)) {
     const done = await rebuilder.rebuild(view, {
       ...others,

@@ -1,5 +1,5 @@
-import { type Clock, stopwatchOf } from '../../runtime/clock.ts'
-import { giveWay } from '../../runtime/event-loop.ts'
+import { type Clock, monotonicClock } from '../../runtime/clock.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import type { View } from '../../vocabulary/view.ts'
@@ -9,14 +9,14 @@ import { readPage } from '../log/read.ts'
 import type { Schemas } from '../log/upcasters.ts'
 import type { StoreOptions } from '../store-options.ts'
 import { explainStop, isOfOneView, rejoin } from './catch-up.ts'
-import { compareRows, Differences } from './compare-rows.ts'
+import { compareRows, RowDifferences } from './compare-rows.ts'
 import { sweep } from './discarded-tables.ts'
 import { Folding } from './folding.ts'
 import { SideTable } from './side-table.ts'
-import { foldOne, type Row, ViewTable } from './view-table.ts'
+import { foldOne, type ViewRow, ViewTable } from './view-table.ts'
 
 /** What a rebuild of one view found. */
-export interface Rebuilt {
+export interface RebuildResult {
   readonly view: string
   /** How many rows it has, counted page by page. */
   readonly rows: number
@@ -37,7 +37,7 @@ export interface RebuildOptions {
 }
 
 /** Up to where a view is built: the last position, or the last instant, that counts. */
-export interface AsOf {
+export interface ViewBound {
   readonly position?: number
   readonly at?: Instant
 }
@@ -61,7 +61,7 @@ export interface RebuilderParts {
 }
 
 /** A view that is being built anew. */
-interface Building {
+interface ViewBuild {
   readonly view: View
   readonly side: SideTable
   readonly folding: Folding
@@ -87,7 +87,7 @@ export class Rebuilder {
    * @returns `undefined` when the signal ended it
    * @throws {AverbaError} `STORE_BUSY` when another process began to rebuild the same view meanwhile
    */
-  async rebuild(view: View, options: RebuildOptions = {}): Promise<Rebuilt | undefined> {
+  async rebuild(view: View, options: RebuildOptions = {}): Promise<RebuildResult | undefined> {
     const { signal } = options
     await this.#sweep(signal)
     const rebuilt = await this.build(view, options)
@@ -107,12 +107,12 @@ export class Rebuilder {
   async build(
     view: View,
     { onProgress, signal, compare = true }: RebuildOptions = {},
-  ): Promise<Rebuilt | undefined> {
+  ): Promise<RebuildResult | undefined> {
     const side = await this.#connection.transact(() => SideTable.begin(this.#connection, view))
     const end = await this.#connection.read(endOfLog)
     const folding = new Folding(this.#parts, view, side.table, side.mark.position)
     const onPage = () => onProgress?.(folding.position, Math.max(folding.position, end))
-    const building: Building = { view, side, folding, signal, onPage }
+    const building: ViewBuild = { view, side, folding, signal, onPage }
     try {
       return await this.#build(building, end, compare)
     } catch (error) {
@@ -125,7 +125,7 @@ export class Rebuilder {
     }
   }
 
-  async #build(building: Building, end: number, compare: boolean): Promise<Rebuilt | undefined> {
+  async #build(building: ViewBuild, end: number, compare: boolean): Promise<RebuildResult | undefined> {
     const { view } = building
     if (!(await this.#finishWriting(building))) return undefined
     if (!(await this.#fold(building, end))) return undefined
@@ -133,13 +133,13 @@ export class Rebuilder {
     if (!found) return undefined
     while (!(await this.#connection.transact(() => this.#swap(building)))) {
       await this.#writeMany(building)
-      await giveWay()
+      await yieldToEventLoop()
     }
     return { view: view.name, rows: found.rows, differences: found.count, examples: found.examples }
   }
 
   /** Returns to where an interrupted rebuild was when it saved its rows, and writes the remaining ones. */
-  async #finishWriting(building: Building): Promise<boolean> {
+  async #finishWriting(building: ViewBuild): Promise<boolean> {
     const { side, folding, signal, onPage } = building
     const { written, until } = side.mark
     if (written === 0) return true
@@ -148,7 +148,7 @@ export class Rebuilder {
       if (signal?.aborted) return false
       await this.#connection.read(() => foldAlone(side, folding.page(until)))
       onPage()
-      await giveWay()
+      await yieldToEventLoop()
     }
     await this.#write(building)
     folding.pass(0)
@@ -156,17 +156,17 @@ export class Rebuilder {
   }
 
   /** Folds the log to its end. Interrupted, it saves what there is. */
-  async #fold(building: Building, end: number): Promise<boolean> {
+  async #fold(building: ViewBuild, end: number): Promise<boolean> {
     const { side, folding, signal, onPage } = building
     const { rowsMax = heldRowsMax } = this.#parts
-    const elapsedMs = stopwatchOf(this.#parts.clock)
+    const elapsedMs = monotonicClock(this.#parts.clock)
     let savedAt = elapsedMs()
     while (!signal?.aborted) {
       const from = folding.position
       const pages = from < end ? folding.next() : folding.pages()
       await this.#connection.read(() => foldAlone(side, pages))
       if (folding.position > from) onPage()
-      await giveWay()
+      await yieldToEventLoop()
       if (folding.isAtEnd) {
         await this.#writeMany(building)
         return true
@@ -183,10 +183,10 @@ export class Rebuilder {
    * Compares the rows with the serving ones page by page, each on one reading and with all appends folded in, so that
    * no append in between makes rows differ.
    */
-  async #compare(building: Building, isCompared: boolean): Promise<Differences | undefined> {
+  async #compare(building: ViewBuild, isCompared: boolean): Promise<RowDifferences | undefined> {
     const { view, side, folding, signal } = building
     const serving = new ViewTable(view)
-    const differences = new Differences()
+    const differences = new RowDifferences()
     while (differences.after !== undefined) {
       if (signal?.aborted) {
         await this.#write(building)
@@ -197,19 +197,19 @@ export class Rebuilder {
         const { held } = folding
         if (folding.isAtEnd) yield* compareRows(view, side.table, differences, { serving, held, isCompared })
       })
-      await giveWay()
+      await yieldToEventLoop()
       await this.#writeMany(building)
     }
     return differences
   }
 
   /** Writes the held rows where they are more than one transaction writes. */
-  async #writeMany(building: Building): Promise<void> {
+  async #writeMany(building: ViewBuild): Promise<void> {
     if (building.folding.held.size > writeRows) await this.#write(building)
   }
 
   /** Writes down the rows that are held, some at a time. */
-  async #write({ side, folding }: Building): Promise<void> {
+  async #write({ side, folding }: ViewBuild): Promise<void> {
     const { held, position } = folding
     const before = side.mark.written
     const changed = [...held.values()]
@@ -218,13 +218,13 @@ export class Rebuilder {
       const until = from + some.length
       const written = until < changed.length ? before + until : undefined
       await this.#connection.transact(() => side.write(some, position, written))
-      await giveWay()
+      await yieldToEventLoop()
     }
     held.clear()
   }
 
   /** Folds what came since, unless that is much, and swaps the tables. The view is at the end of the log then. */
-  *#swap({ view, side, folding }: Building): Steps<boolean> {
+  *#swap({ view, side, folding }: ViewBuild): Steps<boolean> {
     yield* foldAlone(side, folding.pages())
     if (!folding.isAtEnd) return false
     yield* side.swap(folding.held.values())
@@ -233,8 +233,8 @@ export class Rebuilder {
   }
 
   /** The rows of a view as they were at a position or an instant of the log: built in memory, and not kept. */
-  async buildAsOf(view: View, { position, at }: AsOf): Promise<Row[]> {
-    const built = new Map<string, Row | undefined>()
+  async buildAsOf(view: View, { position, at }: ViewBound): Promise<ViewRow[]> {
+    const built = new Map<string, ViewRow | undefined>()
     const last = position ?? (await this.#connection.read(endOfLog))
     for (let after = 0; ; ) {
       const page = await this.#connection.read(() => readPage(this.#parts.schemas, { after }))
@@ -245,7 +245,7 @@ export class Rebuilder {
       }
       after = page.at(-1)?.position ?? 0
       if (page.length === 0 || until.length < page.length) break
-      await giveWay()
+      await yieldToEventLoop()
     }
     return [...built.values()].filter(row => row !== undefined)
   }

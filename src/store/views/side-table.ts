@@ -3,9 +3,9 @@ import type { View } from '../../vocabulary/view.ts'
 import { type Connection, first, rows, type Steps } from '../database/connection.ts'
 import type { Schema } from '../database/schema.ts'
 import { discard } from './discarded-tables.ts'
-import { createViewIndexes, createViewTable, type Row, ViewTable } from './view-table.ts'
+import { createViewIndexes, createViewTable, type ViewRow, ViewTable } from './view-table.ts'
 
-type Mark = Omit<Schema['rebuild'], 'view'>
+type RebuildMark = Omit<Schema['rebuild'], 'view'>
 
 /**
  * The table in which a view is built anew, beside the serving one, with a mark of how far it has come. Rows are written
@@ -18,9 +18,9 @@ export class SideTable {
   readonly table: ViewTable
   readonly #connection: Connection
   readonly #view: View
-  #mark: Mark
+  #mark: RebuildMark
 
-  private constructor(connection: Connection, view: View, mark: Mark, isEmpty: boolean) {
+  private constructor(connection: Connection, view: View, mark: RebuildMark, isEmpty: boolean) {
     this.#connection = connection
     this.#view = view
     this.table = new ViewTable(view, nameOf(view), isEmpty)
@@ -31,10 +31,10 @@ export class SideTable {
   static *begin(connection: Connection, view: View): Steps<SideTable> {
     const serving = yield* first<{ version: number }>({ sql: selectVersion, parameters: [view.name] })
     if (serving?.version !== view.version) throw busy(view, 'another version of averba has the file')
-    const left = yield* first<Mark>({ sql: selectMark, parameters: [view.name] })
+    const left = yield* first<RebuildMark>({ sql: selectMark, parameters: [view.name] })
     const isLeft = left?.version === view.version
     const run = yield* takeOver(view)
-    const mark: Mark = isLeft
+    const mark: RebuildMark = isLeft
       ? { ...left, run }
       : { version: view.version, position: 0, until: 0, written: 0, run }
     if (!isLeft) yield* makeTable(connection, view, nameOf(view), run)
@@ -44,14 +44,14 @@ export class SideTable {
   }
 
   /** How far it has come, and how much is written beyond that. */
-  get mark(): Readonly<Pick<Mark, 'position' | 'until' | 'written'>> {
+  get mark(): Readonly<Pick<RebuildMark, 'position' | 'until' | 'written'>> {
     return this.#mark
   }
 
   /**
    * Writes rows as they are at a position, and how many are then written beyond the mark; without a number, all are.
    */
-  *write(some: readonly (Row | undefined)[], until: number, written?: number): Steps<void> {
+  *write(some: readonly (ViewRow | undefined)[], until: number, written?: number): Steps<void> {
     yield* this.checkAlone()
     yield* this.table.write(some)
     const mark = written === undefined ? { position: until, written: 0 } : { written }
@@ -59,7 +59,7 @@ export class SideTable {
   }
 
   /** Puts it in the place of the serving table, which is discarded: names change, and no row moves. */
-  *swap(last: Iterable<Row | undefined>): Steps<void> {
+  *swap(last: Iterable<ViewRow | undefined>): Steps<void> {
     yield* this.checkAlone()
     yield* this.table.write(last)
     yield* discard(this.#connection, this.#view.name)
@@ -68,7 +68,7 @@ export class SideTable {
     yield* this.#setMark({ ...this.#mark, version: 0 })
   }
 
-  *#setMark(mark: Mark): Steps<void> {
+  *#setMark(mark: RebuildMark): Steps<void> {
     this.#mark = mark
     const { version, position, until, written, run } = mark
     yield* rows({ sql: saveMark, parameters: [this.#view.name, version, position, until, written, run] })
@@ -76,7 +76,7 @@ export class SideTable {
 
   /** Throws when another rebuild has taken it over. */
   *checkAlone(): Steps<void> {
-    const found = yield* first<Mark>({ sql: selectMark, parameters: [this.#view.name] })
+    const found = yield* first<RebuildMark>({ sql: selectMark, parameters: [this.#view.name] })
     if (found?.run !== this.#mark.run) throw busy(this.#view, 'another process rebuilds it')
   }
 }

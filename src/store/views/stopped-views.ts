@@ -15,7 +15,7 @@ export interface StoppedViewsParts extends CatchUpParts {
 }
 
 /** How often a view was tried, and when it is tried again at the earliest. */
-interface Tried {
+interface RetryState {
   readonly tries: number
   readonly dueAt: number
 }
@@ -30,7 +30,7 @@ const waitMaxMs = 5 * 60_000
  */
 export class StoppedViews implements ViewHearer {
   readonly #parts: StoppedViewsParts
-  readonly #tried = new Map<string, Tried>()
+  readonly #tried = new Map<string, RetryState>()
   /** Those that stand still, as told; `undefined` until they were restored. */
   #known: Set<string> | undefined
   #looking: Promise<void> | undefined

@@ -1,13 +1,13 @@
 import type { CompiledQuery } from 'kysely'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { Recorded } from '../../vocabulary/message.ts'
+import type { RecordedEvent } from '../../vocabulary/message.ts'
 import type { View } from '../../vocabulary/view.ts'
 import type { Connection, Steps } from '../database/connection.ts'
 import { schemaTable } from '../database/tables-read.ts'
 import { pageRows, type ReadFilter, readPage } from '../log/read.ts'
 import type { Schemas } from '../log/upcasters.ts'
 import { nameOf, readRunning } from './projector.ts'
-import { foldOne, noSuchView, type Row, ViewTable } from './view-table.ts'
+import { foldOne, noSuchView, type ViewRow, ViewTable } from './view-table.ts'
 
 /** The events that make some rows of a view: those of one stream, or of all streams of one kind. */
 export type RowSource = Required<Pick<ReadFilter, 'stream'>> | Required<Pick<ReadFilter, 'kind'>>
@@ -50,7 +50,7 @@ export class ViewReader {
    *
    * @throws {AverbaError} `VIEW_STOPPED` when the view stands still, and fails at one of these events
    */
-  async find(name: string, key: string, stream: string): Promise<Row | undefined> {
+  async find(name: string, key: string, stream: string): Promise<ViewRow | undefined> {
     const { view, table } = this.#viewOf(name)
     const found = await this.#parts.connection.read(function* () {
       return (yield* readRunning()).has(nameOf(view)) ? { row: yield* table.find(key) } : undefined
@@ -59,13 +59,13 @@ export class ViewReader {
   }
 
   /** Makes the rows of some events, in the order in which the log first touched them. Throws as `find` does. */
-  async foldFrom(name: string, source: RowSource): Promise<Row[]> {
+  async foldFrom(name: string, source: RowSource): Promise<ViewRow[]> {
     return [...(await this.#fold(this.#viewOf(name).view, source)).values()]
   }
 
-  async #fold(view: View, source: RowSource): Promise<Map<string, Row>> {
+  async #fold(view: View, source: RowSource): Promise<Map<string, ViewRow>> {
     const { connection, schemas } = this.#parts
-    const rows = new Map<string, Row>()
+    const rows = new Map<string, ViewRow>()
     for (let after = 0; ; ) {
       const page = await connection.read(() => readPage(schemas, { ...source, after }))
       foldInto(rows, view, page)
@@ -98,7 +98,7 @@ export class ViewReader {
   }
 }
 
-function foldInto(rows: Map<string, Row>, view: View, events: readonly Recorded[]): void {
+function foldInto(rows: Map<string, ViewRow>, view: View, events: readonly RecordedEvent[]): void {
   try {
     for (const event of events) {
       const key = view.key(event)

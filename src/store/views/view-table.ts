@@ -1,10 +1,10 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { Recorded } from '../../vocabulary/message.ts'
+import type { RecordedEvent } from '../../vocabulary/message.ts'
 import type { Cell, View } from '../../vocabulary/view.ts'
 import { type Connection, each, first, type Steps } from '../database/connection.ts'
 
 /** A row of any view, by column. */
-export type Row = Record<string, Cell>
+export type ViewRow = Record<string, Cell>
 
 /** The table of one view: the serving one, or one that is being built beside it. */
 export class ViewTable {
@@ -28,12 +28,12 @@ export class ViewTable {
   }
 
   /** Finds the row of a key. */
-  *find(key: string): Steps<Row | undefined> {
-    return this.#isEmpty ? undefined : yield* first<Row>({ sql: this.#select, parameters: [key] })
+  *find(key: string): Steps<ViewRow | undefined> {
+    return this.#isEmpty ? undefined : yield* first<ViewRow>({ sql: this.#select, parameters: [key] })
   }
 
   /** Writes rows in one request, whether they are new or not. */
-  write(changed: Iterable<Row | undefined>): Steps<void> {
+  write(changed: Iterable<ViewRow | undefined>): Steps<void> {
     this.#isEmpty = false
     const cells: Cell[][] = []
     for (const row of changed) if (row) cells.push(this.#columns.map(column => row[column] ?? null))
@@ -50,8 +50,13 @@ class RowDroppedError extends Error {
  * Folds one event into the row of its key. A row cannot be removed: a table written from changes alone could not tell a
  * removed row from an unchanged one.
  */
-export function foldOne(view: View, key: string, before: Row | undefined, event: Recorded): Row | undefined {
-  const row = view.fold(before, event) as Row | undefined // A view's row holds cells only.
+export function foldOne(
+  view: View,
+  key: string,
+  before: ViewRow | undefined,
+  event: RecordedEvent,
+): ViewRow | undefined {
+  const row = view.fold(before, event) as ViewRow | undefined // A view's row holds cells only.
   if (before && !row) throw new RowDroppedError(`The view "${view.name}" drops a row: give it back as it is`)
   if (row && row[keyColumnOf(view)] !== key)
     throw new TypeError(`The view "${view.name}" keeps a row under another key`)
@@ -62,7 +67,7 @@ export function foldOne(view: View, key: string, before: Row | undefined, event:
  * Fills in the columns that a fold leaves out, as the table does: the next event finds the same row wherever it is
  * kept.
  */
-function withAllColumns({ columns }: View, row: Row): Row {
+function withAllColumns({ columns }: View, row: ViewRow): ViewRow {
   for (const column in columns) {
     if (row[column] !== undefined) continue
     return Object.fromEntries(Object.keys(columns).map(name => [name, row[name] ?? null]))

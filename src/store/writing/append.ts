@@ -2,26 +2,26 @@ import { logStream, type logTypes } from '../../proof/log-stream.ts'
 import type {
   Actor,
   Basis,
+  DecisionInput,
   Event,
-  Given,
   Instant,
   Parts,
-  Recorded,
+  RecordedEvent,
   Settlement,
 } from '../../vocabulary/message.ts'
-import type { Move } from '../ledger/ledger.ts'
-import type { Destruction } from './destruction.ts'
+import type { EffectMove } from '../ledger/ledger.ts'
+import type { DestroyedWith } from './destruction.ts'
 import type { RecentDigest } from './recent-digests.ts'
 
 /** What a stream must look like: not there, there, at a version, or anything. */
-export type Expectation = 'none' | 'exists' | 'any' | number
+export type StreamExpectation = 'none' | 'exists' | 'any' | number
 
 /** An event to append, with the parts that go with it. */
 interface NewEvent {
   readonly event: Event
-  readonly because: string
+  readonly causedBy: string
   /** What replay needs of the command or fact. */
-  readonly given?: Given
+  readonly input?: DecisionInput
   readonly machine: { readonly name: string; readonly version: number }
   readonly parts?: Parts
 }
@@ -29,7 +29,7 @@ interface NewEvent {
 /** A stream with the state that it must be in. A name that was made just now cannot exist yet: it is not looked up. */
 export interface ExpectedStream {
   readonly stream: string
-  readonly expect: Expectation
+  readonly expect: StreamExpectation
   readonly isNew?: boolean
 }
 
@@ -45,15 +45,15 @@ export interface Append {
   /** The stream that it is about, where it writes to none. */
   readonly concerns?: string
   /** The effect that the last event ends. It must still be open. */
-  readonly settles?: { readonly effect: string; readonly as: Settlement; readonly because: string }
+  readonly settles?: { readonly effect: string; readonly as: Settlement; readonly reason: string }
   /** The effect that the last event puts off, parks, releases, or begins an attempt at. */
-  readonly moves?: Move
+  readonly moves?: EffectMove
   /** Keyed digests to be given a value. Each must have the expected value now, or none. */
-  readonly claims?: readonly Claim[]
+  readonly claims?: readonly IndexEntry[]
   /** A digest under which nothing may have been recorded recently; a later append under the same fails in turn. */
   readonly recent?: RecentDigest
   /** What is destroyed with it: parts that are there; of an erased person, nothing was recorded meanwhile. */
-  readonly destroys?: Destruction
+  readonly destroys?: DestroyedWith
   /**
    * What becomes of a fact whose owner was erased: it conflicts, to be delivered again under another owner, or is
    * recorded without parts and claims. A command is refused.
@@ -62,7 +62,7 @@ export interface Append {
 }
 
 /** A keyed digest to be given a value; `replaces` is its value until then. */
-export interface Claim {
+export interface IndexEntry {
   readonly kind: string
   readonly digest: Uint8Array
   readonly value: string
@@ -91,13 +91,13 @@ export interface Receipt extends NewReceipt {
 
 /** What became of an append: done, or why nothing at all was written. */
 export type Appended =
-  | { readonly status: 'appended'; readonly position: number; readonly events: readonly Recorded[] }
-  | { readonly status: 'conflict'; readonly because: string }
+  | { readonly status: 'appended'; readonly position: number; readonly events: readonly RecordedEvent[] }
+  | { readonly status: 'conflict'; readonly reason: string }
   | { readonly status: 'known'; readonly receipt: Receipt }
 
 /** An event with everything that goes into the tables with it. */
 export interface StagedEvent {
-  readonly recorded: Recorded
+  readonly recorded: RecordedEvent
   readonly stream: number
   readonly header: string
   readonly leaf: Uint8Array
@@ -107,6 +107,6 @@ export interface StagedEvent {
 type LogEvent = Append['events'][number]
 
 /** An event that the log records of itself, with the command that made it: no chart decides it. */
-export function logEvent(type: (typeof logTypes)[number], because: string, data: unknown): LogEvent {
-  return { stream: logStream, event: { type, data }, because, machine: { name: 'log', version: 1 } }
+export function logEvent(type: (typeof logTypes)[number], causedBy: string, data: unknown): LogEvent {
+  return { stream: logStream, event: { type, data }, causedBy, machine: { name: 'log', version: 1 } }
 }

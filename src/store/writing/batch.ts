@@ -2,15 +2,15 @@ import type { Instant, Settlement } from '../../vocabulary/message.ts'
 import { first, type Steps } from '../database/connection.ts'
 import {
   cancelEffect,
+  type EffectMove,
   endEffect,
   insertEffect,
-  type Move,
   moveEffect,
   resolveEffect,
 } from '../ledger/ledger.ts'
 import type { Tile } from '../log/tree.ts'
-import type { Claim, Receipt, StagedEvent } from './append.ts'
-import { type Destruction, destroy } from './destruction.ts'
+import type { IndexEntry, Receipt, StagedEvent } from './append.ts'
+import { type DestroyedWith, destroy } from './destruction.ts'
 import type { NewlySeen, RecentDigests } from './recent-digests.ts'
 import type { KnownOwner } from './writer-cache.ts'
 
@@ -22,14 +22,14 @@ export class Batch {
   /** The rows of the effects that its events owe. */
   readonly effects: unknown[][] = []
   readonly receipts = new Map<string, Receipt>()
-  readonly claims = new Map<string, Claim>()
+  readonly claims = new Map<string, IndexEntry>()
   readonly recent = new Map<string, NewlySeen>()
   /** The moves of effects, each with the time of the clock. */
-  readonly moved = new Map<string, { move: Move; now: Instant }>()
-  readonly ended = new Map<string, { as: Settlement; because: string; position: number }>()
+  readonly moved = new Map<string, { move: EffectMove; now: Instant }>()
+  readonly ended = new Map<string, { as: Settlement; reason: string; position: number }>()
   /** The effects that its events cancel. */
   readonly cancelled = new Set<string>()
-  readonly destroyed: Destruction[] = []
+  readonly destroyed: DestroyedWith[] = []
 
   /** Reports whether every append of it was refused. */
   get isEmpty(): boolean {
@@ -64,7 +64,7 @@ function ownerRow({ key, owner, epoch, wrapped, commitment }: KnownOwner): unkno
   return [key, owner, epoch, wrapped, commitment]
 }
 
-function claimRow({ kind, digest, value }: Claim): unknown[] {
+function claimRow({ kind, digest, value }: IndexEntry): unknown[] {
   return [kind, digest, value]
 }
 

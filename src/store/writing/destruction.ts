@@ -1,4 +1,4 @@
-import type { Recorded } from '../../vocabulary/message.ts'
+import type { RecordedEvent } from '../../vocabulary/message.ts'
 import { each, rows, type Steps } from '../database/connection.ts'
 import { parseHeader } from '../log/header.ts'
 import { placeOf, present } from '../parts/parts.ts'
@@ -7,7 +7,7 @@ import { forgetRecent } from './recent-digests.ts'
 import type { KnownOwner } from './writer-cache.ts'
 
 /** What is destroyed with an append. */
-export interface Destruction {
+export interface DestroyedWith {
   readonly parts: readonly { readonly position: number; readonly name: string }[]
   /** The person whose parts they are, where it is an erasure. */
   readonly person?: ErasedPerson
@@ -33,10 +33,10 @@ export interface ErasedPerson {
 /** Reports whether something was recorded of the person since the survey, or is staged to be. */
 export function* isOutdated(
   { subject, until, streams }: ErasedPerson,
-  staged: readonly { readonly header: string; readonly recorded: Recorded }[],
+  staged: readonly { readonly header: string; readonly recorded: RecordedEvent }[],
 ): Steps<boolean> {
   const found = yield* rows<{ header: string }>({ sql: selectNewer, parameters: [until, `%${subject}%`] })
-  const newer = found.map(({ header }): Recorded => parseHeader(header))
+  const newer = found.map(({ header }): RecordedEvent => parseHeader(header))
   const inBatch = staged.filter(({ header }) => header.includes(subject)).map(each => each.recorded)
   // What a consent of theirs has come to owe opens something of them, and says no more of whose it is.
   return [...newer, ...inBatch].some(event => streams.includes(event.stream) || isOf(subject, event))
@@ -46,7 +46,10 @@ export function* isOutdated(
  * Reports whether each part is there, and is not staged to be destroyed. An erasure destroys its parts wherever they
  * are, by destroying the key.
  */
-export function* areThere({ parts, person }: Destruction, staged: readonly Destruction[]): Steps<boolean> {
+export function* areThere(
+  { parts, person }: DestroyedWith,
+  staged: readonly DestroyedWith[],
+): Steps<boolean> {
   if (person) return true
   const inBatch = new Set(staged.flatMap(each => each.parts.map(placeOf)))
   if (parts.some(part => inBatch.has(placeOf(part)))) return false
@@ -54,7 +57,7 @@ export function* areThere({ parts, person }: Destruction, staged: readonly Destr
 }
 
 /** Destroys it. The row of the key stays, without a key, so that none is made again. */
-export function* destroy({ parts, person }: Destruction): Steps<void> {
+export function* destroy({ parts, person }: DestroyedWith): Steps<void> {
   yield* each(
     deletePart,
     parts.map(({ position, name }) => [position, name]),

@@ -15,14 +15,14 @@ export interface RecentDigest {
 }
 
 /** What was recorded under a digest: the last event of its append, and when, by the clock of its process. */
-interface Seen {
+interface RecentEvent {
   readonly position: number
   /** The log's time may be later: it never goes back, and a clock's may. */
   readonly at: Instant
 }
 
 /** What a batch records under a digest. */
-export type NewlySeen = RecentDigest & Seen
+export type NewlySeen = RecentDigest & RecentEvent
 
 /** How many are kept at most, however young: the oldest go first. */
 const keptMax = 100_000
@@ -35,7 +35,7 @@ const sweepEvery = 1_000
  */
 export class RecentDigests {
   /** By digest, the oldest first. */
-  readonly #seen = new Map<string, Seen>()
+  readonly #seen = new Map<string, RecentEvent>()
   /** Rows of other processes beyond this position have not been read. */
   #position = 0
   #isBehind = true
@@ -57,7 +57,7 @@ export class RecentDigests {
   *catchUp(): Steps<void> {
     if (!this.#isBehind) return
     const parameters = [this.#position]
-    const found = yield* rows<Seen & { digest: Uint8Array }>({ sql: selectAfter, parameters })
+    const found = yield* rows<RecentEvent & { digest: Uint8Array }>({ sql: selectAfter, parameters })
     for (const { digest, position, at } of found) this.#put(keyOf(digest), { position, at })
     // A process that adds a few and ends leaves its rows to be swept by others.
     this.#unswept += found.length
@@ -93,7 +93,7 @@ export class RecentDigests {
 
   *#sweep(newest: RecentDigest): Steps<void> {
     this.#unswept = 0
-    let last: Seen | undefined
+    let last: RecentEvent | undefined
     for (const [key, seen] of this.#seen) {
       if (isWithin(newest, seen) && this.#seen.size <= keptMax) break
       this.#seen.delete(key)
@@ -102,7 +102,7 @@ export class RecentDigests {
     if (last) yield* rows({ sql: deleteUntil, parameters: [last.position] })
   }
 
-  #put(key: string, seen: Seen): void {
+  #put(key: string, seen: RecentEvent): void {
     // Deleted first, so that it is inserted at the end.
     this.#seen.delete(key)
     this.#seen.set(key, seen)
@@ -110,7 +110,7 @@ export class RecentDigests {
   }
 }
 
-function isWithin({ since, until }: RecentDigest, { at }: Seen): boolean {
+function isWithin({ since, until }: RecentDigest, { at }: RecentEvent): boolean {
   const ms = fromInstant(at)
   return ms >= since && ms <= until
 }

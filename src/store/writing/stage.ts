@@ -1,19 +1,19 @@
 import { leafHash } from '../../proof/merkle.ts'
 import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { PartMark, Recorded } from '../../vocabulary/message.ts'
+import type { PartMark, RecordedEvent } from '../../vocabulary/message.ts'
 import type { Steps } from '../database/connection.ts'
 import { canMove, effectRows, isOpen } from '../ledger/ledger.ts'
 import { writeHeader } from '../log/header.ts'
 import { type Schemas, schemaOf } from '../log/upcasters.ts'
-import type { Append, Appended, Claim, Expectation, Receipt, StagedEvent } from './append.ts'
+import type { Append, Appended, IndexEntry, Receipt, StagedEvent, StreamExpectation } from './append.ts'
 import { type Batch, findReceipt, lookUp } from './batch.ts'
 import { areThere, erasedOwner, isOutdated } from './destruction.ts'
 import { keyOf, type RecentDigest, type RecentDigests } from './recent-digests.ts'
-import type { Known, KnownOwner, KnownStream } from './writer-cache.ts'
+import type { KnownOwner, KnownStream, WriterCache } from './writer-cache.ts'
 
 /** Where a stream that an append names was found, and where the append brings it. A key of 0 is still to be given. */
-interface Place {
+interface StreamPlacement {
   readonly found: KnownStream | undefined
   key: number
   version: number
@@ -22,10 +22,10 @@ interface Place {
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
 /** Where appends are staged. */
-export interface Desk {
+export interface AppendContext {
   readonly vault: Vault
   readonly schemas: Schemas
-  readonly known: Known
+  readonly known: WriterCache
   readonly recents: RecentDigests
   readonly batch: Batch
 }
@@ -34,11 +34,11 @@ export interface Desk {
  * Checks an append against the log and the appends staged before it, and stages it. A refusal or an error leaves no
  * trace: what is known changes only in the last step.
  */
-export function* stage(desk: Desk, input: Append): Steps<Appended> {
+export function* stage(desk: AppendContext, input: Append): Steps<Appended> {
   const { batch, known } = desk
   const receipt = input.receipt && !input.receipt.isNew && (yield* receiptOf(batch, input.receipt.commandId))
   if (receipt) return { status: 'known', receipt }
-  const streams = new Map<string, Place>()
+  const streams = new Map<string, StreamPlacement>()
   for (const { stream, expect, isNew } of input.streams) {
     const found = known.streams.get(stream) ?? (isNew ? undefined : yield* known.readStream(stream))
     if (!isExpected(expect, found?.version))
@@ -91,9 +91,9 @@ export function* stage(desk: Desk, input: Append): Steps<Appended> {
 
 /** Writes every event, which can fail, and only then counts them, which cannot. */
 function commit(
-  { known, batch, vault, schemas }: Desk,
+  { known, batch, vault, schemas }: AppendContext,
   input: Append,
-  streams: ReadonlyMap<string, Place>,
+  streams: ReadonlyMap<string, StreamPlacement>,
   owners: ReadonlyMap<string, KnownOwner>,
 ): Appended {
   // The system's clock may go back; the log's times do not.
@@ -132,8 +132,8 @@ function commit(
     batch.recent.set(keyOf(input.recent.digest), { ...input.recent, position, at: input.at })
   }
   if (input.settles) {
-    const { effect, as, because } = input.settles
-    batch.ended.set(effect, { as, because, position })
+    const { effect, as, reason } = input.settles
+    batch.ended.set(effect, { as, reason, position })
   }
   for (const { cancels = [] } of events) for (const effect of cancels) batch.cancelled.add(effect)
   if (input.moves && events.length > 0)
@@ -156,11 +156,11 @@ function toStaged(
   schemas: Schemas,
   { about }: Append,
   item: Append['events'][number],
-  { position, at, key, version }: Pick<Recorded, 'position' | 'at' | 'version'> & { key: number },
+  { position, at, key, version }: Pick<RecordedEvent, 'position' | 'at' | 'version'> & { key: number },
   ends: Pick<Append, 'settles' | 'moves'> | undefined,
   owners: ReadonlyMap<string, KnownOwner>,
 ): StagedEvent {
-  const { event, stream, because, given, machine, parts: toSeal } = item
+  const { event, stream, causedBy, input, machine, parts: toSeal } = item
   const id = `${stream}/${version}`
   const parts: { name: string; owner: number; sealed: Uint8Array }[] = []
   const marks: PartMark[] = []
@@ -177,8 +177,8 @@ function toStaged(
     parts.push({ name, owner: owner.key, sealed })
   }
   // One copy of the event, and then what most events do not have: every append passes here.
-  const recorded: Writable<Recorded> = { ...event, position, at, stream, version, id, because, machine }
-  if (given) recorded.given = given
+  const recorded: Writable<RecordedEvent> = { ...event, position, at, stream, version, id, causedBy, machine }
+  if (input) recorded.input = input
   if (about) Object.assign(recorded, about)
   if (ends?.settles) recorded.settles = { effect: ends.settles.effect, as: ends.settles.as }
   if (ends?.moves) recorded.moves = { effect: ends.moves.effect, to: ends.moves.to }
@@ -191,14 +191,14 @@ function toStaged(
 function bare({ recent: _, claims: __, ...input }: Append): Append {
   return input
 }
-function* wasRecorded({ batch, recents }: Desk, asked: RecentDigest): Steps<boolean> {
+function* wasRecorded({ batch, recents }: AppendContext, asked: RecentDigest): Steps<boolean> {
   yield* recents.catchUp()
   return batch.recent.has(keyOf(asked.digest)) || (yield* recents.find(asked)) !== undefined
 }
 function* receiptOf(batch: Batch, commandId: string): Steps<Receipt | undefined> {
   return batch.receipts.get(commandId) ?? (yield* findReceipt(commandId))
 }
-function* findOwner(known: Known, name: string): Steps<KnownOwner | undefined> {
+function* findOwner(known: WriterCache, name: string): Steps<KnownOwner | undefined> {
   return known.owners.get(name) ?? (yield* known.readOwner(name))
 }
 
@@ -213,15 +213,15 @@ function hasEndedIn({ ended, cancelled }: Batch, effect: string): boolean {
   return ended.has(effect) || cancelled.has(effect)
 }
 
-function nameOf({ kind, digest }: Claim): string {
+function nameOf({ kind, digest }: IndexEntry): string {
   return `${kind} ${Buffer.from(digest).toString('hex')}`
 }
 
-function conflict(because: string): Appended {
-  return { status: 'conflict', because }
+function conflict(reason: string): Appended {
+  return { status: 'conflict', reason }
 }
 
-function isExpected(expect: Expectation, version: number | undefined): boolean {
+function isExpected(expect: StreamExpectation, version: number | undefined): boolean {
   if (expect === 'any') return true
   if (expect === 'none') return version === undefined
   if (expect === 'exists') return version !== undefined

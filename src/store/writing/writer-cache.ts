@@ -25,7 +25,7 @@ const ownersMax = 20_000
  * What the writer need not read again while nobody else writes: the end of the log, the growing edge of its tree, the
  * versions of streams, the keys of owners. Thrown away as a whole when a commit fails or others have written.
  */
-export class Known {
+export class WriterCache {
   position: number
   at: Instant
   /** The views that stand at the end of the log, as `readViews` reads them. */
@@ -38,7 +38,7 @@ export class Known {
   #lastStream: number
   #lastOwner: number
 
-  private constructor(head: Head, tree: Tree) {
+  private constructor(head: WriterHead, tree: Tree) {
     this.position = head.position
     this.at = head.at
     this.views = head.views
@@ -49,13 +49,13 @@ export class Known {
   }
 
   /** Reads what every append needs. */
-  static *load(): Steps<Known> {
-    const head = yield* first<Head>({ sql: selectHead, parameters: [] })
+  static *load(): Steps<WriterCache> {
+    const head = yield* first<WriterHead>({ sql: selectHead, parameters: [] })
     const last = yield* first<{ position: number; header: string }>({ sql: selectLast, parameters: [] })
     const { views = '', epoch = 1, stream = 0, owner = 0 } = head ?? {}
     const { position = 0, header } = last ?? {}
     const at: Instant = header === undefined ? '' : parseHeader(header).at
-    return new Known({ position, at, views, epoch, stream, owner }, yield* Tree.load(position))
+    return new WriterCache({ position, at, views, epoch, stream, owner }, yield* Tree.load(position))
   }
 
   /** Bounds its memory: what is dropped is read again. */
@@ -89,7 +89,7 @@ export class Known {
   }
 }
 
-interface Head {
+interface WriterHead {
   readonly position: number
   readonly at: Instant
   readonly views: string

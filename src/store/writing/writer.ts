@@ -2,14 +2,14 @@ import { afterTurn } from '../../runtime/event-loop.ts'
 import { EpochMissingError } from '../../vault/keyring.ts'
 import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { Recorded } from '../../vocabulary/message.ts'
+import type { RecordedEvent } from '../../vocabulary/message.ts'
 import type { Connection, Steps } from '../database/connection.ts'
 import type { Schemas } from '../log/upcasters.ts'
 import type { Append, Appended } from './append.ts'
 import { Batch } from './batch.ts'
 import { RecentDigests } from './recent-digests.ts'
 import { stage } from './stage.ts'
-import { Known } from './writer-cache.ts'
+import { WriterCache } from './writer-cache.ts'
 
 /** What a writer is made of. */
 export interface WriterParts {
@@ -17,19 +17,19 @@ export interface WriterParts {
   readonly vault: Vault
   readonly schemas: Schemas
   /** Brings the views in step, in the transaction of the events. */
-  readonly project: (events: readonly Recorded[], known: Known) => Steps<void>
+  readonly project: (events: readonly RecordedEvent[], known: WriterCache) => Steps<void>
   /** Told after a commit, with the end of the log. */
   readonly onCommitted: (position: number) => void
 }
 
-interface Waiting {
+interface WaitingAppend {
   readonly input: Append
   readonly resolve: (appended: Appended) => void
   readonly reject: (error: unknown) => void
 }
 
 /** What became of one append of a transaction: its answer, or what it threw. */
-type Result = { readonly appended: Appended } | { readonly error: unknown }
+type AppendResult = { readonly appended: Appended } | { readonly error: unknown }
 
 /** How many appends share a transaction: more would hold the event loop for too long. */
 const batchMax = 512
@@ -48,8 +48,8 @@ export class Writer {
   /** What was recorded a short while ago. */
   readonly recents = new RecentDigests()
   readonly #parts: WriterParts
-  readonly #waiting: Waiting[] = []
-  #known: Known | undefined
+  readonly #waiting: WaitingAppend[] = []
+  #known: WriterCache | undefined
   /** What the database said of foreign writes when `#known` was last right. */
   #mark: unknown
   #isScheduled = false
@@ -158,7 +158,7 @@ export class Writer {
     }
   }
 
-  *#steps(waiting: readonly Waiting[], isRefreshed: boolean): Steps<Result[]> {
+  *#steps(waiting: readonly WaitingAppend[], isRefreshed: boolean): Steps<AppendResult[]> {
     const { connection, vault, schemas, project } = this.#parts
     const known = yield* this.#refresh(connection)
     // Another process has begun an epoch: a key under an older one would be lost with that.
@@ -166,7 +166,7 @@ export class Writer {
     if (known.epoch > epoch) throw new EpochMissingError(known.epoch, epoch)
     const batch = new Batch()
     const desk = { vault, schemas, known, recents: this.recents, batch }
-    const results: Result[] = []
+    const results: AppendResult[] = []
     for (const { input } of waiting) {
       try {
         results.push({ appended: yield* stage(desk, input) })
@@ -188,12 +188,12 @@ export class Writer {
   }
 
   /** What is known holds until another process has written. */
-  *#refresh(connection: Connection): Steps<Known> {
+  *#refresh(connection: Connection): Steps<WriterCache> {
     // As the connection has it.
     const [found] = (yield connection.foreignWrites) as readonly Readonly<Record<string, unknown>>[]
     const mark = Object.values(found ?? {})[0]
     if (!this.#known || mark !== this.#mark) {
-      this.#known = yield* Known.load()
+      this.#known = yield* WriterCache.load()
       this.recents.fallBehind()
     }
     this.#mark = mark

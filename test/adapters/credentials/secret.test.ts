@@ -100,8 +100,8 @@ test.each<[string, () => unknown]>([
     },
   })
   const input = { id: 'a', cpf: world.samples.cpf, claims: { nome: 'X' } }
-  const because = 'Cannot use the bearer token: it is empty, or not a text'
-  expect(await world.averba.validations.validate(input)).toMatchObject({ status: 'deferred', because })
+  const reason = 'Cannot use the bearer token: it is empty, or not a text'
+  expect(await world.averba.validations.validate(input)).toMatchObject({ status: 'deferred', reason })
   expect(left).toBe(0)
   await world.close()
 })

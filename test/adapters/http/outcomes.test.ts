@@ -8,7 +8,11 @@ import { exchange } from '../../../src/adapters/http/exchange.ts'
 import type { SocketOptions } from '../../../src/adapters/http/transport.ts'
 import { givenToken } from '../../../src/api/validations/tokens.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import { type Authority, createAuthority, type Issued } from '../../../src/simulation/served/authority.ts'
+import {
+  type Authority,
+  createAuthority,
+  type IssuedCertificate,
+} from '../../../src/simulation/served/authority.ts'
 import { type Server, serve } from '../../../src/simulation/served/serve.ts'
 import { type Kind, kinds, openThreeCalls } from '../three-calls.ts'
 
@@ -25,7 +29,7 @@ const sentOnce: Record<Kind, number> = { read: 3, change: 1, paid: 1 }
 const now = systemClock.now()
 let authority: Authority
 let stranger: Authority
-let own: Issued
+let own: IssuedCertificate
 let server: Server
 /** What the server does with a request, and how many came. */
 let answer: (request: Request) => Response | Promise<Response>
@@ -84,7 +88,7 @@ async function listen(other: NetServer & { closeAllConnections(): void }): Promi
 const localhost = (port: number) => `https://localhost:${port}`
 
 /** A server that shows a certificate, and would answer. */
-async function showing(issued: Issued): Promise<string> {
+async function showing(issued: IssuedCertificate): Promise<string> {
   const other = await serve(request => answer(request), issued)
   others.push(other)
   return localhost(other.port)
@@ -127,7 +131,7 @@ describe('resolve, connect, TLS: nothing was sent, and the reason is said', () =
     const baseUrl = await open()
     for (const kind of kinds) {
       const outcome = await call(kind, baseUrl)
-      expect(outcome, kind).toMatchObject({ status: 'deferred', because: expect.stringContaining(words) })
+      expect(outcome, kind).toMatchObject({ status: 'deferred', reason: expect.stringContaining(words) })
     }
   })
 })
@@ -158,7 +162,7 @@ describe('sent: it may have been done', () => {
       const outcome = await call(kind, localhost(server.port), options)
       expect(outcome, kind).toMatchObject({
         status: inDoubt[kind],
-        because: expect.stringContaining(words),
+        reason: expect.stringContaining(words),
       })
       expect(received, kind).toBe(kind === 'read' ? readings : sentOnce[kind])
     }
@@ -182,8 +186,8 @@ test.each(['EHOSTUNREACH', 'ENETUNREACH'])(
     )
     for (const kind of kinds) {
       requests = 0
-      const because = expect.stringContaining(code)
-      expect(await call(kind, baseUrl), kind).toMatchObject({ status: inDoubt[kind], because })
+      const reason = expect.stringContaining(code)
+      expect(await call(kind, baseUrl), kind).toMatchObject({ status: inDoubt[kind], reason })
       expect(requests, kind).toBe(sentOnce[kind])
     }
     unsubscribe('undici:client:connected', see)
@@ -203,8 +207,8 @@ test('sent: a proxy that answers without TLS once the request is there says noth
   const baseUrl = await listen(server)
   for (const kind of kinds) {
     requests = 0
-    const because = expect.stringContaining('ERR_SSL_WRONG_VERSION_NUMBER')
-    expect(await call(kind, baseUrl), kind).toMatchObject({ status: inDoubt[kind], because })
+    const reason = expect.stringContaining('ERR_SSL_WRONG_VERSION_NUMBER')
+    expect(await call(kind, baseUrl), kind).toMatchObject({ status: inDoubt[kind], reason })
     expect(requests, kind).toBe(sentOnce[kind])
   }
 })
@@ -232,8 +236,8 @@ test.each([
   const baseUrl = await listen(createHttpsServer(own, ({ socket }) => socket.end(bytes)))
   for (const kind of kinds) {
     const outcome = await call(kind, baseUrl)
-    const because = expect.stringMatching(/^the answer is not HTTP \(\w+\)$/)
-    expect(outcome, kind).toMatchObject({ status: inDoubt[kind], because })
+    const reason = expect.stringMatching(/^the answer is not HTTP \(\w+\)$/)
+    expect(outcome, kind).toMatchObject({ status: inDoubt[kind], reason })
   }
 })
 
@@ -304,6 +308,6 @@ test.each([
   }
   const write = () => new Request('https://localhost/')
   const ended = await exchange({ fetch, clock: systemClock, ...(limits && { limits }) }, 'read', write)
-  expect(ended).toMatchObject({ status: 'lost', because: 'no answer in time' })
+  expect(ended).toMatchObject({ status: 'lost', reason: 'no answer in time' })
   expect(sent).toBe(times)
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hideSent } from '../../../src/adapters/http/redact-echo.ts'
+import { redactEcho } from '../../../src/adapters/http/redact-echo.ts'
 
 const url = 'https://portal.exemplo.br/consentimentos/25774435016/a'
 const key = 'ch"a/ve <ç> &1'
@@ -36,11 +36,11 @@ test.each([
   ['a CPF in an address', '257%2E744%2E350%2D16', '***'],
   ['nothing else', 'application/json Basic due: PLAT-ER1', 'application/json Basic due: PLAT-ER1'],
 ])('hides of what was sent %s', (_, answered, shown) => {
-  const hide = hideSent(request(), [key, 'autenticacao-4', 'ab\u{212A}cd', '52998224725'])
+  const hide = redactEcho(request(), [key, 'autenticacao-4', 'ab\u{212A}cd', '52998224725'])
   expect(hide(answered)).toBe(shown)
 })
 
 test('a request without credentials changes nothing', () => {
-  const hide = hideSent(new Request('https://exemplo.br/', { headers: { accept: 'application/json' } }))
+  const hide = redactEcho(new Request('https://exemplo.br/', { headers: { accept: 'application/json' } }))
   expect(hide('application/json')).toBe('application/json')
 })

@@ -7,14 +7,18 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { openSocket, type SocketOptions } from '../../../src/adapters/http/transport.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
-import { type Authority, createAuthority, type Issued } from '../../../src/simulation/served/authority.ts'
+import {
+  type Authority,
+  createAuthority,
+  type IssuedCertificate,
+} from '../../../src/simulation/served/authority.ts'
 import { type Peer, type Server, serve } from '../../../src/simulation/served/serve.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
 
 let authority: Authority
 let stranger: Authority
 let server: Server
-let client: Issued
+let client: IssuedCertificate
 const seen: Peer[] = []
 
 beforeAll(async () => {
@@ -363,7 +367,7 @@ describe('a certificate for another purpose is refused before anything is read',
 })
 
 /** A server that demands a client's certificate and says with an alert what it has against one. */
-async function serveByOpenssl(version: string, { cert, key }: Issued) {
+async function serveByOpenssl(version: string, { cert, key }: IssuedCertificate) {
   const folder = mkdtempSync(join(tmpdir(), 'averba-openssl-'))
   const files = { cert, key, ca: authority.ca }
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)

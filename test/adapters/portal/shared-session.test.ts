@@ -7,9 +7,9 @@ import { systemClock } from '../../../src/runtime/clock.ts'
 import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
 import { AverbaError } from '../../../src/vocabulary/errors.ts'
-import type { Owed } from '../../../src/vocabulary/message.ts'
+import type { PendingEffect } from '../../../src/vocabulary/message.ts'
 
-const owed: Owed = {
+const pending: PendingEffect = {
   ...{
     type: 'portal.subscribe',
     id: 's/1/1',
@@ -17,7 +17,7 @@ const owed: Owed = {
     position: 1,
     state: 'owed',
     attempts: 0,
-    because: '',
+    reason: '',
   },
   dueAt: '2026-11-20T12:00:00.000Z',
   data: { evento: 'dimp-situacao-import', endpoint: 'https://receptor.exemplo.br/averba', generation: 1 },
@@ -49,9 +49,11 @@ test('what the portal did counts as done, although another process keeps the ses
     }),
     secretsOf: async () => ({ chaveSecreta: 'um' }),
   })
-  const outcome = await performers['portal.subscribe']?.perform(owed, {})
+  const outcome = await performers['portal.subscribe']?.perform(pending, {})
   expect(outcome).toMatchObject({ status: 'settled', fact: { type: 'portal.subscribed' } })
-  expect(await performers['portal.listSubscriptions']?.perform(owed, {})).toMatchObject({ status: 'settled' })
+  expect(await performers['portal.listSubscriptions']?.perform(pending, {})).toMatchObject({
+    status: 'settled',
+  })
 })
 
 const malformed = 'AAA\ncanario'
@@ -66,7 +68,7 @@ test.each([
     fetch: async () => new Response('[]'),
     secretsOf: async () => ({}),
   })
-  const error = await performers['portal.listSubscriptions']?.perform(owed, {}).catch(error => error)
+  const error = await performers['portal.listSubscriptions']?.perform(pending, {}).catch(error => error)
   expect(error).toMatchObject({ name: 'AverbaError', code: 'MISCONFIGURED', hint: expect.any(String) })
   expect(inspect(error, { depth: null, showHidden: true })).not.toContain('canario')
 })

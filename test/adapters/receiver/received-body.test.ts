@@ -7,7 +7,7 @@ import express from 'express'
 import { expect, onTestFinished, test } from 'vitest'
 import {
   createReceiver,
-  type Incoming,
+  type IncomingNotification,
   type ReceiverOptions,
 } from '../../../src/adapters/receiver/receiver.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
@@ -17,7 +17,7 @@ const headers = { 'event-type': 'e', secret: 'certa', 'content-type': 'applicati
 
 /** A receiver that keeps what it is given in memory, what its operator was told, and what it said was lost. */
 function given(secretsOf: ReceiverOptions['secretsOf'] = async () => [{ chaveSecreta: 'certa' }]) {
-  const stored: Incoming[] = []
+  const stored: IncomingNotification[] = []
   const told: string[] = []
   const missed: string[] = []
   const receiver = createReceiver({

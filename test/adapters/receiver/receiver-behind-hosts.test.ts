@@ -8,7 +8,7 @@ import { fastify } from 'fastify'
 import { Hono } from 'hono'
 import { expect, onTestFinished, test } from 'vitest'
 import { openSocket } from '../../../src/adapters/http/transport.ts'
-import { createReceiver, type Incoming } from '../../../src/adapters/receiver/receiver.ts'
+import { createReceiver, type IncomingNotification } from '../../../src/adapters/receiver/receiver.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
 
@@ -16,7 +16,7 @@ const body = '{"numero": "26BR1", "situacao": "não ✓" }'
 
 /** A receiver that keeps what it is given in memory, and what its operator was told. */
 function given({ trustedProxies = 0, sources = ['127.0.0.1/32'] } = {}) {
-  const stored: Incoming[] = []
+  const stored: IncomingNotification[] = []
   const told: string[] = []
   const receiver = createReceiver({
     clock: systemClock,

@@ -4,7 +4,7 @@ import { type AddressInfo, createConnection } from 'node:net'
 import { connect } from 'node:tls'
 import { expect, test } from 'vitest'
 import { openSocket } from '../../../src/adapters/http/transport.ts'
-import { createReceiver, type Incoming } from '../../../src/adapters/receiver/receiver.ts'
+import { createReceiver, type IncomingNotification } from '../../../src/adapters/receiver/receiver.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
@@ -15,7 +15,7 @@ const post = (init: RequestInit = {}) =>
 
 /** A receiver behind Node's HTTPS server, and a way to reach it. */
 async function given(
-  store: (incoming: Incoming) => Promise<void>,
+  store: (incoming: IncomingNotification) => Promise<void>,
   wrap = (listener: RequestListener) => listener,
 ) {
   const receiver = createReceiver({
@@ -47,7 +47,7 @@ async function given(
 }
 
 test('behind an HTTPS server a notification is stored before it is acknowledged', async () => {
-  const stored: Incoming[] = []
+  const stored: IncomingNotification[] = []
   const { fetch, close } = await given(async incoming => void stored.push(incoming))
   const taken = await fetch(post({ headers: { ...headers, secret: 'certa' } }))
   expect([taken.status, taken.headers.get('content-length'), await taken.text()]).toEqual([200, '0', ''])
@@ -127,7 +127,7 @@ test.each([
   ['with one value is that event', 'e', 200],
   ['with several is refused', 'outro', 400],
 ])('an event-type that comes twice %s, over a socket and as a web request', async (_, second, status) => {
-  const stored: Incoming[] = []
+  const stored: IncomingNotification[] = []
   const { port, ca, close } = await given(async incoming => void stored.push(incoming))
   const again = Object.entries({ ...headers, 'event-type': second })
   const pairs = [...Object.entries(headers), ...again, ['secret', 'certa'] as [string, string]]
@@ -145,7 +145,7 @@ test.each([
     ...{ clock: systemClock, sources: 'any', onStoreError: () => undefined },
     secretsOf: async () => [],
     store: async incoming => void stored.push(incoming),
-    onRefused: (status, because, evento) => void refused.push([status, because, evento]),
+    onRefused: (status, reason, evento) => void refused.push([status, reason, evento]),
   })
   const request = post({ headers: pairs })
   expect((await receiver.fetch(request)).status).toBe(status)
@@ -248,7 +248,7 @@ test('a commit that failed, and one that the whole process waited for, are told 
 
 test('a body that is broken off is not stored, and the portal will have a record of it', async () => {
   const missed: string[] = []
-  const stored: Incoming[] = []
+  const stored: IncomingNotification[] = []
   const receiver = createReceiver({
     clock: systemClock,
     sources: 'any',
@@ -271,7 +271,7 @@ test('a body that is broken off is not stored, and the portal will have a record
 
 test('the budget covers secrets and body too, and no store begins after it', async () => {
   const clock = new VirtualClock()
-  const stored: Incoming[] = []
+  const stored: IncomingNotification[] = []
   const secrets = Promise.withResolvers<[]>()
   const receiver = createReceiver({
     clock,

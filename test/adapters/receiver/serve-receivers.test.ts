@@ -5,7 +5,7 @@ import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import {
   createReceiver,
-  type Incoming,
+  type IncomingNotification,
   type ReceiverOptions,
 } from '../../../src/adapters/receiver/receiver.ts'
 import { type ServeReceiversOptions, serveReceivers } from '../../../src/adapters/receiver/serve-receivers.ts'
@@ -20,11 +20,11 @@ beforeAll(async () => {
 })
 
 /** A receiver that keeps what it is given in memory. */
-function receiverOf(stored: Incoming[], store?: () => Promise<void>) {
+function receiverOf(stored: IncomingNotification[], store?: () => Promise<void>) {
   return createReceiver(receiving(stored, store))
 }
 
-function receiving(stored: Incoming[], store?: () => Promise<void>): ReceiverOptions {
+function receiving(stored: IncomingNotification[], store?: () => Promise<void>): ReceiverOptions {
   return {
     clock: systemClock,
     sources: ['127.0.0.0/8'],
@@ -38,7 +38,7 @@ function receiving(stored: Incoming[], store?: () => Promise<void>): ReceiverOpt
 
 /** Two tenants behind one server. */
 async function given(options: Partial<ServeReceiversOptions> = {}) {
-  const [north, south]: [Incoming[], Incoming[]] = [[], []]
+  const [north, south]: [IncomingNotification[], IncomingNotification[]] = [[], []]
   const server = await serveReceivers({
     receivers: { '/norte': receiverOf(north), '/sul': receiverOf(south) },
     certificate: await authority.issueServer(['localhost', '127.0.0.1']),
@@ -209,7 +209,7 @@ test('a function that never gives the next certificate keeps nobody from being s
 })
 
 test('strangers who send nothing leave room for those who may notify', async () => {
-  const stored: Incoming[] = []
+  const stored: IncomingNotification[] = []
   const own = createReceiver({ ...receiving(stored), sources: ['127.0.0.2/32'] })
   const { port } = await given({ receivers: { '/norte': own }, connectionsMax: 8 })
   const silent = Array.from({ length: 20 }, () => createConnection({ host: '127.0.0.1', port }))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type ConsentRecorded, tell } from '../../../src/api/consents/timeline.ts'
+import { type ConsentRecorded, evaluateAt } from '../../../src/api/consents/timeline.ts'
 import { consentMachine } from '../../../src/machines/consent/consent.ts'
 import { type ConsentStatus, consentStatuses } from '../../../src/machines/consent/status.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
@@ -126,14 +126,14 @@ const lives = fc.tuple(
 
 function everyQuestion(
   life: ReturnType<typeof play>,
-  ask: (minute: number, known: number, because: string) => void,
+  ask: (minute: number, known: number, reason: string) => void,
 ) {
   for (let known = 0; known <= end; known += 1) {
     const events = life.events.filter(event => event.at <= at(known))
     // Every other minute, another one each time: each question tells the whole stream anew.
     for (let minute = known % 2; minute <= end; minute += 2) {
       const asked = { at: at(minute), knownAt: at(known), ageMaxMs: null, syncedAt: null }
-      ask(minute, known, tell(events, asked).because)
+      ask(minute, known, evaluateAt(events, asked).reason)
     }
   }
 }
@@ -143,8 +143,8 @@ test('a consent never stands at an instant at which its history, as it was known
   fc.assert(
     fc.property(lives, ([first, skew, steps]) => {
       const life = play(first, skew, steps)
-      everyQuestion(life, (minute, known, because) => {
-        if (because !== 'active') return
+      everyQuestion(life, (minute, known, reason) => {
+        if (reason !== 'active') return
         effective += 1
         const readings = life.shown.filter(each => each.minute <= known)
         const last = readings.at(-1)
@@ -200,11 +200,11 @@ test('a consent stands wherever the service says so in full, within its expiry a
       )
       const life = play(first, skew, [...lawful, { does: 'list' }, { does: 'read' }])
       const { history = [], minute: readAt } = life.shown.at(-1) ?? { minute: 0 }
-      everyQuestion(life, (minute, known, because) => {
+      everyQuestion(life, (minute, known, reason) => {
         if (known < readAt || minute > readAt) return
         const isActive = history.findLast(entry => entry.minute <= minute)?.status === 'ATIVO'
         if (isActive) standing += 1
-        expect(because === 'active').toBe(isActive)
+        expect(reason === 'active').toBe(isActive)
       })
     }),
     { seed: 5, numRuns: 40 },
@@ -235,7 +235,7 @@ describe('a reading in full that may be of an older copy', () => {
       }
     }
     return (n: number) =>
-      tell(events, { at: second(n), knownAt: second(8_000), ageMaxMs: null, syncedAt: null }).because
+      evaluateAt(events, { at: second(n), knownAt: second(8_000), ageMaxMs: null, syncedAt: null }).reason
   }
 
   test('leaves the past as uncertain as the newer one had made it', () => {

@@ -41,10 +41,10 @@ test('it says what was known then and what is known now, as standing does', asyn
   const { consents } = world.averba
   const report = await proofOf(reported)
   const then = await consents.standing(which, { at: unawareAt, knownAt: unawareAt })
-  expect(then.because).toBe('active')
+  expect(then.reason).toBe('active')
   expect(report.answer).toMatchObject({ ...then, words: expect.stringContaining('ATIVO') })
   const now = await consents.standing(which, { at: unawareAt })
-  expect(report.today).toMatchObject({ because: 'revoked', effective: false, position: now.position })
+  expect(report.today).toMatchObject({ reason: 'revoked', effective: false, position: now.position })
   expect(report.timeline.at(-1)?.position).toBe(then.position)
   expect(report.later.map(({ type }) => type)).toEqual([
     'consent.changeSeen',

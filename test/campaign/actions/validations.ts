@@ -31,7 +31,7 @@ export const perform: Performs<'validate' | 'validateAgain' | 'payAgain' | 'reso
       id: `again-${id}`,
       cpf: input.cpf,
       claims: input.claims,
-      again: { of: input.id, because: 'CANARIO' },
+      again: { of: input.id, reason: 'CANARIO' },
     }
     if (await pay(box, again)) box.validations.push(again)
   },

@@ -1,12 +1,12 @@
 import { credentials } from '../../../src/simulation/services/create-simulators.ts'
-import type { Recorded } from '../../../src/vocabulary/message.ts'
+import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
 import type { MakeCheck } from '../check.ts'
 
 const listUrl = 'https://portal.exemplo.br/portal/api/ext/webhook?exibirInativos=true'
 
 /** No subscription of ours is gone at the portal without an event that says so. */
 export const deletionsAnnounced: MakeCheck = (box, say) => {
-  const told: Recorded[] = []
+  const told: RecordedEvent[] = []
   return {
     rolledBack(to) {
       told.splice(told.findLastIndex(({ position }) => position <= to.position) + 1)
@@ -28,7 +28,7 @@ export const deletionsAnnounced: MakeCheck = (box, say) => {
 }
 
 /** Which stream a subscription of the portal is of, as the log tells it. */
-function registered(told: readonly Recorded[]): ReadonlyMap<number, string> {
+function registered(told: readonly RecordedEvent[]): ReadonlyMap<number, string> {
   const streams = new Map<number, string>()
   for (const { type, stream, data } of told) {
     if (type === 'subscription.registered') {

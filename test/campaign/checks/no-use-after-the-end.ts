@@ -1,4 +1,4 @@
-import type { Recorded } from '../../../src/vocabulary/message.ts'
+import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
 import type { MakeCheck } from '../check.ts'
 
 /** What a call of a validation rests on, and when it left last. */
@@ -32,7 +32,7 @@ export const noUseAfterTheEnd: MakeCheck = (_, say) => {
       revoking.clear()
       validations.clear()
     },
-    recorded({ type, stream, data, position }: Recorded) {
+    recorded({ type, stream, data, position }: RecordedEvent) {
       const told = data as { status?: string; consent?: string; effect?: string } // Of the types below alone.
       if (type === 'consent.changeRequested' && told.status === 'REVOGADO') revoking.add(stream)
       else if (answered.includes(type)) revoking.delete(stream)

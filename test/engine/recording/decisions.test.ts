@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/runtime/clock.ts'
 import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
 import type { ReadFilter } from '../../../src/store/log/read.ts'
 import { Store } from '../../../src/store/store.ts'
-import type { Json, Recorded } from '../../../src/vocabulary/message.ts'
+import type { Json, RecordedEvent } from '../../../src/vocabulary/message.ts'
 
 const stream = 'budget-2026-11-20'
 const max = 100
@@ -26,7 +26,10 @@ function given() {
 }
 
 /** The store as a process sees it that is told of every page that it has read. */
-function watched(store: Store, onRead: (events: readonly Recorded[], filter: ReadFilter) => unknown): Store {
+function watched(
+  store: Store,
+  onRead: (events: readonly RecordedEvent[], filter: ReadFilter) => unknown,
+): Store {
   return new Proxy(store, {
     get(target, name) {
       if (name !== 'read') return Reflect.get(target, name, target).bind(target)

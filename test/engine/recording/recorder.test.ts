@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Decisions, type Delivery } from '../../../src/engine/recording/decisions.ts'
+import { type DecisionRequest, Decisions } from '../../../src/engine/recording/decisions.ts'
 import { Recorder } from '../../../src/engine/recording/recorder.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
@@ -16,7 +16,7 @@ async function given() {
   const nobody = () => undefined
   const waiting = { closing: new AbortController().signal, onTrouble: nobody }
   const recorder = new Recorder(store, systemClock, new Decisions(store, []), nobody, waiting)
-  const held = Promise.withResolvers<Delivery>()
+  const held = Promise.withResolvers<DecisionRequest>()
   const nothing = { targets: [] }
   const statusesOf = async (waiting: ReturnType<Recorder['record']>[]) =>
     new Set((await Promise.all(waiting)).map(made => made.status))
@@ -67,7 +67,7 @@ test('facts under way are bounded: one that is kept elsewhere is turned away, an
 
 test('a fact that cannot be recorded gives its place to the next', async () => {
   const { store, recorder, nothing } = await given()
-  const held = Promise.withResolvers<Delivery>()
+  const held = Promise.withResolvers<DecisionRequest>()
   const failing = Array.from({ length: 10_000 }, () => recorder.record(() => held.promise, {}))
   const next = recorder.record(async () => nothing, {})
   held.reject(new RangeError('the store is gone'))

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Knocking } from '../../../src/engine/recording/write-retry.ts'
+import { WriteRetry } from '../../../src/engine/recording/write-retry.ts'
 import { VirtualClock } from '../../../src/simulation/world/virtual-clock.ts'
 import { KeyringAwayError } from '../../../src/vault/keyring.ts'
 import { AverbaError } from '../../../src/vocabulary/errors.ts'
@@ -10,13 +10,13 @@ function givenFullDisk() {
   const clock = new VirtualClock()
   const closing = new AbortController()
   const told: string[] = []
-  const knocking = new Knocking(clock, {
+  const knocking = new WriteRetry(clock, {
     closing: closing.signal,
     onTrouble: what => void told.push(what),
   })
   const disk = { isFull: true, tries: 0 }
   const answers = Array.from({ length: 10 }, (_, i) =>
-    knocking.untilTaken(async () => {
+    knocking.retryUntilWritable(async () => {
       disk.tries += 1
       if (disk.isFull) throw new AverbaError('STORE_UNSAFE', 'The disk is full')
       return i
@@ -50,10 +50,13 @@ test('all of them try a last time when the log is closing', async () => {
 
 test('what is wrong with the answer of the one that knocks keeps no other waiting', async () => {
   const clock = new VirtualClock()
-  const knocking = new Knocking(clock, { closing: new AbortController().signal, onTrouble: () => undefined })
+  const knocking = new WriteRetry(clock, {
+    closing: new AbortController().signal,
+    onTrouble: () => undefined,
+  })
   let isFull = true
   const giving = (error: unknown) =>
-    knocking.untilTaken(async () => {
+    knocking.retryUntilWritable(async () => {
       if (isFull) throw new AverbaError('STORE_UNSAFE', 'The disk is full')
       if (error) throw error
       return 'taken'
@@ -68,12 +71,12 @@ test('what is wrong with the answer of the one that knocks keeps no other waitin
 test('what keeps one of them out for ever keeps no other waiting that waits for something else', async () => {
   const clock = new VirtualClock()
   const closing = new AbortController()
-  const knocking = new Knocking(clock, { closing: closing.signal, onTrouble: () => undefined })
+  const knocking = new WriteRetry(clock, { closing: closing.signal, onTrouble: () => undefined })
   const damaged = new AverbaError('KEYS_MISMATCH', 'A key of one owner')
   const away = new KeyringAwayError(new AverbaError('KEYS_MISSING', 'The key service'))
   let isFull = true
   const giving = (error: unknown) =>
-    knocking.untilTaken(async () => {
+    knocking.retryUntilWritable(async () => {
       if (error) throw error
       if (isFull) throw new AverbaError('STORE_UNSAFE', 'The disk is full')
       return 'taken'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { askedFrom, consentStatuses } from '../../../src/machines/consent/status.ts'
 import { answerOf } from '../../../src/simulation/index.ts'
-import type { Carried, Event, Message } from '../../../src/vocabulary/message.ts'
+import type { Event, Message, MessageWithParts } from '../../../src/vocabulary/message.ts'
 
 const reading = (status: string) => ({ status, createdAt: null, expiresAt: null, controller: null })
 const observe = (status: string): Message => ({
@@ -9,9 +9,9 @@ const observe = (status: string): Message => ({
   data: { ...reading(status), consent: 'c', subject: 's' },
 })
 
-const after = (...messages: Carried[]) => answerOf('consent', ...messages)
+const after = (...messages: MessageWithParts[]) => answerOf('consent', ...messages)
 
-function eventsAfter(...messages: Carried[]): readonly Event[] {
+function eventsAfter(...messages: MessageWithParts[]): readonly Event[] {
   const decision = after(...messages)
   if ('refused' in decision) throw new Error(decision.refused)
   return decision.events
@@ -122,9 +122,9 @@ test('what may be older, or cannot be read, takes the place of nothing that a li
   const stale = { ...observe('EXPIRADO'), isStale: true }
   for (const vague of [unreadable, stale]) {
     const seen = [observe('ATIVO'), observe('REVOGADO'), vague]
-    expect(eventsAfter(...seen, use)).toMatchObject([{ data: { because: 'revoked' } }])
+    expect(eventsAfter(...seen, use)).toMatchObject([{ data: { reason: 'revoked' } }])
     expect(eventsAfter(...seen, observe('ATIVO'))).toMatchObject([{ type: 'consent.changeSeen' }])
-    expect(eventsAfter(...seen, observe('ATIVO'), use)).toMatchObject([{ data: { because: 'uncertain' } }])
+    expect(eventsAfter(...seen, observe('ATIVO'), use)).toMatchObject([{ data: { reason: 'uncertain' } }])
   }
 })
 
@@ -274,9 +274,9 @@ test('an end in a list that crossed something newer is not ended by the list of 
     const { type, data } = observe(status)
     return { type, data: { ...(data as object), expiresAt: '2027-11-20T12:00:00.000Z', askedAt: at(second) } }
   }
-  const crossed = { ...listed('REVOGADO', 10), isStale: true }
+  const isConcurrentRead = { ...listed('REVOGADO', 10), isStale: true }
   const use = { type: 'consent.use', data: { at: at(200), ageMaxMs: null, readAt: at(200) } }
-  const seen = [listed('ATIVO', 0), crossed]
+  const seen = [listed('ATIVO', 0), isConcurrentRead]
   const vague = { type: 'consent.observeUnreadable', data: {} }
   const later = { type: 'consent.use', data: { at: at(40), ageMaxMs: null, readAt: at(40) } }
   expect(eventsAfter(...seen, vague, listed('ATIVO', 30), later)).toMatchObject([
@@ -287,7 +287,7 @@ test('an end in a list that crossed something newer is not ended by the list of 
 })
 
 describe('a list that showed an open status does not stand against newer ones that may show an end', () => {
-  const vague: readonly (readonly [string, Carried])[] = [
+  const vague: readonly (readonly [string, MessageWithParts])[] = [
     ['a crossed list', { ...observe('REVOGADO'), isStale: true }],
     ['a crossed list that lacks it', { type: 'consent.miss', data: {}, isStale: true }],
     [

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openAverba, verifyLog } from '../../../src/index.ts'
-import { giveWay } from '../../../src/runtime/event-loop.ts'
+import { yieldToEventLoop } from '../../../src/runtime/event-loop.ts'
 import { createVerifierKey, parseVerifierKey, writeVerifierKey } from '../../../src/verify.ts'
 
 /** A witness as C2SP has it: signs the text of a checkpoint with the time, and answers with the note and its own line. */
@@ -140,7 +140,7 @@ test('an export has what the anchor gives for the checkpoint that it ends with',
     store,
     async anchor(checkpoint) {
       // Much else happens before it answers.
-      for (let turn = 0; turn < 100; turn++) await giveWay()
+      for (let turn = 0; turn < 100; turn++) await yieldToEventLoop()
       return witness.sign(checkpoint)
     },
   })

@@ -9,7 +9,7 @@ import { validationMachine } from '../../../src/machines/validation.ts'
 import { replay } from '../../../src/operations/replay.ts'
 import { leafHash } from '../../../src/proof/merkle.ts'
 import { simulate } from '../../../src/simulation/index.ts'
-import type { Recorded } from '../../../src/vocabulary/message.ts'
+import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
 import { copyStore, makeSampleStore } from '../../store/sample-store.ts'
 
 let sample = ''
@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 
 /** A copy with the header of one event changed, leaf and all: what no look at single events finds. */
-function forged(type: string, change: (event: Recorded) => object): { store: string; position: number } {
+function forged(type: string, change: (event: RecordedEvent) => object): { store: string; position: number } {
   const store = copyStore(sample)
   const database = new Sqlite(store)
   database.exec('drop trigger event_no_update')
@@ -42,21 +42,21 @@ test('every decision of a log comes out as it is recorded', async () => {
 
 test('a decision that was forged comes out otherwise: what it says, what it owes, what it was made of', async () => {
   for (const [type, change] of [
-    ['validation.requested', (event: Recorded) => ({ ...event, effects: [] })],
-    ['validation.requested', (event: Recorded) => ({ ...event, because: 'validation.resolve' })],
-    ['validation.answered', (event: Recorded) => ({ ...event, anomaly: 'it had ended before' })],
+    ['validation.requested', (event: RecordedEvent) => ({ ...event, effects: [] })],
+    ['validation.requested', (event: RecordedEvent) => ({ ...event, causedBy: 'validation.resolve' })],
+    ['validation.answered', (event: RecordedEvent) => ({ ...event, anomaly: 'it had ended before' })],
     [
       'consent.appeared',
-      (event: Recorded) => ({ ...event, data: { ...(event.data as object), status: 'REVOGADO' } }),
+      (event: RecordedEvent) => ({ ...event, data: { ...(event.data as object), status: 'REVOGADO' } }),
     ],
     [
       'subject.synced',
-      (event: Recorded) => ({ ...event, given: { data: { read: 99, changed: 0, unreadable: 0 } } }),
+      (event: RecordedEvent) => ({ ...event, input: { data: { read: 99, changed: 0, unreadable: 0 } } }),
     ],
   ] as const) {
     const { store, position } = forged(type, change)
     const { divergence } = await replayLog({ store })
-    expect(divergence, type).toMatchObject({ position, because: expect.any(String) })
+    expect(divergence, type).toMatchObject({ position, causedBy: expect.any(String) })
     expect(divergence?.recorded).not.toBe(divergence?.decided)
   }
 })
@@ -92,7 +92,7 @@ test('a version of a machine is replayed against what another decided, and only 
     const database = new Sqlite(sample, { readonly: true })
     const headers = database.prepare('select header from event order by position').pluck().all() as string[] // Text.
     database.close()
-    yield headers.map(header => JSON.parse(header) as Recorded) // As written.
+    yield headers.map(header => JSON.parse(header) as RecordedEvent) // As written.
   }
   const newer = {
     ...validationMachine,

@@ -20,13 +20,13 @@ describe('once a revocation is asked for, no use is recorded, also where a list 
     service.hidden = which.id
     await clock.advance(5_000)
     await consents.sync({ subject })
-    expect((await consents.standing(which)).because).toBe('vanished')
+    expect((await consents.standing(which)).reason).toBe('vanished')
     service.hidden = ''
     await clock.advance(5_000)
     await consents.sync({ subject })
-    expect((await consents.standing(which)).because).toBe('uncertain')
+    expect((await consents.standing(which)).reason).toBe('uncertain')
     expect((await consents.list({ subject })).find(each => each.id === which.id)).toMatchObject({ knowledge })
-    await expect(use()).rejects.toMatchObject({ standing: { because: 'uncertain' } })
+    await expect(use()).rejects.toMatchObject({ standing: { reason: 'uncertain' } })
     expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
     service.isTroubled = false
     await clock.advance(hourMs)
@@ -34,7 +34,7 @@ describe('once a revocation is asked for, no use is recorded, also where a list 
     // What was put off leaves in the end; what was lost a later reading ends.
     const status = trouble === 'busy' ? 'settled' : 'declined'
     expect(await consents.revoke(which, { commandId: 'r' })).toMatchObject({ status, replayed: true })
-    expect((await consents.standing(which)).because).toBe(trouble === 'busy' ? 'revoked' : 'active')
+    expect((await consents.standing(which)).reason).toBe(trouble === 'busy' ? 'revoked' : 'active')
     await world.close()
   })
 })
@@ -48,13 +48,13 @@ test('a change that is lost while the consent is not listed is still in doubt wh
   service.trouble = 'lost'
   await clock.advance(hourMs)
   await averba.settle()
-  expect((await averba.consents.standing(which)).because).toBe('vanished')
+  expect((await averba.consents.standing(which)).reason).toBe('vanished')
   expect(await averba.consents.list({ subject })).not.toContainEqual(
     expect.objectContaining({ id: which.id }),
   )
   service.hidden = ''
   await averba.consents.sync({ subject })
-  expect((await averba.consents.standing(which)).because).toBe('uncertain')
+  expect((await averba.consents.standing(which)).reason).toBe('uncertain')
   await world.close()
 })
 
@@ -77,7 +77,7 @@ test('the answer to a change of a consent that is no longer listed counts, and i
     anomaly: 'the service no longer lists it',
     data: { status: 'REVOGADO', by: 'us', held: 'ATIVO', isVanished: true },
   })
-  expect((await consents.standing(which)).because).toBe('revoked')
+  expect((await consents.standing(which)).reason).toBe('revoked')
   await world.close()
 })
 
@@ -99,7 +99,7 @@ test.each([
       consentService.change(samples.cpf, which.id, status)
       await consents.sync({ subject })
     }
-    expect((await consents.standing(which)).because).toBe(held)
+    expect((await consents.standing(which)).reason).toBe(held)
     service.isTroubled = false
     await clock.advance(hourMs)
     await averba.settle()
@@ -112,7 +112,7 @@ test.each([
     expect(told).toContain(
       'not repeated: it was sent, and not processed; then the consent had another status',
     )
-    expect((await consents.standing({ ...which, ageMaxMs: 0 })).because).toBe(held)
+    expect((await consents.standing({ ...which, ageMaxMs: 0 })).reason).toBe(held)
     await world.close()
   },
 )
@@ -141,7 +141,7 @@ test('a revocation that was put off leaves, although an older copy showed anothe
   service.old = ''
   await averba.consents.sync({ subject })
   await expect(averba.consents.use(which, { basis })).rejects.toMatchObject({
-    standing: { because: 'uncertain' },
+    standing: { reason: 'uncertain' },
   })
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
   service.isBusy = false
@@ -149,9 +149,9 @@ test('a revocation that was put off leaves, although an older copy showed anothe
   await averba.settle()
   expect(service.asked).toEqual(['ATIVO', 'REVOGADO'])
   expect((await averba.consents.revoke(which, { commandId: 'r' })).status).toBe('settled')
-  expect((await averba.consents.standing(which)).because).toBe('revoked')
+  expect((await averba.consents.standing(which)).reason).toBe('revoked')
   await expect(averba.consents.use(which, { basis })).rejects.toMatchObject({
-    standing: { because: 'revoked' },
+    standing: { reason: 'revoked' },
   })
   expect(await eventsOf(world, 'consent.changeWithheld')).toEqual([])
   await world.close()
@@ -165,7 +165,7 @@ test('while a denial is put off nothing is used, although somebody approved at t
   consentService.change(samples.cpf, which.id, 'ATIVO')
   await averba.consents.sync({ subject })
   await expect(averba.consents.use(which, { basis })).rejects.toMatchObject({
-    standing: { because: 'uncertain' },
+    standing: { reason: 'uncertain' },
   })
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
   service.isTroubled = false
@@ -174,7 +174,7 @@ test('while a denial is put off nothing is used, although somebody approved at t
   expect(service.changes).toBe(1)
   expect(await deny()).toMatchObject({ status: 'declined', problem: { status: 400 } })
   expect(await eventsOf(world, 'consent.changeDeclined')).toHaveLength(1)
-  expect((await averba.consents.standing(which)).because).toBe('active')
+  expect((await averba.consents.standing(which)).reason).toBe('active')
   await world.close()
 })
 
@@ -206,8 +206,8 @@ test.each(['not listed yet', 'listed again'])(
     await averba.settle()
     expect(service.changes).toBe(1)
     expect(await deny()).toMatchObject({ status: 'settled', value: { status: 'NEGADO' } })
-    expect((await consents.standing(which)).because).toBe('denied')
-    await expect(consents.use(which, { basis })).rejects.toMatchObject({ standing: { because: 'denied' } })
+    expect((await consents.standing(which)).reason).toBe('denied')
+    await expect(consents.use(which, { basis })).rejects.toMatchObject({ standing: { reason: 'denied' } })
     await world.close()
   },
 )
@@ -381,7 +381,7 @@ test('a revocation that is answered with ATIVO is not made, by a reading a minut
   expect(await averba.consents.revoke(which)).toMatchObject({ status: 'settled', value: { status: 'ATIVO' } })
   await clock.advance(5_000)
   await averba.consents.sync({ subject })
-  expect((await averba.consents.standing(which)).because).toBe('uncertain')
+  expect((await averba.consents.standing(which)).reason).toBe('uncertain')
   expect(await eventsOf(world, 'consent.changeNotMade')).toEqual([])
   await clock.advance(minuteMs)
   await averba.settle()

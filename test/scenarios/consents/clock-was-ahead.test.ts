@@ -23,7 +23,7 @@ test('a reading that a clock dated hours ahead is never fresh, also shortly befo
   await clock.advance(9.5 * hourMs)
   await expect(averba.consents.use({ subject, id, ageMaxMs: hourMs }, { basis })).rejects.toMatchObject({
     code: 'CONSENT_NOT_EFFECTIVE',
-    standing: { because: 'revoked' },
+    standing: { reason: 'revoked' },
   })
   await world.close()
 })
@@ -34,7 +34,7 @@ test('a consent that the service shows when it is asked is used, however far ahe
   for (let hour = 1; hour < 10; hour++) {
     await clock.advance(hourMs)
     const used = await averba.consents.use({ subject, id, ageMaxMs: 5 * 60_000 }, { basis })
-    expect(used).toMatchObject({ effective: true, because: 'active' })
+    expect(used).toMatchObject({ effective: true, reason: 'active' })
   }
   await world.close()
 })

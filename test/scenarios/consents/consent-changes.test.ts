@@ -115,7 +115,7 @@ test('a change whose history cannot be read is shown at once, nothing is asked o
   valueOf(await averba.consents.sync({ subject }))
   const held = (await averba.consents.list({ subject })).find(each => each.id === consent.id)
   expect(held).toMatchObject({ status: 'REVOGADO', knowledge: 'changed' })
-  expect((await averba.consents.standing({ subject, id: consent.id })).because).toBe('revoked')
+  expect((await averba.consents.standing({ subject, id: consent.id })).reason).toBe('revoked')
   await expect(averba.consents.revoke({ subject, id: consent.id })).rejects.toMatchObject({ code: 'REFUSED' })
   isDown = false
   await clock.advance(60 * minuteMs)
@@ -141,10 +141,10 @@ test('a change whose history is declined is believed as the list shows it', asyn
 
 describe('a change whose history cannot be read for a day is believed as the list shows it', () => {
   test.each([
-    { held: 'ATIVO', shown: 'REVOGADO', because: 'revoked', type: 'consent.revoked', answer: 'an error' },
-    { held: 'ATIVO', shown: 'REVOGADO', because: 'revoked', type: 'consent.revoked', answer: 'garbage' },
-    { held: 'PENDENTE', shown: 'ATIVO', because: 'active', type: 'consent.approved', answer: 'an error' },
-  ] as const)('$held, then $shown: $answer', async ({ held, shown, because, type, answer }) => {
+    { held: 'ATIVO', shown: 'REVOGADO', reason: 'revoked', type: 'consent.revoked', answer: 'an error' },
+    { held: 'ATIVO', shown: 'REVOGADO', reason: 'revoked', type: 'consent.revoked', answer: 'garbage' },
+    { held: 'PENDENTE', shown: 'ATIVO', reason: 'active', type: 'consent.approved', answer: 'an error' },
+  ] as const)('$held, then $shown: $answer', async ({ held, shown, reason, type, answer }) => {
     let isDown = false
     const { world, subject, consent } = await givenConsent(held, async (request, forward) => {
       if (!isDown || !isDetail(request)) return forward(request)
@@ -162,7 +162,7 @@ describe('a change whose history cannot be read for a day is believed as the lis
       await averba.settle()
     }
     expect(called).toMatchObject([{ status: shown, by: 'service' }])
-    expect((await averba.consents.standing(which)).because).toBe(because)
+    expect((await averba.consents.standing(which)).reason).toBe(reason)
     const [told] = (await averba.consents.list({ subject })).filter(each => each.id === consent.id)
     expect(told).toMatchObject({ status: shown, knowledge: 'known' })
     // An operator lets the reading go: its history is kept, and nothing is told twice.
@@ -187,7 +187,7 @@ test('what cannot be read, neither in a list nor for a day in full, is read agai
     return Response.json(records.map(each => (each.id === consent.id ? { ...each, status: '?' } : each)))
   })
   const { averba, clock } = world
-  const [which, because] = [{ subject, id: consent.id }, async () => averba.consents.standing(which)]
+  const [which, reason] = [{ subject, id: consent.id }, async () => averba.consents.standing(which)]
   isDown = true
   isOdd = true
   valueOf(await averba.consents.sync({ subject }))
@@ -195,10 +195,10 @@ test('what cannot be read, neither in a list nor for a day in full, is read agai
     await clock.advance(15 * minuteMs)
     await averba.settle()
   }
-  expect((await because()).because).toBe('uncertain')
+  expect((await reason()).reason).toBe('uncertain')
   isDown = false
   valueOf(await averba.consents.sync({ subject }))
-  expect((await because()).because).toBe('active')
+  expect((await reason()).reason).toBe('active')
   await world.close()
 })
 

@@ -150,18 +150,18 @@ test.each(['ours', 'of the person'])(
     else consentService.change(samples.cpf, which.id, 'REVOGADO')
     await averba.consents.sync({ subject })
     await averba.settle()
-    expect((await averba.consents.standing(which)).because).toBe('revoked')
+    expect((await averba.consents.standing(which)).reason).toBe('revoked')
     state.isBehind = true
     await clock.advance(5_000)
     await averba.consents.sync({ subject })
     await averba.settle()
     await expect(averba.consents.use(which, { basis })).rejects.toMatchObject({
-      standing: { because: 'revoked' },
+      standing: { reason: 'revoked' },
     })
     state.isBehind = false
     await clock.advance(60_000)
     await averba.settle()
-    expect((await averba.consents.standing(which)).because).toBe('revoked')
+    expect((await averba.consents.standing(which)).reason).toBe('revoked')
     expect((await eventsOf(world, ...moves)).map(({ type }) => type)).toEqual(['consent.revoked'])
     expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
     await world.close()
@@ -181,14 +181,14 @@ test('a history whose newest entry the service takes back is believed again by t
   const which = { subject, id: consent.id }
   await averba.consents.get(which)
   await clock.advance(hourMs)
-  expect((await averba.consents.standing(which)).because).toBe('uncertain')
+  expect((await averba.consents.standing(which)).reason).toBe('uncertain')
   taken.isBack = false
   for (let hours = 0; hours < 28; hours += 1) {
     await clock.advance(hourMs)
     await averba.consents.sync({ subject })
     await averba.settle()
   }
-  expect((await averba.consents.standing(which)).because).toBe('active')
+  expect((await averba.consents.standing(which)).reason).toBe('active')
   await world.close()
 })
 
@@ -264,13 +264,13 @@ test.each(['lost', 'of the person'])(
     await averba.consents.sync({ subject })
     await averba.settle()
     await expect(averba.consents.use(which, { basis })).rejects.toMatchObject({
-      standing: { because: 'revoked' },
+      standing: { reason: 'revoked' },
     })
     Object.assign(state, { isBehind: false, isLost: false })
     await clock.advance(hourMs)
     await averba.settle()
     await averba.consents.sync({ subject })
-    expect((await averba.consents.standing(which)).because).toBe('revoked')
+    expect((await averba.consents.standing(which)).reason).toBe('revoked')
     expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
     await world.close()
   },

@@ -23,15 +23,15 @@ async function givenBack(answer: (response: Response) => Response | Promise<Resp
       await averba.settle()
     }
   }
-  const because = async () => {
+  const reason = async () => {
     // Of the instant of a reading its history tells.
     await clock.advance(1)
-    return (await averba.consents.standing(which)).because
+    return (await averba.consents.standing(which)).reason
   }
   await pass(1)
   consentService.change(samples.cpf, consent.id, 'REVOGADO')
   await pass(1)
-  expect(await because()).toBe('revoked')
+  expect(await reason()).toBe('revoked')
   told.answer = answer
   consentService.change(samples.cpf, consent.id, 'ATIVO')
   const requests = async () => {
@@ -39,19 +39,19 @@ async function givenBack(answer: (response: Response) => Response | Promise<Resp
     for await (const event of averba.log.read({ types: ['consent.detailRequested'] })) events.push(event)
     return events
   }
-  return { world, which, told, pass, because, requests }
+  return { world, which, told, pass, reason, requests }
 }
 
 test('a consent whose history ends it is read in full again, also long after that was given up', async () => {
-  const { world, told, pass, because, requests } = await givenBack(() => Response.json({}, { status: 500 }))
+  const { world, told, pass, reason, requests } = await givenBack(() => Response.json({}, { status: 500 }))
   await pass(24 * 4)
-  expect(await because()).toBe('uncertain')
+  expect(await reason()).toBe('uncertain')
   const owed = await requests()
   expect(owed.length).toBeGreaterThanOrEqual(2)
   expect(owed.length).toBeLessThanOrEqual(4)
   told.answer = response => response
   await pass(26)
-  expect(await because()).toBe('active')
+  expect(await reason()).toBe('active')
   const { readings } = told
   await pass(24 * 2)
   expect(told.readings).toBe(readings)
@@ -60,27 +60,27 @@ test('a consent whose history ends it is read in full again, also long after tha
 })
 
 test('a history that goes on ending what the lists show is read once a day, and no oftener', async () => {
-  const { world, told, pass, because } = await givenBack(async response => {
+  const { world, told, pass, reason } = await givenBack(async response => {
     const { historico, ...rest } = (await response.json()) as { historico: object[] }
     return Response.json({ ...rest, historico: historico.slice(0, -1) })
   })
   await pass(1)
-  expect(await because()).toBe('uncertain')
+  expect(await reason()).toBe('uncertain')
   const { readings } = told
   await pass(24 * 5)
   expect(told.readings - readings).toBe(5)
-  expect(await because()).toBe('uncertain')
+  expect(await reason()).toBe('uncertain')
   await world.close()
 })
 
 test('a reading in full that is declined is owed again a day later', async () => {
-  const { world, told, pass, because } = await givenBack(() => Response.json({}, { status: 403 }))
+  const { world, told, pass, reason } = await givenBack(() => Response.json({}, { status: 403 }))
   await pass(24 * 3)
-  expect(await because()).toBe('uncertain')
+  expect(await reason()).toBe('uncertain')
   expect(told.readings).toBeLessThanOrEqual(6)
   told.answer = response => response
   await pass(25)
-  expect(await because()).toBe('active')
+  expect(await reason()).toBe('active')
   await world.close()
 })
 
@@ -96,7 +96,7 @@ test('a clock that was ahead while the history was read puts nothing off', async
   await expect(world.averba.consents.use(which, { basis })).rejects.toThrow('uncertain')
   told.answer = response => response
   await pass(1)
-  expect((await world.averba.consents.use(which, { basis })).because).toBe('active')
+  expect((await world.averba.consents.use(which, { basis })).reason).toBe('active')
   await world.close()
 })
 
@@ -133,7 +133,7 @@ test.each([
     await clock.advance(hourMs)
     await averba.consents.get({ ...which, ageMaxMs: 1 })
     await clock.advance(hourMs)
-    expect((await averba.consents.standing(which, { at })).because).toBe('active')
+    expect((await averba.consents.standing(which, { at })).reason).toBe('active')
     await world.close()
   },
 )
@@ -155,10 +155,10 @@ test.each([
   ['the same, the newest entry first', ['ATIVO', 'REVOGADO', 'PENDENTE'], [then, then, before], 'active'],
   ['an end that no order shows to come first', ['REVOGADO', 'ATIVO'], [then, then], 'uncertain'],
   ['no end', ['ATIVO', 'PENDENTE'], [then, then], 'active'],
-] as const)('of entries with one date counts %s', async (_, statuses, dates, because) => {
+] as const)('of entries with one date counts %s', async (_, statuses, dates, reason) => {
   const { world, which } = await givenHistory(([first]) =>
     statuses.map((status, i) => ({ ...first, status, dataHora: dates[i] ?? '' })),
   )
-  expect((await world.averba.consents.standing(which)).because).toBe(because)
+  expect((await world.averba.consents.standing(which)).reason).toBe(reason)
   await world.close()
 })

@@ -15,11 +15,11 @@ const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
 const isList = ({ method, url }: Request) => method === 'GET' && /consentimentos\/\d+$/.test(url)
 
 /** Says why the data may be used, or may not: `active` is a use. */
-async function useOf({ averba }: World, which: Parameters<Consents['use']>[0]): Promise<Standing['because']> {
+async function useOf({ averba }: World, which: Parameters<Consents['use']>[0]): Promise<Standing['reason']> {
   try {
-    return (await averba.consents.use(which, { basis })).because
+    return (await averba.consents.use(which, { basis })).reason
   } catch (error) {
-    return (error as AverbaError & { standing: Standing }).standing.because // Nothing else is thrown here.
+    return (error as AverbaError & { standing: Standing }).standing.reason // Nothing else is thrown here.
   }
 }
 
@@ -352,7 +352,7 @@ describe('a status does not count that its own history ends', () => {
     await world.clock.advance(60 * 60_000)
     await world.averba.consents.get({ ...which, ageMaxMs: 0 })
     await world.clock.advance(1)
-    expect((await world.averba.consents.standing(which)).because).toBe('uncertain')
+    expect((await world.averba.consents.standing(which)).reason).toBe('uncertain')
     expect(await useOf(world, which)).toBe('uncertain')
     await world.close()
   })
@@ -381,7 +381,7 @@ describe('a history does not speak against a status that it does not end', () =>
     await world.clock.advance(60_000)
     valueOf(await world.averba.consents.sync({ subject }))
     await world.clock.advance(1)
-    expect((await world.averba.consents.standing(which)).because).toBe('active')
+    expect((await world.averba.consents.standing(which)).reason).toBe('active')
     expect(await useOf(world, which)).toBe('active')
     await world.close()
   })
@@ -392,7 +392,7 @@ describe('a history does not speak against a status that it does not end', () =>
       const { world, which } = await givenChanged(isDetail, body => ({ ...(body as Shown), historico }))
       await world.averba.consents.get({ ...which, ageMaxMs: 0 })
       await world.clock.advance(1)
-      expect((await world.averba.consents.standing(which)).because).toBe('uncertain')
+      expect((await world.averba.consents.standing(which)).reason).toBe('uncertain')
       await world.close()
     },
   )
@@ -457,7 +457,7 @@ test('a use waits for a reading no longer than its caller does', async () => {
   await held.arrived
   stopped.abort()
   await world.clock.advance(200)
-  const refused = { status: 'rejected', reason: { standing: { because: 'stale' } } }
+  const refused = { status: 'rejected', reason: { standing: { reason: 'stale' } } }
   expect(await using).toMatchObject([refused, refused])
   held.open()
   await world.close()

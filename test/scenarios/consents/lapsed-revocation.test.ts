@@ -34,7 +34,7 @@ test('a revocation that was not made is told of again once a consent that lapsed
   expect(await isWell()).toBe(true)
   expiry = toInstant(clock.now() + 1_000 * hourMs)
   valueOf(await clock.finish(averba.consents.sync({ subject })))
-  expect((await averba.consents.standing({ subject, id })).because).toBe('active')
+  expect((await averba.consents.standing({ subject, id })).reason).toBe('active')
   expect(await isWell()).toBe(false)
   await world.close()
 })

@@ -25,11 +25,11 @@ test('whether a consent stands is answered without reading its uses again, and n
     positions.push((await consents.use(which, { basis })).position)
   }
   const [last = 0, before = 0] = positions.toReversed()
-  expect(await consents.standing(which)).toMatchObject({ because: 'active', position: last })
+  expect(await consents.standing(which)).toMatchObject({ reason: 'active', position: last })
   expect(await consents.standing(which, { knownAt: before })).toMatchObject({ position: before })
   const at = toInstant(clock.now())
   const report = JSON.parse(await averba.audit.prove({ consent: which, at, knownAt: before }))
-  expect(report.answer).toMatchObject({ because: 'active', position: before })
+  expect(report.answer).toMatchObject({ reason: 'active', position: before })
   const used = (events: { type: string }[]) => events.filter(({ type }) => type === 'consent.used').length
   expect([used(report.timeline), used(report.later)]).toEqual([39, 1])
   valueOf(await consents.revoke(which))

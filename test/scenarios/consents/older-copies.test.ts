@@ -40,7 +40,7 @@ async function given() {
     valueOf(await averba.consents.sync({ subject }))
     await averba.settle()
   }
-  const standing = async () => (await averba.consents.standing(which)).because
+  const standing = async () => (await averba.consents.standing(which)).reason
   await averba.consents.get({ ...which, ageMaxMs: 0 })
   await list()
   await clock.advance(hourMs)
@@ -197,7 +197,7 @@ test('what a list shows after another one is believed when the reading in full i
   await clock.advance(2 * hourMs)
   await list()
   expect(await standing()).toBe('active')
-  expect((await consents.use(which, { basis })).because).toBe('active')
+  expect((await consents.use(which, { basis })).reason).toBe('active')
   expect((await consents.revoke(which)).status).toBe('settled')
   await world.close()
 })

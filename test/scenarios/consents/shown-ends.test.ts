@@ -46,7 +46,7 @@ test('a revocation that a list showed is not undone by an older one, where the r
   const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
   const refused: AverbaError = await consents.use(of, { basis }).catch(error => error)
   expect(refused.code).toBe('CONSENT_NOT_EFFECTIVE')
-  expect((await consents.standing(of)).because).toBe('revoked')
+  expect((await consents.standing(of)).reason).toBe('revoked')
   expect(await consents.list({ subject, status: 'REVOGADO' })).toMatchObject([{ id: consent.id }])
   await world.close()
 })

@@ -26,16 +26,16 @@ test('a consent that is ATIVO stands until its expiry, and says by which reading
   const told = await standing(which)
   expect(told).toMatchObject({
     effective: true,
-    because: 'active',
+    reason: 'active',
     readAt: now(),
     until: held?.dataExpiracao,
   })
   expect(told.position).toBeGreaterThan(1)
   const expiry = held?.dataExpiracao ?? ''
   await world.clock.advance(366 * dayMs)
-  expect(await standing(which)).toMatchObject({ effective: false, because: 'expired' })
-  expect((await standing(which, { at: expiry })).because).toBe('expired')
-  expect((await standing(which, { at: toInstant(Date.parse(expiry) - 1) })).because).toBe('active')
+  expect(await standing(which)).toMatchObject({ effective: false, reason: 'expired' })
+  expect((await standing(which, { at: expiry })).reason).toBe('expired')
+  expect((await standing(which, { at: toInstant(Date.parse(expiry) - 1) })).reason).toBe('active')
   await world.close()
 })
 
@@ -47,16 +47,16 @@ test('a revocation counts from the time of the service, and before it was known 
   const revokedAt = now()
   await clock.advance(minuteMs)
   const between = now()
-  expect((await standing(which)).because).toBe('active') // nobody knows yet
+  expect((await standing(which)).reason).toBe('active') // nobody knows yet
   const unaware = (await averba.log.read({ backward: true })[Symbol.asyncIterator]().next()).value.position
   await clock.advance(minuteMs)
   valueOf(await averba.consents.sync(which))
-  expect(await standing(which)).toMatchObject({ effective: false, because: 'revoked' })
-  expect((await standing(which, { at: revokedAt })).because).toBe('revoked')
-  expect((await standing(which, { at: toInstant(Date.parse(revokedAt) - 1) })).because).toBe('active')
-  expect((await standing(which, { at: between, knownAt: between })).because).toBe('active')
-  expect((await standing(which, { at: between, knownAt: unaware })).because).toBe('active')
-  expect((await standing(which, { at: '2026-01-01T00:00:00.000Z' })).because).toBe('never-read')
+  expect(await standing(which)).toMatchObject({ effective: false, reason: 'revoked' })
+  expect((await standing(which, { at: revokedAt })).reason).toBe('revoked')
+  expect((await standing(which, { at: toInstant(Date.parse(revokedAt) - 1) })).reason).toBe('active')
+  expect((await standing(which, { at: between, knownAt: between })).reason).toBe('active')
+  expect((await standing(which, { at: between, knownAt: unaware })).reason).toBe('active')
+  expect((await standing(which, { at: '2026-01-01T00:00:00.000Z' })).reason).toBe('never-read')
   await world.close()
 })
 
@@ -69,9 +69,9 @@ test('a consent stands from the time in its history on, once that was read', asy
   valueOf(await consents.sync({ subject }))
   const [active] = await consents.list({ subject, status: 'ATIVO' })
   const which = { subject, id: active?.id ?? '' }
-  expect((await consents.standing(which, { at: began })).because).toBe('never-read')
+  expect((await consents.standing(which, { at: began })).reason).toBe('never-read')
   await consents.get(which)
-  expect((await consents.standing(which, { at: began })).because).toBe('active')
+  expect((await consents.standing(which, { at: began })).reason).toBe('active')
   await world.close()
 })
 
@@ -86,8 +86,8 @@ test('a reading that is older than the host allows is made again, and where that
   expect(await standing(fresh)).toMatchObject({ effective: true, readAt: now() })
   await world.clock.advance(2 * minuteMs)
   isDown = true
-  expect(await standing(fresh)).toMatchObject({ effective: false, because: 'stale' })
-  expect((await standing(which)).because).toBe('active')
+  expect(await standing(fresh)).toMatchObject({ effective: false, reason: 'stale' })
+  expect((await standing(which)).reason).toBe('active')
   await world.close()
 })
 
@@ -96,9 +96,9 @@ test('the service is not asked about the past', async () => {
   const before = now()
   await world.clock.advance(dayMs)
   const asked = world.requests.length
-  expect((await standing({ ...which, ageMaxMs: 1 }, { at: before })).because).toBe('active')
-  expect((await standing({ ...which, ageMaxMs: 1 }, { knownAt: before })).because).toBe('active')
-  expect((await standing({ ...which, ageMaxMs: 1 }, { knownAt: now() })).because).toBe('stale')
+  expect((await standing({ ...which, ageMaxMs: 1 }, { at: before })).reason).toBe('active')
+  expect((await standing({ ...which, ageMaxMs: 1 }, { knownAt: before })).reason).toBe('active')
+  expect((await standing({ ...which, ageMaxMs: 1 }, { knownAt: now() })).reason).toBe('stale')
   expect(world.requests.length).toBe(asked)
   await world.close()
 })
@@ -117,7 +117,7 @@ test('a list with a record that has no id makes no consent fresh, neither one th
   isBroken = true
   await world.clock.advance(2 * minuteMs)
   const fresh = { ...which, ageMaxMs: minuteMs }
-  expect((await standing(fresh)).because).toBe('stale')
+  expect((await standing(fresh)).reason).toBe('stale')
   const readings = world.requests.length
   expect(new Set((await consents.list(fresh)).map(each => each.readAt))).toEqual(new Set([readAt]))
   expect(world.requests.length).toBe(readings + 1)
@@ -131,12 +131,12 @@ test('a list with a record that has no id makes no consent fresh, neither one th
 test('what does not stand says why', async () => {
   const { world, which, standing } = await given('PENDENTE')
   const { consents } = world.averba
-  expect((await standing(which)).because).toBe('pending')
+  expect((await standing(which)).reason).toBe('pending')
   valueOf(await consents.deny(which))
-  expect((await standing(which)).because).toBe('denied')
+  expect((await standing(which)).reason).toBe('denied')
   expect(await standing({ ...which, id: 'unknown' })).toEqual({
     effective: false,
-    because: 'never-read',
+    reason: 'never-read',
     position: 0,
   })
   await expect(standing({ cpf: '52998224725', id: 'x' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
@@ -155,14 +155,14 @@ test('while a revocation is out or in doubt, a consent does not stand', async ()
   })
   const asked = now()
   expect((await world.averba.consents.revoke(which)).status).toBe('unknown')
-  expect(await standing(which)).toMatchObject({ effective: false, because: 'uncertain' })
+  expect(await standing(which)).toMatchObject({ effective: false, reason: 'uncertain' })
   await expect(world.averba.consents.use(which, { basis })).rejects.toThrow('uncertain')
   isDown = false
   await world.clock.advance(60 * minuteMs)
   await world.averba.settle()
-  expect((await standing(which)).because).toBe('active') // it was never made
-  expect((await standing(which, { at: asked })).because).toBe('active')
-  expect((await standing(which, { knownAt: asked })).because).toBe('uncertain')
+  expect((await standing(which)).reason).toBe('active') // it was never made
+  expect((await standing(which, { at: asked })).reason).toBe('active')
+  expect((await standing(which, { knownAt: asked })).reason).toBe('uncertain')
   await world.close()
 })
 
@@ -173,7 +173,7 @@ test('a consent that the service no longer lists does not stand', async () => {
   )
   isEmpty = true
   valueOf(await world.averba.consents.sync(which))
-  expect((await standing(which)).because).toBe('vanished')
+  expect((await standing(which)).reason).toBe('vanished')
   await world.close()
 })
 
@@ -189,7 +189,7 @@ test('a clock that is set back does not bring a revoked consent back', async () 
   await plain.clock.advance(minuteMs)
   valueOf(await world.averba.consents.revoke(which))
   backMs = minuteMs
-  expect((await world.averba.consents.standing(which)).because).toBe('revoked')
+  expect((await world.averba.consents.standing(which)).reason).toBe('revoked')
   await expect(world.averba.consents.use(which, { basis })).rejects.toMatchObject({
     code: 'CONSENT_NOT_EFFECTIVE',
   })
@@ -213,16 +213,16 @@ test('a reading by a clock that was a day ahead is not fresh once the clock is s
   await world.faults.add({ kind: 'refuse', service: 'consentService' })
   expect(await averba.consents.standing(which)).toEqual({
     effective: false,
-    because: 'stale',
+    reason: 'stale',
     readAt: expect.any(String),
     position: expect.any(Number),
   })
   await expect(averba.consents.use(which, { basis })).rejects.toMatchObject({
-    standing: { because: 'stale' },
+    standing: { reason: 'stale' },
   })
   await world.faults.clear()
   await plain.clock.advance(60 * minuteMs)
-  expect((await averba.consents.standing(which)).because).toBe('revoked')
+  expect((await averba.consents.standing(which)).reason).toBe('revoked')
   await world.close()
   await plain.close()
 })
@@ -250,14 +250,14 @@ test('after a clock was ahead, what is known now is all that is recorded, also t
   valueOf(await averba.consents.sync(which))
   await clock.advance(minuteMs)
   const plain = await averba.consents.standing(which)
-  expect(plain.because).toBe('revoked')
+  expect(plain.reason).toBe('revoked')
   // Who asks from another machine, or asked a moment ago, asks about now too.
   for (const ms of [0, -2_000, 2_000]) {
     const [at, knownAt] = [now(ms), now(ms)]
     expect(await averba.consents.standing(which, { at })).toEqual(plain)
     expect(await averba.consents.standing(which, { at, knownAt })).toEqual(plain)
     const { answer, today, ...told } = JSON.parse(await averba.audit.prove({ consent: which, at, knownAt }))
-    expect([answer.because, today.because]).toEqual(['revoked', 'revoked'])
+    expect([answer.reason, today.reason]).toEqual(['revoked', 'revoked'])
     expect(told).toMatchObject({ knownAt, knownPosition: told.log.position, later: [] })
   }
   await world.close()
@@ -268,10 +268,10 @@ test('after a clock was ahead, a list that shows something else counts now, and 
   const { averba, faults } = world
   await faults.add({ kind: 'refuse', service: 'consentService', path: `/${which.id}`, times: 99 })
   await averba.consents.sync(which)
-  const { because } = await averba.consents.standing(which)
-  expect(because).toBe('revoked')
-  expect((await averba.consents.standing(which, { at: now() })).because).toBe(because)
-  expect((await averba.consents.standing(which, { at: now(), knownAt: now() })).because).toBe(because)
+  const { reason } = await averba.consents.standing(which)
+  expect(reason).toBe('revoked')
+  expect((await averba.consents.standing(which, { at: now() })).reason).toBe(reason)
+  expect((await averba.consents.standing(which, { at: now(), knownAt: now() })).reason).toBe(reason)
   await world.close()
 })
 
@@ -292,7 +292,7 @@ test('nothing is known of an instant that has not come yet, by one, or at a posi
   await expect(consents.standing(which, { knownAt: position + 1 })).rejects.toMatchObject(beyond)
   const proving = audit.prove({ consent: which, at: now(), knownAt: position + 1 })
   await expect(proving).rejects.toMatchObject(beyond)
-  expect((await consents.standing(which, { knownAt: position })).because).toBe('active')
+  expect((await consents.standing(which, { knownAt: position })).reason).toBe('active')
   await world.close()
 })
 
@@ -303,7 +303,7 @@ test('a consent whose expiry is on a day that is none does not stand: it is unce
     const all = (await response.json()) as object[]
     return Response.json(all.map(each => ({ ...each, dataExpiracao: '2027-02-30T00:00:00Z' })))
   })
-  expect(await standing(which)).toMatchObject({ effective: false, because: 'uncertain' })
+  expect(await standing(which)).toMatchObject({ effective: false, reason: 'uncertain' })
   await world.close()
 })
 
@@ -320,20 +320,20 @@ test('an expiry that was put off does not make a consent stand while it was know
   await clock.advance(120 * minuteMs)
   const expired = now()
   await expect(averba.consents.use(which, { basis })).rejects.toMatchObject({
-    standing: { because: 'expired' },
+    standing: { reason: 'expired' },
   })
   await clock.advance(60 * minuteMs)
   expiry = '2027-01-01T00:00:00Z'
   valueOf(await averba.consents.sync(which))
   await averba.consents.get({ ...which, ageMaxMs: 0 })
-  expect(await standing(which)).toMatchObject({ because: 'active', until: '2027-01-01T00:00:00.000Z' })
-  expect((await standing(which, { at: expired })).because).toBe('expired')
-  expect((await standing(which, { at: '2026-11-20T12:59:59.999Z' })).because).toBe('active')
-  expect((await standing(which, { at: now() })).because).toBe('active')
+  expect(await standing(which)).toMatchObject({ reason: 'active', until: '2027-01-01T00:00:00.000Z' })
+  expect((await standing(which, { at: expired })).reason).toBe('expired')
+  expect((await standing(which, { at: '2026-11-20T12:59:59.999Z' })).reason).toBe('active')
+  expect((await standing(which, { at: now() })).reason).toBe('active')
   // One that was brought forward counts for all that is asked from then on.
   expiry = '2026-11-20T14:30:00Z'
   valueOf(await averba.consents.sync(which))
-  expect((await standing(which, { at: now() })).because).toBe('expired')
+  expect((await standing(which, { at: now() })).reason).toBe('expired')
   await world.close()
 })
 
@@ -361,11 +361,11 @@ test('a revocation that the service drops from its history later still counts fo
   await clock.advance(60 * minuteMs)
   trimmed = began
   valueOf(await averba.consents.sync(which))
-  expect((await standing(which)).because).toBe('active')
+  expect((await standing(which)).reason).toBe('active')
   const after = toInstant(Date.parse(known) + 1)
   for (const at of [revoked, known, after, refused])
-    expect((await standing(which, { at })).because, at).toBe('revoked')
-  expect((await standing(which, { at: began.dataHora })).because).toBe('active')
+    expect((await standing(which, { at })).reason, at).toBe('revoked')
+  expect((await standing(which, { at: began.dataHora })).reason).toBe('active')
   await world.close()
 })
 
@@ -377,7 +377,7 @@ test('a use is recorded with its purpose and legal basis, and answered again und
     commandId: 'u1',
     actor: { kind: 'system', ref: 'scoring' },
   })
-  expect(used).toMatchObject({ effective: true, because: 'active' })
+  expect(used).toMatchObject({ effective: true, reason: 'active' })
   const [event] = await ofType(world, 'consent.used')
   expect(event).toMatchObject({ position: used.position, basis, actor: { ref: 'scoring' } })
   expect(used.replayed).toBe(false)
@@ -402,7 +402,7 @@ test('a use is not told again under its command id once the consent was revoked:
     expect(refused).toMatchObject({
       code: 'CONSENT_NOT_EFFECTIVE',
       hint: `Do not use the data. The refusal is recorded. What was used before under this command id stays recorded at ${used.position}`,
-      standing: { effective: false, because: 'revoked', replayed: false },
+      standing: { effective: false, reason: 'revoked', replayed: false },
     })
     const refusals = await ofType(world, 'consent.useRefused')
     expect(refusals).toHaveLength(count)
@@ -418,11 +418,11 @@ test('a use that was decided before is read for only where it would be told agai
   const fresh = { ...which, ageMaxMs: minuteMs }
   const use = (purpose = basis.purpose) =>
     averba.consents.use(fresh, { basis: { ...basis, purpose }, commandId: 'u1' })
-  await expect(use()).rejects.toMatchObject({ standing: { because: 'pending', replayed: false } })
+  await expect(use()).rejects.toMatchObject({ standing: { reason: 'pending', replayed: false } })
   consentService.change(samples.cpf, which.id, 'ATIVO')
   await clock.advance(dayMs)
   const asked = requests.length
-  await expect(use()).rejects.toMatchObject({ standing: { because: 'pending', replayed: true } })
+  await expect(use()).rejects.toMatchObject({ standing: { reason: 'pending', replayed: true } })
   await expect(use('marketing')).rejects.toMatchObject({ code: 'COMMAND_REUSED' })
   expect(requests.length).toBe(asked)
   const used = await averba.consents.use(fresh, { basis, commandId: 'u2' })
@@ -457,14 +457,14 @@ test('a use of what does not stand is refused, and the refusal is recorded', asy
   const refused = (await use(which.id).catch(error => error)) as ConsentNotEffectiveError
   expect(refused).toBeInstanceOf(ConsentNotEffectiveError)
   expect(refused).toBeInstanceOf(AverbaError)
-  expect(refused).toMatchObject({ code: 'CONSENT_NOT_EFFECTIVE', standing: { because: 'pending' } })
+  expect(refused).toMatchObject({ code: 'CONSENT_NOT_EFFECTIVE', standing: { reason: 'pending' } })
   expect(refused.hint).toBe('Do not use the data. The refusal is recorded')
   const again = (await use(which.id).catch(error => error)) as ConsentNotEffectiveError
   expect(again.standing).toEqual({ ...refused.standing, replayed: true })
   expect(again.hint).toMatch(/another command id/)
-  expect(await ofType(world, 'consent.useRefused')).toMatchObject([{ data: { because: 'pending' }, basis }])
+  expect(await ofType(world, 'consent.useRefused')).toMatchObject([{ data: { reason: 'pending' }, basis }])
   await expect(use('unknown')).rejects.toMatchObject({
-    standing: { because: 'never-read' },
+    standing: { reason: 'never-read' },
     hint: expect.stringMatching(/consents\.sync.*check the id/),
   })
   expect(await ofType(world, 'subject.useRefused')).toMatchObject([{ basis, parts: [{ name: 'id' }] }])
@@ -496,7 +496,7 @@ test('a use reads the service first when the last reading is too old', async () 
   await clock.advance(2 * minuteMs)
   consentService.change(samples.cpf, which.id, 'REVOGADO')
   const using = averba.consents.use({ ...which, ageMaxMs: minuteMs }, { basis })
-  await expect(using).rejects.toMatchObject({ standing: { because: 'revoked' } })
+  await expect(using).rejects.toMatchObject({ standing: { reason: 'revoked' } })
   await expect(averba.consents.use({ ...which, ageMaxMs: 0.5 }, { basis })).rejects.toMatchObject({
     code: 'INVALID_INPUT',
   })

@@ -38,7 +38,7 @@ test('how often the consents of a person are read can be changed, ended and begu
   await settleHourly(world, 48)
   expect(readings(world)).toBe(often)
   expect(await averba.effects.list({ state: 'cancelled' })).toMatchObject([
-    { type: 'consentService.listConsents', because: 'cancelled by subject.unscheduled' },
+    { type: 'consentService.listConsents', reason: 'cancelled by subject.unscheduled' },
   ])
   expect(await averba.effects.list({ state: 'owed' })).toEqual([])
 

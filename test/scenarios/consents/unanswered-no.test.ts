@@ -37,7 +37,7 @@ test.each(['deny', 'revoke'] as const)(
     const { world, service, which, ask } = await givenListedAgain(verb)
     const { averba, clock } = world
     const { consents } = averba
-    expect((await consents.standing(which)).because).toBe('uncertain')
+    expect((await consents.standing(which)).reason).toBe('uncertain')
     await expect(consents.use(which, { basis })).rejects.toMatchObject({ code: 'CONSENT_NOT_EFFECTIVE' })
     expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
     service.isTroubled = false
@@ -62,7 +62,7 @@ test("the person's no, given while the consent is not listed, holds when it is l
   service.hidden = ''
   await clock.advance(minuteMs)
   await consents.sync(which)
-  await expect(consents.use(which, { basis })).rejects.toMatchObject({ standing: { because: 'uncertain' } })
+  await expect(consents.use(which, { basis })).rejects.toMatchObject({ standing: { reason: 'uncertain' } })
   await world.close()
 })
 
@@ -74,7 +74,7 @@ test('a revocation that is made, and whose answer is lost, after lists have show
   await averba.settle()
   expect(await ask()).toMatchObject({ status: 'settled', value: { status: 'REVOGADO' } })
   await expect(averba.consents.use(which, { basis })).rejects.toMatchObject({
-    standing: { because: 'revoked' },
+    standing: { reason: 'revoked' },
   })
   await world.close()
 })
@@ -85,14 +85,14 @@ test('a revocation that was put off does not take what the person gave anew, aft
   const { consents } = averba
   const revoke = () => consents.revoke(which, { commandId: 'r' })
   expect((await revoke()).status).toBe('deferred')
-  for (const [status, because] of [
+  for (const [status, reason] of [
     ['REVOGADO', 'revoked'],
     ['ATIVO', 'active'],
   ] as const) {
     await clock.advance(10 * minuteMs)
     consentService.change(samples.cpf, which.id, status)
     await consents.sync(which)
-    expect((await consents.standing(which)).because).toBe(because)
+    expect((await consents.standing(which)).reason).toBe(reason)
   }
   service.isTroubled = false
   await clock.advance(hourMs)
@@ -101,7 +101,7 @@ test('a revocation that was put off does not take what the person gave anew, aft
   expect((await revoke()).status).toBe('settled')
   expect(await eventsOf(world, 'consent.changeWithheld')).toMatchObject([{ data: { isDone: true } }])
   await consents.sync(which)
-  expect((await consents.standing(which)).because).toBe('active')
+  expect((await consents.standing(which)).reason).toBe('active')
   await world.close()
 })
 
@@ -129,14 +129,14 @@ test.each(['deny', 'revoke'] as const)(
     await clock.advance(5_000)
     await consents.sync(which)
     await averba.settle()
-    expect((await consents.standing(which)).because).toBe('uncertain')
+    expect((await consents.standing(which)).reason).toBe('uncertain')
     await expect(consents.use(which, { basis })).rejects.toMatchObject({ code: 'CONSENT_NOT_EFFECTIVE' })
     expect((await ask()).status).toBe('unknown')
     expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
     await clock.advance(minuteMs)
     await averba.settle()
     expect(await ask()).toMatchObject({ status: 'declined', problem: { code: 'NOT_DONE' } })
-    expect((await consents.standing(which)).because).toBe('active')
+    expect((await consents.standing(which)).reason).toBe('active')
     expect(await eventsOf(world, 'consent.changeNotMade')).toHaveLength(1)
     expect(lines.filter(({ message }) => message.includes('was not made'))).toHaveLength(1)
     expect(await health()).toBe(false)
@@ -183,7 +183,7 @@ test('an end from before our revocation, of which we read after it, is not its e
   expect((await revoke()).status).toBe('deferred')
   await averba.consents.get({ ...which, ageMaxMs: 0 })
   await expect(averba.consents.use(which, { basis })).rejects.toMatchObject({
-    standing: { because: 'uncertain' },
+    standing: { reason: 'uncertain' },
   })
   service.isTroubled = false
   await clock.advance(2 * hourMs)
@@ -200,7 +200,7 @@ test('an end from before our revocation, of which we read after it, is not its e
   const revoke = () => averba.consents.revoke(which, { commandId: 'r' })
   expect((await revoke()).status).toBe('unknown')
   await expect(averba.consents.use(which, { basis })).rejects.toMatchObject({
-    standing: { because: 'uncertain' },
+    standing: { reason: 'uncertain' },
   })
   await clock.advance(minuteMs)
   await averba.settle()
@@ -225,7 +225,7 @@ test('a lost revocation that was made is settled by its history, although the co
   await averba.settle()
   expect((await revoke()).status).toBe('settled')
   expect(await eventsOf(world, 'consent.revoked')).toMatchObject([{ data: { by: 'us' } }])
-  expect((await averba.consents.standing(which)).because).toBe('active')
+  expect((await averba.consents.standing(which)).reason).toBe('active')
   await world.close()
 })
 
@@ -250,12 +250,12 @@ test('a revocation that was answered is not undone by an older copy within the m
   await clock.advance(5_000)
   await averba.consents.sync({ subject })
   await averba.settle()
-  expect((await averba.consents.standing(which)).because).toBe('revoked')
+  expect((await averba.consents.standing(which)).reason).toBe('revoked')
   isBehind = false
   await clock.advance(minuteMs)
   await averba.settle()
   await averba.consents.sync({ subject })
-  expect((await averba.consents.standing(which)).because).toBe('revoked')
+  expect((await averba.consents.standing(which)).reason).toBe('revoked')
   expect(await eventsOf(world, 'consent.conflicted')).toEqual([])
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
   await world.close()
@@ -269,10 +269,10 @@ test('a consent that is given anew right after a revocation of ours stands a min
   await clock.advance(5_000)
   consentService.change(samples.cpf, which.id, 'ATIVO')
   await averba.consents.sync({ subject })
-  expect((await averba.consents.standing(which)).because).toBe('revoked')
+  expect((await averba.consents.standing(which)).reason).toBe('revoked')
   await clock.advance(minuteMs)
   await averba.settle()
-  expect((await averba.consents.standing(which)).because).toBe('active')
+  expect((await averba.consents.standing(which)).reason).toBe('active')
   await world.close()
 })
 
@@ -283,10 +283,10 @@ test('a revocation that is asked for again leaves in doubt what was in doubt sin
   expect((await averba.consents.revoke(which)).status).toBe('deferred')
   await clock.advance(hourMs / 2)
   const at = new Date(clock.now()).toISOString()
-  expect((await averba.consents.standing(which, { at })).because).toBe('uncertain')
+  expect((await averba.consents.standing(which, { at })).reason).toBe('uncertain')
   await clock.advance(minuteMs)
   expect((await averba.consents.revoke(which)).status).toBe('deferred')
-  expect((await averba.consents.standing(which, { at })).because).toBe('uncertain')
+  expect((await averba.consents.standing(which, { at })).reason).toBe('uncertain')
   await world.close()
 })
 

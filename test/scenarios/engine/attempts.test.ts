@@ -79,17 +79,17 @@ test('when a call goes again, and why then, is in the log with what the policy w
   await averba.settle()
   const deferred = (await recorded()).filter(event => event.type === 'effect.deferred')
   const choice = { effect, type: 'consentService.changeStatus', policy: 'day-1' }
-  const because = 'the consent service answered 429'
+  const reason = 'the consent service answered 429'
   expect(deferred).toMatchObject([
-    { data: { ...choice, because, attempts: 1, wait: 'known', elapsedMs: 0 }, correlationId: 'c' },
-    { data: { ...choice, because, attempts: 2, wait: 'backoff', elapsedMs: 120_000 } },
+    { data: { ...choice, reason, attempts: 1, wait: 'known', elapsedMs: 0 }, correlationId: 'c' },
+    { data: { ...choice, reason, attempts: 2, wait: 'backoff', elapsedMs: 120_000 } },
   ])
   const [first, second] = deferred.map(each => each.data as { dueAt: string })
   const waitedMs = (event: number, dueAt = '') => Date.parse(dueAt) - Date.parse(deferred[event]?.at ?? '')
   expect(waitedMs(0, first?.dueAt)).toBe(120_000)
   expect(waitedMs(1, second?.dueAt)).toBeGreaterThan(0)
   expect(waitedMs(1, second?.dueAt)).toBeLessThanOrEqual(4_000)
-  expect(await averba.effects.get(effect)).toMatchObject({ state: 'deferred', dueAt: second?.dueAt, because })
+  expect(await averba.effects.get(effect)).toMatchObject({ state: 'deferred', dueAt: second?.dueAt, reason })
   expect(deferred[1]?.moves).toEqual({ effect, to: 'deferred' })
   await world.close()
   expect(await verifyLog({ store: given.store })).toMatchObject({ faults: [] })
@@ -104,9 +104,9 @@ test.each([
     const { world, averba, effect, recorded } = await givenChangePutOff([headers])
     // From one due time to the next.
     for (let turns = 0; turns < 1_000; turns++) {
-      const owed = await averba.effects.get(effect)
-      if (owed?.state !== 'deferred') break
-      await world.clock.advance(Math.max(Date.parse(owed.dueAt) - world.clock.now(), 0))
+      const pending = await averba.effects.get(effect)
+      if (pending?.state !== 'deferred') break
+      await world.clock.advance(Math.max(Date.parse(pending.dueAt) - world.clock.now(), 0))
       await averba.settle()
     }
     const events = await recorded()
@@ -133,7 +133,7 @@ test.each([
   const { averba } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   isDown = true
-  expect(await averba.consents.sync({ subject })).toMatchObject({ status: 'deferred', because: 'unknown' })
+  expect(await averba.consents.sync({ subject })).toMatchObject({ status: 'deferred', reason: 'unknown' })
   expect(JSON.stringify(await averba.effects.list())).not.toContain(text)
   await world.close()
 })

@@ -28,7 +28,7 @@ async function given() {
   const subject = await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: hourMs })
   await averba.consents.enrol({ cpf: otherCpf }, { syncEveryMs: hourMs })
   await clock.finish(averba.settle())
-  const [owed] = (await averba.effects.list({ state: 'owed' })).filter(
+  const [pending] = (await averba.effects.list({ state: 'owed' })).filter(
     ({ stream }) => stream === `subject-${subject}`,
   )
   const file = new Sqlite(store)
@@ -36,7 +36,7 @@ async function given() {
   const cut = file.prepare(
     'update event set header = substr(header, 1, length(header) - 1) where position = ?',
   )
-  cut.run(owed?.position)
+  cut.run(pending?.position)
   file.close()
   let handled = 0
   averba.notifications.handle(evento, 'erp', async () => void handled++)
@@ -45,7 +45,7 @@ async function given() {
   return {
     world,
     said,
-    id: owed?.id ?? '',
+    id: pending?.id ?? '',
     notify: () => clock.finish(portal.notify({ evento, ...to, body: { n: 1 } })),
     handled: () => handled,
     readings: () => world.requests.slice(before).filter(({ path }) => path.includes(otherCpf)).length,
@@ -135,7 +135,7 @@ test('a rule of retention that cannot be carried out, for an event that it goes 
   const file = new Sqlite(store)
   file.exec('drop trigger event_no_update')
   const { changes } = file
-    .prepare("update event set header = '' where type = 'portal.harvestRequested'")
+    .prepare("update event set header = '' where type = 'portal.recoveryRequested'")
     .run()
   expect(changes).toBe(1)
   file.close()

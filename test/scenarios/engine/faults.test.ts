@@ -9,7 +9,7 @@ import {
 } from '../../../src/simulation/index.ts'
 
 type Kind = 'read' | 'change' | 'paid'
-type Row = Record<Kind, string> & { fault: Fault; because?: string; stepMs?: number }
+type Row = Record<Kind, string> & { fault: Fault; reason?: string; stepMs?: number }
 
 const inAll = (status: string) => ({ read: status, change: status, paid: status })
 const inDoubt = { read: 'deferred', change: 'unknown', paid: 'unknown' }
@@ -20,22 +20,22 @@ const table: Record<FaultKind, Row> = {
   refuse: {
     fault: { kind: 'refuse' },
     ...inAll('deferred'),
-    because: 'the connection was refused (ECONNREFUSED)',
+    reason: 'the connection was refused (ECONNREFUSED)',
   },
   expiredCertificate: {
     fault: { kind: 'expiredCertificate' },
     ...inAll('deferred'),
-    because: "the service's certificate has expired (CERT_HAS_EXPIRED)",
+    reason: "the service's certificate has expired (CERT_HAS_EXPIRED)",
   },
   unknownCertificate: {
     fault: { kind: 'unknownCertificate' },
     ...inAll('deferred'),
-    because: expect.stringContaining("the service's certificate is not trusted"),
+    reason: expect.stringContaining("the service's certificate is not trusted"),
   },
   reset: { fault: { kind: 'reset' }, ...inDoubt },
   lose: { fault: { kind: 'lose' }, ...inDoubt },
   delay: { fault: { kind: 'delay', ms: 1 }, ...inAll('settled'), stepMs: 1 },
-  trickle: { fault: { kind: 'trickle' }, ...inDoubt, because: 'no answer in time', stepMs: 500 },
+  trickle: { fault: { kind: 'trickle' }, ...inDoubt, reason: 'no answer in time', stepMs: 500 },
   status: { fault: { kind: 'status', status: 500 }, ...inDoubt },
   html: { fault: { kind: 'html' }, ...inDoubt },
   contentType: { fault: { kind: 'contentType' }, ...inAll('settled') },
@@ -76,15 +76,15 @@ async function expectAllIsWell(world: World): Promise<void> {
   await world.close()
 }
 
-describe.each(Object.values(table))('$fault.kind', ({ fault, because, stepMs = 0, ...expected }) => {
+describe.each(Object.values(table))('$fault.kind', ({ fault, reason, stepMs = 0, ...expected }) => {
   test.each(['read', 'change', 'paid'] as const)(`%s`, async kind => {
     const { world, calls } = await given()
     await world.faults.add(fault)
     const outcome = await world.clock.finish(calls[kind]())
     expect(outcome.status).toBe(expected[kind])
-    if (because !== undefined) {
-      const owed = await world.averba.effects.get(outcome.effect)
-      expect(owed?.because).toEqual(because)
+    if (reason !== undefined) {
+      const pending = await world.averba.effects.get(outcome.effect)
+      expect(pending?.reason).toEqual(reason)
     }
     world.faults.clear()
     await expectAllIsWell(world)

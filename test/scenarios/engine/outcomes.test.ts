@@ -78,7 +78,7 @@ test('a call goes at once, and is tried again in its time, after a clock that wa
   expect(approved.status).toBe('deferred')
   await plain.clock.advance(3_600_000)
   await averba.settle()
-  expect((await consents.standing(which)).because).toBe('active')
+  expect((await consents.standing(which)).reason).toBe('active')
   valueOf(await consents.revoke(which))
   expect((await averba.effects.list()).filter(each => each.state !== 'settled')).toEqual([])
   expect((await averba.audit.verify()).faults).toEqual([])

@@ -207,8 +207,8 @@ test.each(['json', 'xml'] as const)(
       cpf: samples.cpf,
       claims: { nome: 'X' },
     })
-    const because = 'TOKEN_REJECTED: 2 tokens in a row were answered 401: 900901'
-    expect(refused).toMatchObject({ status: 'deferred', because })
+    const reason = 'TOKEN_REJECTED: 2 tokens in a row were answered 401: 900901'
+    expect(refused).toMatchObject({ status: 'deferred', reason })
     await world.close()
   },
 )

@@ -49,7 +49,7 @@ test('a call that cannot be made for a day is parked where everybody sees it, an
   const [parked] = await averba.effects.list({ state: 'parked' })
   expect(parked).toMatchObject({
     id: outcome.effect,
-    because: expect.stringMatching(/^the consent service answered 429; given up after 2\d hours$/),
+    reason: expect.stringMatching(/^the consent service answered 429; given up after 2\d hours$/),
   })
   expect(announced).toMatchObject([
     { effect: outcome.effect, type: 'consentService.changeStatus', by: 'policy' },
@@ -144,7 +144,7 @@ test('an operator holds a call, and nothing sends it until it is let go', async 
   await settleFor(world, 2)
   expect(await averba.effects.get(effect)).toMatchObject({
     state: 'parked',
-    because: 'an operator holds it',
+    reason: 'an operator holds it',
     attempts: 1,
   })
   await expect(averba.effects.park(effect)).rejects.toMatchObject({ code: 'REFUSED' })

@@ -182,11 +182,11 @@ describe("the portal's failures", () => {
     const world = await simulate({ averba: { schedules: true } })
     const stop = new AbortController()
     const running = world.averba.run({ signal: stop.signal })
-    const harvested = async () => {
+    const recovered = async () => {
       await world.clock.advance(1_000)
       return days(world).length
     }
-    await expect.poll(harvested).toBe(2)
+    await expect.poll(recovered).toBe(2)
     stop.abort()
     await running
     await world.close()

@@ -48,10 +48,8 @@ test('a view that stopped comes back while run goes on, once it is mended, and i
   expect(view.told().length).toBeGreaterThan(5)
   expect(view.told().length).toBeLessThan(9)
   expect(new Set(view.told())).toEqual(new Set([stopped]))
-  const because = expect.stringMatching(
-    /^subjects stands still: SqliteError at position \d+: run brings back/,
-  )
-  expect(await view.health()).toMatchObject({ ok: false, detail: because })
+  const reason = expect.stringMatching(/^subjects stands still: SqliteError at position \d+: run brings back/)
+  expect(await view.health()).toMatchObject({ ok: false, detail: reason })
   expect(await view.isRunning()).toBe(false)
   const { problems } = await diagnoseStore({ store })
   expect(problems).toEqual([expect.stringMatching(/^views: subjects stands still: SqliteError at position/)])
@@ -153,7 +151,7 @@ test('a consent that was revoked while its view stands still is nowhere shown as
     await expect(listed).rejects.toMatchObject({ code: 'VIEW_STOPPED', hint })
     expect(await averba.consents.get({ subject, id, ...age })).toMatchObject({ status: 'REVOGADO' })
   }
-  expect((await averba.consents.standing({ subject, id })).because).toBe('revoked')
+  expect((await averba.consents.standing({ subject, id })).reason).toBe('revoked')
   expect((await averba.figures()).views.find(each => each.view === 'consents')?.isRunning).toBe(false)
   mend()
   await clock.advance(300_000)
@@ -169,7 +167,7 @@ test('what changed at the service is read in full at once, also while the view o
   await averba.consents.get({ subject, id, ageMaxMs: 0 })
   world.consentService.change(samples.cpf, id, 'REVOGADO')
   await clock.advance(60_000)
-  expect(await averba.consents.standing({ subject, id, ageMaxMs: 0 })).toMatchObject({ because: 'revoked' })
+  expect(await averba.consents.standing({ subject, id, ageMaxMs: 0 })).toMatchObject({ reason: 'revoked' })
   const owed = await averba.effects.list({ state: 'owed' })
   expect(owed.filter(each => each.type === 'consentService.readConsent')).toEqual([])
   mend()

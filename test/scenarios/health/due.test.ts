@@ -36,8 +36,8 @@ test('what will be read, tried again, expire and be deleted is known beforehand'
     { what: 'call', at: new Date(clock.now() + 2 * hourMs).toISOString(), id: outcome.effect },
   ])
   const kinds = async (ms: number) => (await until(ms)).map(each => each.what)
-  expect(await kinds(dayMs)).toEqual(['call', 'harvest'])
-  expect(await kinds(12 * dayMs)).toEqual(['call', 'harvest', 'sync'])
+  expect(await kinds(dayMs)).toEqual(['call', 'recovery'])
+  expect(await kinds(12 * dayMs)).toEqual(['call', 'recovery', 'sync'])
   const inAMonth = await until(31 * dayMs)
   expect(inAMonth.at(-1)).toMatchObject({ what: 'deletion', id: expect.stringMatching(/^subscription-/) })
   const deletedAt = Date.parse(inAMonth.at(-1)?.at ?? '')

@@ -92,7 +92,7 @@ test('a body that is damaged fails and is parked, its handler and all others go 
   }
   expect(seen).toHaveLength(5)
   expect(await inbox(averba)).toMatchObject([
-    { state: 'parked', isDamaged: true, handlers: [{ attempts: 12, because: 'CORRUPT' }] },
+    { state: 'parked', isDamaged: true, handlers: [{ attempts: 12, reason: 'CORRUPT' }] },
     { state: 'handled' },
     { state: 'handled' },
   ])
@@ -113,7 +113,7 @@ test('a follower comes up to a damaged event, is parked there, and goes past it 
   await run(averba, clock, 200_000)
   expect(seen).toEqual([2])
   expect(await averba.log.followers()).toMatchObject([
-    { position: 2, isParked: true, attempts: 8, because: 'CORRUPT' },
+    { position: 2, isParked: true, attempts: 8, reason: 'CORRUPT' },
   ])
   expect(await ofFollowers()).toEqual(['false crm parked: see log.retry and log.skip', expect.anything()])
   expect(said.at(-1)).toBe('a follower failed too often and is parked crm 8 CORRUPT')
@@ -158,7 +158,7 @@ test('a handler that cannot read an arrival does what came before, is parked the
   averba.notifications.handle('evento-a', 'crm', async ({ body }) => void seen.push(body))
   await run(averba, clock, 600_000)
   expect(seen).toEqual([{ n: 1 }])
-  expect(await averba.log.followers()).toMatchObject([{ position: 2, isParked: true, because: 'CORRUPT' }])
+  expect(await averba.log.followers()).toMatchObject([{ position: 2, isParked: true, reason: 'CORRUPT' }])
   await averba.log.skip('notifications/evento-a/crm')
   await averba.settle()
   expect(seen).toEqual([{ n: 1 }, { n: 3 }])

@@ -173,7 +173,7 @@ test('one that fails is tried again with growing waits, then parked, and never p
   expect(tried).toEqual(Array.from({ length: 8 }, () => 2))
   expect(others).toEqual([2, 3])
   expect(await averba.log.followers()).toMatchObject([
-    { name: 'crm', position: 1, isParked: true, attempts: 8, because: 'RangeError' },
+    { name: 'crm', position: 1, isParked: true, attempts: 8, reason: 'RangeError' },
     { name: 'other', position: 3 },
   ])
   expect(said.filter(line => line.includes('follower'))).toEqual([
@@ -314,7 +314,7 @@ test('who lets a parked one go on is told which event that is about, and so is t
   expect(await averba.log.skip('crm', { actor })).toBe(3)
   const requested: unknown[] = []
   for await (const event of averba.log.read({ types: ['follower.skipRequested'] })) requested.push(event)
-  const data = { follower: 'crm', position: 3, because: 'Error' }
+  const data = { follower: 'crm', position: 3, reason: 'Error' }
   expect(requested).toMatchObject([{ stream: 'follower-main', data, actor }])
   const skipped = {
     message: 'a parked follower goes on past an event that it has not done',

@@ -115,7 +115,7 @@ test('failure records of a day that the portal keeps none of are refused', async
       code: 'INVALID_INPUT',
       hint,
     })
-    await expect(averba.subscriptions.harvest(day)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    await expect(averba.subscriptions.recover(day)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   }
   // A portal whose clock is a day off dates them so.
   for (const day of ['2026-10-20', '2026-11-20', '2026-11-21'])

@@ -25,7 +25,7 @@ test('events of types that nobody knows are kept on every stream, and are in nob
     await store.append({
       at: '2026-11-20T12:00:00.000Z',
       streams: [{ stream, expect: 'exists' }],
-      events: [{ stream, event, because: `${name}.dream`, machine: { name, version: 99 } }],
+      events: [{ stream, event, causedBy: `${name}.dream`, machine: { name, version: 99 } }],
     })
   }
   await store.close()

@@ -53,7 +53,7 @@ test('a handler that hangs has failed after a minute, is told so, and the next n
   const states = async () => {
     const all: unknown[] = []
     for await (const { state, handlers } of averba.notifications.list())
-      all.push([state, handlers[0]?.because])
+      all.push([state, handlers[0]?.reason])
     return all
   }
   await expect.poll(states).toEqual([
@@ -100,7 +100,7 @@ test('a follower that hangs is tried again and then parked, and never passes ove
   }
   await expect
     .poll(look, { interval: 2, timeout: 20_000 })
-    .toMatchObject({ isParked: true, attempts: 8, because: 'It took longer than 2000 ms', position: 1 })
+    .toMatchObject({ isParked: true, attempts: 8, reason: 'It took longer than 2000 ms', position: 1 })
   expect(reasons).toEqual(Array.from({ length: 8 }, () => 'It took longer than 2000 ms'))
   await dispose()
 })
@@ -155,7 +155,7 @@ test.each<[string, unknown, string]>([
   ['a symbol as its name', named({ value: Symbol('x') }), 'Error'],
   ['a name that cannot be read', named({ get: throwing }), 'Error'],
   ['an inside that cannot be looked at', new Proxy({}, { getPrototypeOf: throwing, has: throwing }), 'Error'],
-])('a handler that throws something with %s has failed like any other', async (_, thrown, because) => {
+])('a handler that throws something with %s has failed like any other', async (_, thrown, reason) => {
   const { averba, clock, notify, dispose } = await given()
   let calls = 0
   const fail = async () => {
@@ -173,13 +173,13 @@ test.each<[string, unknown, string]>([
     return []
   }
   const all = [
-    { handler: 'crm', attempts: 1, because },
-    { handler: 'bill', attempts: 1, because: 'the body does not fit its schema' },
+    { handler: 'crm', attempts: 1, reason },
+    { handler: 'bill', attempts: 1, reason: 'the body does not fit its schema' },
   ]
   const byName = async () => (await handlings()).toSorted((a, b) => (a.handler < b.handler ? 1 : -1))
   await expect.poll(byName).toMatchObject(all)
   const mail = async () => (await averba.log.followers()).find(each => each.name === 'mail')
-  await expect.poll(mail).toMatchObject({ attempts: 1, because })
+  await expect.poll(mail).toMatchObject({ attempts: 1, reason })
   expect(calls).toBe(2)
   await clock.advance(999)
   expect(calls).toBe(2)

@@ -154,7 +154,7 @@ test('one that fails is tried again with growing waits and then parked, and hold
   await averba.settle()
   expect(seen).toEqual([1, 3])
   expect(await inbox(averba, { state: 'failing' })).toMatchObject([
-    { handlers: [{ handler: 'crm', state: 'failing', attempts: 1, because: 'RangeError' }] },
+    { handlers: [{ handler: 'crm', state: 'failing', attempts: 1, reason: 'RangeError' }] },
   ])
   for (let i = 0; i < 40 * 60; i++) {
     await clock.advance(1_000)
@@ -366,7 +366,7 @@ test('a schema gives the handler what it made of the body, and one that does not
   await averba.settle()
   expect(seen).toEqual([7, 8])
   const failing = await inbox(averba, { state: 'failing' })
-  expect(failing.map(each => each.handlers[0]?.because)).toEqual([
+  expect(failing.map(each => each.handlers[0]?.reason)).toEqual([
     'the body does not fit its schema: invalid_type, unrecognized_keys',
     'the body does not fit its schema: invalid_type',
   ])
@@ -387,7 +387,7 @@ test('anything that parses is a schema, and its error says nothing', async () =>
   await notify(averba, 'x')
   await averba.settle()
   const [only] = await inbox(averba)
-  expect(only?.handlers[0]?.because).toBe('the body does not fit its schema')
+  expect(only?.handlers[0]?.reason).toBe('the body does not fit its schema')
   await averba.close()
 })
 
@@ -500,9 +500,9 @@ test('a body that is gone is parked at once', async () => {
   const { averba, clock, store } = await given()
   for (const n of [1, 2]) await notify(averba, { n })
   await clock.advance(minuteMs)
-  const because = async () => {
+  const reason = async () => {
     const rows = await averba.views.selectFrom('notifications').select(['state', 'handlers']).execute()
-    return rows.map(({ state, handlers }) => [state, JSON.parse(handlers)[0]?.because])
+    return rows.map(({ state, handlers }) => [state, JSON.parse(handlers)[0]?.reason])
   }
   const database = new Sqlite(store)
   const [first] = await averba.views.selectFrom('notifications').select('notification').execute()
@@ -514,7 +514,7 @@ test('a body that is gone is parked at once', async () => {
   averba.notifications.handle(evento, 'crm', async each => void seen.push(numberOf(each)))
   await averba.settle()
   expect(seen).toEqual([2])
-  expect(await because()).toEqual([
+  expect(await reason()).toEqual([
     ['parked', 'the body is no longer there'],
     ['handled', ''],
   ])
@@ -523,7 +523,7 @@ test('a body that is gone is parked at once', async () => {
   expect(await averba.notifications.replay({ parked: true })).toBe(0)
   await expect(averba.notifications.replay({ id })).rejects.toMatchObject({ code: 'PART_DESTROYED' })
   await averba.settle()
-  expect(await because()).toEqual([
+  expect(await reason()).toEqual([
     ['parked', 'the body is no longer there'],
     ['handled', ''],
   ])

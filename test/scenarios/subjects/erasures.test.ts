@@ -56,9 +56,9 @@ test('a log is verified whole after an erasure that cancelled what was owed', as
   const world = await simulate({ averba: { store } })
   const { averba, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 86_400_000 })
-  const [owed] = await averba.effects.list()
+  const [pending] = await averba.effects.list()
   await averba.subjects.erase({ subject }, asked)
-  expect(await averba.effects.get(owed?.id ?? '')).toMatchObject({ state: 'cancelled' })
+  expect(await averba.effects.get(pending?.id ?? '')).toMatchObject({ state: 'cancelled' })
   await world.close()
   expect((await verifyLog({ store })).faults).toEqual([])
 })

@@ -201,7 +201,7 @@ test('readings that recur end with the person, and a handler is not called for w
   const states = []
   for await (const { state } of averba.notifications.list()) states.push(state)
   expect(states).toEqual(['parked'])
-  expect((await averba.effects.list({ state: 'owed' })).map(owed => owed.type)).toEqual([
+  expect((await averba.effects.list({ state: 'owed' })).map(pending => pending.type)).toEqual([
     'keys.destroyEpochs',
   ])
   await world.close()

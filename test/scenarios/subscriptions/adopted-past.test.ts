@@ -86,7 +86,7 @@ test('failures that were read before there was a subscription of ours are recove
     { health: 'failing', failures: 5, failingSince: '2026-11-20T12:00:00.000Z' },
   ])
   // They are not told twice.
-  await averba.subscriptions.harvest('2026-11-21')
+  await averba.subscriptions.recover('2026-11-21')
   expect((await averba.subscriptions.list())[0]).toMatchObject({ failures: 5 })
   expect(await averba.subscriptions.failures({ day: '2026-11-20' })).toMatchObject([
     { recovery: 'recovered' },
@@ -158,7 +158,7 @@ test('what was lost before the portal deleted the one of a lost log comes back t
 test('where the portal never had one, creating one reads no past', async () => {
   const world = await simulate({ averba: { receiver, subscriptions } })
   await apply(world.averba)
-  for await (const { type } of world.averba.log.read()) expect(type).not.toBe('portal.harvestHastened')
+  for await (const { type } of world.averba.log.read()) expect(type).not.toBe('portal.recoveryHastened')
   await world.close()
 })
 
@@ -169,7 +169,7 @@ test('the past is read once: not again for one that is ours already', async () =
   await apply(averba)
   await settleFor(world.clock, 1, averba)
   const days: unknown[] = []
-  for await (const { data } of averba.log.read({ types: ['portal.harvestHastened'] })) days.push(data)
+  for await (const { data } of averba.log.read({ types: ['portal.recoveryHastened'] })) days.push(data)
   expect(days).toMatchObject([{ reason: 'adopted', days: { length: 31 } }])
   await averba.close()
   await world.close()

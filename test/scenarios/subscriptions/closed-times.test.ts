@@ -47,7 +47,7 @@ test.each([422, 429, 200])(
     expect(await ask()).toMatchObject({
       state: 'deferred',
       dueAt: '2026-11-20T14:01:00.000Z',
-      because: expect.stringContaining('PUCX-ER1001'),
+      reason: expect.stringContaining('PUCX-ER1001'),
     })
     // What else is asked of the same function meanwhile would lengthen the block: it does not leave.
     expect(await ask()).toMatchObject({ state: 'deferred', dueAt: '2026-11-20T14:01:00.000Z' })

@@ -52,7 +52,7 @@ test('a process that begins to run reads the failures of every day since the log
   expect(bodies).toHaveLength(2)
   for (const day of [0, 1]) expect(bodies).toContainEqual(['recovered', { day }])
   const hastened: unknown[] = []
-  for await (const { data } of next.averba.log.read({ types: ['portal.harvestHastened'] }))
+  for await (const { data } of next.averba.log.read({ types: ['portal.recoveryHastened'] }))
     hastened.push(data)
   expect(hastened).toMatchObject([{ reason: 'downtime', days: [{}, {}, {}] }])
   const read = days(world).length

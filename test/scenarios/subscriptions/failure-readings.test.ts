@@ -45,7 +45,7 @@ test('failures all day long while the portal is down are one reading that waits,
   const waiting = async () => (await averba.effects.list({ state: 'deferred' })).map(each => each.type)
   for (let i = 0; i < 30 * 6; i++) {
     if (i === 0 || i === 179) await world.lose({ i })
-    await averba.subscriptions.harvestSoon('unstored')
+    await averba.subscriptions.recoverSoon('unstored')
     await clock.advance(10 * minuteMs)
     await clock.finish(averba.settle())
   }
@@ -82,15 +82,15 @@ test('what fails as an outage of the portal ends is found soon: its record has t
     await clock.advance(ms)
     await clock.finish(averba.settle())
   }
-  await averba.subscriptions.harvestSoon('unstored')
+  await averba.subscriptions.recoverSoon('unstored')
   for (let i = 0; i < 60; i++) {
     await pass(minuteMs)
-    if (i % 20 === 5) await averba.subscriptions.harvestSoon('unstored')
+    if (i % 20 === 5) await averba.subscriptions.recoverSoon('unstored')
   }
   isDown = false
   await clock.advance(9_000)
   const failedAt = clock.now()
-  await averba.subscriptions.harvestSoon('unstored')
+  await averba.subscriptions.recoverSoon('unstored')
   for (let i = 0; i < 240; i++) await pass(5_000)
   expect(read.at(-1)).toBeGreaterThanOrEqual(failedAt + 10_000)
   await world.close()
@@ -111,14 +111,14 @@ test('what fails while its day is being read is found by the reading that follow
   })
   const { averba, clock } = world
   await world.lose({ n: 1 })
-  await averba.subscriptions.harvestSoon('unstored')
+  await averba.subscriptions.recoverSoon('unstored')
   await clock.advance(10_000)
   const settling = averba.settle()
   await arrived.promise
   await clock.advance(20 * minuteMs)
   await world.lose({ n: 2 })
-  await averba.subscriptions.harvestSoon('unstored')
-  await averba.subscriptions.harvestSoon('late')
+  await averba.subscriptions.recoverSoon('unstored')
+  await averba.subscriptions.recoverSoon('late')
   opened.resolve()
   await settling
   expect(await bodiesOf(averba)).toEqual([{ n: 1 }])
@@ -132,12 +132,12 @@ test('a clock that was hours ahead for a moment does not put off the readings af
   const world = await given()
   const { averba, clock } = world
   clock.jump(8 * hourMs)
-  await averba.subscriptions.harvestSoon('unstored')
+  await averba.subscriptions.recoverSoon('unstored')
   clock.jump(-8 * hourMs)
   await clock.advance(minuteMs)
   await averba.settle()
   await world.lose({ n: 1 })
-  await averba.subscriptions.harvestSoon('unstored')
+  await averba.subscriptions.recoverSoon('unstored')
   await clock.advance(10_000)
   await averba.settle()
   expect(await bodiesOf(averba)).toEqual([{ n: 1 }])
@@ -156,7 +156,7 @@ test('one delivery around midnight stands for one failure, whichever day lists i
   await clock.advance(Date.parse('2026-11-21T02:59:52Z') - clock.now())
   await world.notify({ aviso: 'greve' })
   await clock.advance(hourMs)
-  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{ stored: 1 }, { recovered: 1 }])
+  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{ stored: 1 }, { recovered: 1 }])
   await world.close()
 })
 
@@ -171,7 +171,7 @@ test('a damaged content keeps nothing else of its day from coming back', async (
   const flip = "update part set sealed = zeroblob(length(sealed)) where name = 'content'"
   expect(database.prepare(flip).run().changes).toBe(1)
   database.close()
-  await averba.subscriptions.harvest()
+  await averba.subscriptions.recover()
   expect(await bodiesOf(averba)).toEqual([{ n: 1 }, { n: 2 }])
   await world.close()
 })
@@ -185,11 +185,11 @@ test.each(['20-11-2027 09:00:00', '20-11-2020 09:00:00'])(
         request.url.includes('data=20112026') ? Response.json(records) : forward(request),
     })
     const { averba, clock } = world
-    await averba.subscriptions.harvest()
+    await averba.subscriptions.recover()
     expect(await averba.subscriptions.list()).toMatchObject([{ health: 'failing', daysLeft: 29 }])
     await clock.advance(24 * hourMs)
     await world.notify({ n: 2 })
-    await averba.subscriptions.harvest()
+    await averba.subscriptions.recover()
     expect(await averba.subscriptions.list()).toMatchObject([{ health: 'healthy' }])
     await world.close()
   },
@@ -223,7 +223,7 @@ test('a reading that is parked keeps none of the later failures of its day from 
   })
   const { averba, clock } = world
   await world.lose({ n: 1 })
-  await averba.subscriptions.harvestSoon('unstored')
+  await averba.subscriptions.recoverSoon('unstored')
   await clock.advance(10_000)
   await averba.settle()
   const [waiting] = await averba.effects.list({ state: 'deferred' })
@@ -231,7 +231,7 @@ test('a reading that is parked keeps none of the later failures of its day from 
   isDown = false
   for (let i = 0; i < 20; i++) {
     await clock.advance(10 * minuteMs)
-    await averba.subscriptions.harvestSoon('unstored')
+    await averba.subscriptions.recoverSoon('unstored')
     await averba.settle()
   }
   expect(await bodiesOf(averba)).toEqual([{ n: 1 }])
@@ -248,7 +248,7 @@ test('nor one of its day that follows a downtime', async () => {
   const { averba, clock } = world
   await averba.settle()
   await world.lose({ n: 1 })
-  await averba.subscriptions.harvestSoon('unstored')
+  await averba.subscriptions.recoverSoon('unstored')
   await clock.advance(10_000)
   await averba.settle()
   for (const { id } of await averba.effects.list({ state: 'deferred' })) await averba.effects.park(id)

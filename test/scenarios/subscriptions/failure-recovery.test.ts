@@ -53,12 +53,12 @@ test('a notification that was lost comes back into the inbox, once, marked, and 
   const world = await given()
   const { averba } = world
   await lose(world, { numero: '26BR1' })
-  const outcomes = await averba.subscriptions.harvest()
+  const outcomes = await averba.subscriptions.recover()
   expect(outcomes.map(valueOf)).toMatchObject([
     { day: '2026-11-19', read: 0, recovered: 0 },
     { day: '2026-11-20', read: 1, recovered: 1, stored: 0 },
   ])
-  await averba.subscriptions.harvest()
+  await averba.subscriptions.recover()
   await averba.subscriptions.failures({ recover: true })
   const found = await inbox(averba)
   expect(found).toMatchObject([{ evento, origin: 'recovered', body: { numero: '26BR1' }, copies: 1 }])
@@ -74,7 +74,7 @@ test('a notification that was stored but answered late is recognised, and not de
   await answerLate(world, { numero: '26BR1' })
   const [stored] = await inbox(averba)
   expect(stored).toMatchObject({ origin: 'delivered' })
-  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { stored: 1, recovered: 0 }])
+  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { stored: 1, recovered: 0 }])
   expect(await inbox(averba)).toHaveLength(1)
   expect(await averba.subscriptions.failures()).toMatchObject([
     { recovery: 'stored', notification: stored?.id },
@@ -90,9 +90,9 @@ test('what was recovered stays so when its person is erased, and is not recovere
   await faults.add({ kind: 'lose', service: 'receiver', times: 1 })
   const about = { evento, destinatarioTipo: 'CPF', destinatarioId: cpf } as const
   expect(await portal.notify({ ...about, body: { numero: '26BR1' } })).toMatchObject([{ isDelivered: false }])
-  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { stored: 1 }])
+  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { stored: 1 }])
   await averba.subjects.erase({ cpf }, { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' })
-  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([
+  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([
     {},
     { read: 1, recovered: 0, stored: 0 },
   ])
@@ -119,16 +119,16 @@ test('a failure record keeps no content of what is in the inbox: it goes with th
     return Promise.all(rows.map(async row => (await averba.subjects.reveal(row, asking)).content))
   }
   expect(await sealed()).toEqual([JSON.stringify(body)])
-  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { stored: 1, recovered: 0 }])
+  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { stored: 1, recovered: 0 }])
   expect(await sealed()).toEqual([null])
   // Another one is linked as it is read.
   await portal.notify({ ...about, body: { ...body, n: 2 } })
-  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { stored: 1, recovered: 0 }])
+  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { stored: 1, recovered: 0 }])
   expect(await sealed()).toEqual([null, null])
   expect(await contents()).toEqual([JSON.stringify(body), JSON.stringify({ ...body, n: 2 })])
   await averba.subjects.erase({ cpf }, { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' })
   expect(await contents()).toEqual(['', ''])
-  await averba.subscriptions.harvest()
+  await averba.subscriptions.recover()
   expect(await contents()).toEqual(['', ''])
   for (const { differences } of await averba.rebuild()) expect(differences).toBe(0)
   await world.close()
@@ -160,7 +160,7 @@ test('the content of failures that nobody recovers, or that are of others, goes 
   const rows = await averba.views.selectFrom('failures').select('subscription').execute()
   expect(rows.map(row => row.subscription === null).sort()).toEqual([false, true])
   await clock.advance(dayMs + secondMs)
-  // One that harvests nothing.
+  // One that recovers nothing.
   const retention = { 'notification.body': { days: 1 } }
   const keeping = await openAverba({ store, clock, entropy: seededEntropy(9), retention, schedules: true })
   await keeping.settle()
@@ -179,7 +179,7 @@ test('the same content at another time, or of another event, is not taken for it
   await lose(world, { numero: '26BR2' })
   await clock.advance(3_600_000)
   await lose(world, { numero: '26BR1' })
-  await averba.subscriptions.harvest()
+  await averba.subscriptions.recover()
   expect((await inbox(averba)).map(each => [each.origin, each.evento])).toEqual([
     ['delivered', evento],
     ['recovered', other],
@@ -207,7 +207,7 @@ test.each([
     await notify(world, released)
     await clock.advance(second * secondMs)
     await lose(world, blocked)
-    expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([
+    expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([
       {},
       { recovered: 1, stored: 0 },
     ])
@@ -223,7 +223,7 @@ test('of three that were lost one after the other, the last is recovered that sa
     await lose(world, body)
     await clock.advance(60 * secondMs)
   }
-  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { recovered: 3, stored: 0 }])
+  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { recovered: 3, stored: 0 }])
   await world.close()
 })
 
@@ -246,8 +246,8 @@ test.each([
   await lose(world, released)
   await clock.advance(120 * secondMs)
   await lose(world, blocked)
-  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { recovered: 2, stored: 0 }])
-  await averba.subscriptions.harvest()
+  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { recovered: 2, stored: 0 }])
+  await averba.subscriptions.recover()
   expect((await inbox(averba)).map(each => each.body)).toEqual([blocked, released, blocked])
   await world.close()
 })
@@ -260,7 +260,7 @@ test('one that was lost before another one, and then came again, is not taken fo
     await clock.advance(60 * secondMs)
   }
   await notify(world, blocked)
-  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { recovered: 2, stored: 0 }])
+  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { recovered: 2, stored: 0 }])
   await world.close()
 })
 
@@ -276,7 +276,7 @@ test('of two that were lost on either side of midnight, none is taken for one th
   await lose(world, blocked)
   // The records of the day that has begun are read first, as after an answer that the portal did not get.
   await averba.subscriptions.failures({ recover: true })
-  await averba.subscriptions.harvest()
+  await averba.subscriptions.recover()
   expect((await inbox(averba)).map(each => each.body)).toEqual([blocked, blocked, released])
   await world.close()
 })
@@ -288,7 +288,7 @@ test('one that was stored just before midnight is recognised by the failure of i
   await notify(world, blocked)
   await clock.advance(14 * secondMs)
   await lose(world, blocked)
-  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { recovered: 0, stored: 1 }])
+  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { recovered: 0, stored: 1 }])
   await world.close()
 })
 
@@ -301,10 +301,10 @@ test('what came in between for another recipient, or after the answer was lost, 
   await clock.advance(60 * secondMs)
   await answerLate(world, blocked)
   await notify(world, released)
-  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { recovered: 0, stored: 1 }])
+  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { recovered: 0, stored: 1 }])
   await clock.advance(60 * secondMs)
   await answerLate(world, { ...released, n: 1 })
-  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { recovered: 0, stored: 1 }])
+  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { recovered: 0, stored: 1 }])
   await world.close()
 })
 
@@ -313,10 +313,10 @@ test('one that was recovered days later is no other for what is lost about then 
   const { averba, clock } = world
   await lose(world, { numero: '26BR1' })
   await clock.advance(dayMs)
-  await averba.subscriptions.harvest()
+  await averba.subscriptions.recover()
   await clock.advance(60 * secondMs)
   await lose(world, { numero: '26BR1' })
-  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { recovered: 1, stored: 0 }])
+  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { recovered: 1, stored: 0 }])
   expect(await inbox(averba)).toHaveLength(2)
   await world.close()
 })
@@ -326,7 +326,7 @@ test('two records of the same content about the same time are one notification',
   await lose(world, { numero: '26BR1' })
   await world.clock.advance(secondMs)
   await lose(world, { numero: '26BR1' })
-  expect((await world.averba.subscriptions.harvest()).map(valueOf)).toMatchObject([
+  expect((await world.averba.subscriptions.recover()).map(valueOf)).toMatchObject([
     {},
     { read: 2, recovered: 1, stored: 1 },
   ])
@@ -396,8 +396,8 @@ test.each([
   })
   const { averba } = world
   for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
-  const [, harvested] = (await averba.subscriptions.harvest()).map(valueOf)
-  expect(harvested).toMatchObject({ read: 1, stored: 0, ...counts })
+  const [, recovered] = (await averba.subscriptions.recover()).map(valueOf)
+  expect(recovered).toMatchObject({ read: 1, stored: 0, ...counts })
   expect((await inbox(averba)).map(each => Buffer.from(each.raw).toString())).toEqual(texts)
   const [failure] = await averba.subscriptions.failures({ day: '2026-11-20' })
   expect(failure?.conteudo).toBe(texts[0] ?? '')
@@ -416,7 +416,7 @@ test('of the same content that several got, one that failed is recovered: it may
   await to('11222333000181')
   await to('11444777000161')
   // Without a recipient one says as much as two.
-  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { recovered: 1, stored: 1 }])
+  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { recovered: 1, stored: 1 }])
   expect((await inbox(averba)).map(each => each.origin).sort()).toEqual([
     'delivered',
     'delivered',
@@ -430,16 +430,16 @@ test('a notification stands for as many failures as it was delivered, copies inc
   const { averba, clock } = world
   await answerLate(world, { numero: '26BR1' })
   await answerLate(world, { numero: '26BR1' })
-  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { recovered: 0, stored: 2 }])
+  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { recovered: 0, stored: 2 }])
   await clock.advance(60 * secondMs)
   await lose(world, { numero: '26BR1' })
-  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { recovered: 1, stored: 0 }])
+  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { recovered: 1, stored: 0 }])
   expect(await inbox(averba)).toMatchObject([{ origin: 'delivered', copies: 2 }, { origin: 'recovered' }])
   await world.close()
 })
 
-test('two processes that harvest at once recover each record once', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-harvest-')), 'log.sqlite')
+test('two processes that recover at once recover each record once', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-recovery-')), 'log.sqlite')
   const world = await given(store)
   for (let i = 0; i < 20; i++) await lose(world, { i })
   const other = await openAverba({
@@ -453,7 +453,7 @@ test('two processes that harvest at once recover each record once', async () => 
     receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
     subscriptions,
   })
-  await Promise.all([world.averba, other].map(each => each.subscriptions.harvest()))
+  await Promise.all([world.averba, other].map(each => each.subscriptions.recover()))
   const bodies = (await inbox(other)).map(each => JSON.stringify(each.body))
   expect(bodies).toHaveLength(20)
   expect(new Set(bodies).size).toBe(20)
@@ -461,11 +461,11 @@ test('two processes that harvest at once recover each record once', async () => 
   await world.close()
 })
 
-test('a loss at the end of a day is found by the harvest of the next day', async () => {
+test('a loss at the end of a day is found by the recovery of the next day', async () => {
   const world = await given()
   await lose(world, { numero: '26BR1' })
   await world.clock.advance(dayMs)
-  expect((await world.averba.subscriptions.harvest()).map(valueOf)).toMatchObject([
+  expect((await world.averba.subscriptions.recover()).map(valueOf)).toMatchObject([
     { day: '2026-11-20', recovered: 1 },
     { day: '2026-11-21', read: 0 },
   ])
@@ -478,7 +478,7 @@ test('after failures of ours the records are read within seconds, and a storm is
   const readings = () => requests.filter(each => each.path.includes('/falhas')).length
   for (let i = 0; i < 50; i++) {
     await lose(world, { i })
-    await averba.subscriptions.harvestSoon('unstored')
+    await averba.subscriptions.recoverSoon('unstored')
   }
   await averba.settle()
   expect(readings()).toBe(0)
@@ -488,7 +488,7 @@ test('after failures of ours the records are read within seconds, and a storm is
   expect(await inbox(averba)).toHaveLength(50)
   // The next one is found as well, at the rate that is kept.
   await lose(world, { i: 50 })
-  await averba.subscriptions.harvestSoon('late')
+  await averba.subscriptions.recoverSoon('late')
   await clock.advance(60 * secondMs)
   await averba.settle()
   expect(readings()).toBe(1)
@@ -508,7 +508,7 @@ test('after a downtime every day of it is read', async () => {
     await clock.advance(dayMs)
   }
   await world.faults.clear()
-  await averba.subscriptions.harvestSoon('downtime', '2026-11-20T12:00:00.000Z')
+  await averba.subscriptions.recoverSoon('downtime', '2026-11-20T12:00:00.000Z')
   await clock.advance(10 * secondMs)
   await averba.settle()
   expect((await inbox(averba)).map(each => each.body)).toEqual([{ day: 0 }, { day: 1 }, { day: 2 }])
@@ -523,18 +523,18 @@ test('failures of events that are none of ours are kept, and stay out of the inb
   const url = 'https://portal.exemplo.br/portal/api/ext/webhook'
   await world.portal.fetch(new Request(url, { method: 'POST', headers, body }))
   await lose(world, {}, 'alheio')
-  await averba.subscriptions.harvest()
+  await averba.subscriptions.recover()
   expect(await averba.subscriptions.failures()).toMatchObject([{ evento: 'alheio', recovery: null }])
   expect(await inbox(averba)).toEqual([])
   await world.close()
 })
 
-test('a portal that does not answer now is harvested by whoever runs next', async () => {
+test('a portal that does not answer now is recovered by whoever runs next', async () => {
   const world = await given()
   const { averba, clock, faults } = world
   await lose(world, { numero: '26BR1' })
   await faults.add({ kind: 'status', status: 503, service: 'portal' })
-  expect((await averba.subscriptions.harvest()).map(each => each.status)).toEqual(['deferred', 'deferred'])
+  expect((await averba.subscriptions.recover()).map(each => each.status)).toEqual(['deferred', 'deferred'])
   await faults.clear()
   await clock.advance(3_600_000)
   await averba.settle()
@@ -573,7 +573,7 @@ test('handlers are called for what was recovered, as for what was delivered, wit
   })
   await lose(world, { numero: '26BR1' })
   await notify(world, { numero: '26BR2' })
-  await averba.subscriptions.harvest()
+  await averba.subscriptions.recover()
   await averba.settle()
   expect(handled).toEqual([
     ['delivered', { numero: '26BR2' }, world.samples.cnpj],

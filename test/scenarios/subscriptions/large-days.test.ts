@@ -45,10 +45,10 @@ async function givenLost(count: number, contentLength: number, failuresBytesMax?
 
 test('a day of 5 MiB is recovered whole, and only once', async () => {
   const { world, averba, inbox } = await givenLost(1_000, 5_200)
-  const harvest = async () => (await averba.subscriptions.harvest(day)).map(valueOf)[1]
-  expect(await harvest()).toMatchObject({ day, read: 1_000, recovered: 1_000, stored: 0, unreadable: 0 })
+  const recover = async () => (await averba.subscriptions.recover(day)).map(valueOf)[1]
+  expect(await recover()).toMatchObject({ day, read: 1_000, recovered: 1_000, stored: 0, unreadable: 0 })
   expect(await inbox()).toBe(1_000)
-  expect(await harvest()).toMatchObject({ read: 1_000, recovered: 0, stored: 0 })
+  expect(await recover()).toMatchObject({ read: 1_000, recovered: 0, stored: 0 })
   expect(await averba.subscriptions.failures({ day })).toHaveLength(1_000)
   await world.close()
 })
@@ -62,7 +62,7 @@ test('however many failures fit into the bound are believed, and a longer list o
 
 test('a day over the bound is said within minutes, and is recovered when an operator lets it go with more room', async () => {
   const { world, averba, records, lines, inbox, settle } = await givenLost(20, 100, 3_000)
-  const [, outcome] = await averba.subscriptions.harvest(day)
+  const [, outcome] = await averba.subscriptions.recover(day)
   expect(outcome).toMatchObject({ status: 'deferred' })
   await settle(5)
   const [parked, ...others] = await averba.effects.list({ state: 'parked' })

@@ -101,7 +101,7 @@ test('effects are listed page by page, each once, those of one event too', async
   expect(owed.map(each => `${each.id} owed`)).toEqual(seen)
   expect(await effects.list({ state: 'parked' })).toEqual([])
   // A page may end between two that one event owes.
-  await world.averba.subscriptions.harvestSoon('late', '2026-11-01T00:00:00.000Z')
+  await world.averba.subscriptions.recoverSoon('late', '2026-11-01T00:00:00.000Z')
   const all = (await effects.list()).map(each => each.id)
   expect(all.filter(id => id.startsWith('portal-main/')).length).toBeGreaterThan(10)
   expect(new Set(all).size).toBe(all.length)

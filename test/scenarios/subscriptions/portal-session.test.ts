@@ -100,7 +100,7 @@ test('a session that ends within a minute of its login is waited for, and nobody
   portal.session.end()
   const failed = await averba.subscriptions.apply({ hash }).catch(error => error)
   expect(failed).toMatchObject({ code: 'OUTCOME', outcome: { status: 'deferred' } })
-  expect(failed.outcome.because).toBe('the portal lets nobody log in twice within a minute')
+  expect(failed.outcome.reason).toBe('the portal lets nobody log in twice within a minute')
   expect(failed.outcome.retryAt).toBe('2026-11-20T12:01:01.000Z')
   expect(world.requests.filter(each => each.path.endsWith('/autenticar'))).toHaveLength(1)
   await clock.advance(61_000)
@@ -186,7 +186,7 @@ test('a process that dies while it logs in holds up the others for a minute at m
     other?.subscriptions.plan().catch(error => error) ?? Promise.resolve(),
   )
   expect(waiting).toMatchObject({
-    outcome: { status: 'deferred', because: 'another process is logging in at the portal' },
+    outcome: { status: 'deferred', reason: 'another process is logging in at the portal' },
   })
   await world.clock.advance(minuteMs)
   await world.clock.finish(Promise.resolve(other?.subscriptions.plan()))
@@ -199,7 +199,7 @@ test('a login that the portal declines is said to be one of credentials, and ask
   await world.faults.add({ kind: 'status', status: 422, path: '/autenticar', service: 'portal' })
   for (let i = 0; i < 5; i++) {
     await expect(world.averba.subscriptions.plan()).rejects.toMatchObject({
-      outcome: { status: 'deferred', because: expect.stringMatching(/^CREDENTIALS_REFUSED: .* 422/) },
+      outcome: { status: 'deferred', reason: expect.stringMatching(/^CREDENTIALS_REFUSED: .* 422/) },
     })
   }
   expect(world.requests.filter(each => each.path.endsWith('/autenticar'))).toHaveLength(1)
@@ -217,7 +217,7 @@ test.each([408, 429, 503])(
     await expect(world.averba.subscriptions.plan()).rejects.toMatchObject({
       outcome: {
         status: 'deferred',
-        because: expect.stringMatching(new RegExp(`^the portal answered the login ${status}`)),
+        reason: expect.stringMatching(new RegExp(`^the portal answered the login ${status}`)),
       },
     })
     await world.close()
@@ -303,7 +303,7 @@ test('a 401 to a session that was begun for the call is the portal’s no, with 
   expect(await plan()).toMatchObject({
     outcome: {
       status: 'deferred',
-      because: 'the portal rejects a session that has just begun: 401 PUCX-ER0201',
+      reason: 'the portal rejects a session that has just begun: 401 PUCX-ER0201',
     },
   })
   expect(world.requests.filter(each => each.path.includes('/ext/'))).toHaveLength(1)
@@ -396,7 +396,7 @@ test('who logs in anew within a minute waits for it, whoever it is, and another 
   await averba.subscriptions.plan()
   const logins = () => world.requests.filter(each => each.path.endsWith('/chave-acesso')).length
   clientId = 'joao'
-  const quiet = { outcome: { status: 'deferred', because: expect.stringContaining('within a minute') } }
+  const quiet = { outcome: { status: 'deferred', reason: expect.stringContaining('within a minute') } }
   await expect(averba.subscriptions.plan()).rejects.toMatchObject(quiet)
   expect(logins()).toBe(1)
   // The simulated portal knows one user, whom it refuses: that it was asked is what counts.
@@ -433,8 +433,8 @@ test('access keys that were put right are not told of the refusal of the former 
   const portal = { baseUrl, authenticate: keys }
   const told = (averba: Averba) => averba.subscriptions.plan().catch(error => error.outcome)
   const until = { status: 'deferred', retryAt: '2026-11-20T12:01:01.000Z' }
-  const refused = { ...until, because: 'CREDENTIALS_REFUSED: the portal answered the login 422 PLAT-ER8008' }
-  const quiet = { ...until, because: 'the portal lets nobody log in twice within a minute' }
+  const refused = { ...until, reason: 'CREDENTIALS_REFUSED: the portal answered the login 422 PLAT-ER8008' }
+  const quiet = { ...until, reason: 'the portal lets nobody log in twice within a minute' }
   expect(await told(world.averba)).toMatchObject(refused)
   clientId = 'certa'
   expect(await told(world.averba)).toMatchObject(quiet)
@@ -479,7 +479,7 @@ test('a session that is rejected as soon as it has begun is told to who began it
   const portal = { baseUrl, authenticate: keysOf('joao') }
   other = await openAverba({ store, clock, fetch, portal, schedules: false })
   expect(await told(world.averba)).toMatchObject({ status: 'declined' })
-  const quiet = { status: 'deferred', because: 'the portal lets nobody log in twice within a minute' }
+  const quiet = { status: 'deferred', reason: 'the portal lets nobody log in twice within a minute' }
   expect(seen).toMatchObject([quiet])
   expect(await told(other)).toMatchObject(quiet)
   await other.close()

@@ -59,7 +59,7 @@ async function given(rotations: number) {
 test.each([1, 2, 20])('what was rotated %i times since a backup is never rotated back', async rotations => {
   const { world, averba, leaked, current } = await given(rotations)
   const plan = await averba.subscriptions.plan()
-  expect(plan.changes).toMatchObject([{ action: 'leave', because: 'it is as declared' }])
+  expect(plan.changes).toMatchObject([{ action: 'leave', reason: 'it is as declared' }])
   expect(await averba.subscriptions.list()).toMatchObject([
     { generation: rotations + 1, areSecretsOurs: true, state: 'active' },
   ])

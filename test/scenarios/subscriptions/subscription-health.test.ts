@@ -57,8 +57,8 @@ test('a deletion is announced at 50, 75 and 90 percent of thirty days of nothing
   const { averba, clock } = world
   await deliver(world, 'fails')
   for (let day = 0; day < 30; day++) {
-    await averba.subscriptions.harvest()
-    await averba.subscriptions.harvest()
+    await averba.subscriptions.recover()
+    await averba.subscriptions.recover()
     if (day < 15) expect(await threats(world)).toEqual([])
     await clock.advance(dayMs)
   }
@@ -67,7 +67,7 @@ test('a deletion is announced at 50, 75 and 90 percent of thirty days of nothing
     [75, 7],
     [90, 3],
   ])
-  await averba.subscriptions.harvest()
+  await averba.subscriptions.recover()
   const [deleted] = await averba.subscriptions.list({ inactive: true })
   expect(deleted).toMatchObject({
     state: 'deleted',
@@ -83,7 +83,7 @@ test('what was announced by a clock that was ahead is announced again in its tim
   const world = await given()
   const { averba, clock } = world
   await deliver(world, 'fails')
-  await averba.subscriptions.harvest()
+  await averba.subscriptions.recover()
   // The clock of the portal stays as it is.
   await world.faults.add({ kind: 'clockSkew', service: 'portal', ms: -28 * dayMs })
   clock.jump(28 * dayMs)
@@ -129,7 +129,7 @@ test('a daily reading that finds new failures announces it as well, and so does 
 test('a first look after four fifths of the time announces what has come, and not what came before it', async () => {
   const world = await given()
   await deliver(world, 'fails')
-  await world.averba.subscriptions.harvest()
+  await world.averba.subscriptions.recover()
   await world.clock.advance(24 * dayMs)
   await world.averba.subscriptions.plan()
   expect(await threats(world)).toEqual([[75, 6]])
@@ -149,7 +149,7 @@ test('one success ends the threat, and the next thirty days are announced anew',
   const world = await given()
   const { averba, clock } = world
   await deliver(world, 'fails')
-  await averba.subscriptions.harvest()
+  await averba.subscriptions.recover()
   await clock.advance(16 * dayMs)
   await averba.subscriptions.plan()
   expect(await threats(world)).toEqual([[50, 14]])
@@ -160,7 +160,7 @@ test('one success ends the threat, and the next thirty days are announced anew',
   ])
   await clock.advance(dayMs)
   await deliver(world, 'fails')
-  await averba.subscriptions.harvest()
+  await averba.subscriptions.recover()
   await clock.advance(15 * dayMs)
   await averba.subscriptions.plan()
   expect(await threats(world)).toEqual([
@@ -174,12 +174,12 @@ test('a success between failures that are read late begins the thirty days again
   const world = await given()
   const { averba, clock } = world
   await deliver(world, 'fails')
-  await averba.subscriptions.harvest()
+  await averba.subscriptions.recover()
   await clock.advance(10 * dayMs)
   await deliver(world, 'succeeds')
   await clock.advance(60_000)
   await deliver(world, 'fails')
-  await averba.subscriptions.harvest()
+  await averba.subscriptions.recover()
   expect(await averba.subscriptions.list()).toMatchObject([
     { health: 'failing', failingSince: '2026-11-30T12:00:00.000Z', daysLeft: 29 },
   ])
@@ -211,7 +211,7 @@ test('a change of the subscription does not end the days of errors', async () =>
   const { averba, clock } = world
   await averba.subscriptions.apply(await averba.subscriptions.plan())
   await deliver(world, 'fails')
-  await averba.subscriptions.harvest()
+  await averba.subscriptions.recover()
   valueOf(await averba.subscriptions.rotate(evento))
   await clock.advance(15 * dayMs)
   await averba.subscriptions.plan()
@@ -225,7 +225,7 @@ test('a change that is parked mutes no threat, and the deletion is known beforeh
   const { averba, clock, faults } = world
   await averba.subscriptions.apply(await averba.subscriptions.plan())
   await deliver(world, 'fails')
-  await averba.subscriptions.harvest()
+  await averba.subscriptions.recover()
   await faults.add({ kind: 'refuse', service: 'portal' })
   const { effect } = await averba.subscriptions.rotate(evento, { waitMs: 0 })
   for (let hour = 0; hour < 30; hour++) {
@@ -414,10 +414,10 @@ test.each([
   const plan = await averba.subscriptions.plan()
   for (const each of await averba.subscriptions.apply(plan)) valueOf(each)
   await deliver(world, 'fails')
-  await averba.subscriptions.harvest()
+  await averba.subscriptions.recover()
   isWrong = true
   for (let day = 0; day < 16; day++) {
-    await averba.subscriptions.harvest()
+    await averba.subscriptions.recover()
     await clock.advance(dayMs)
   }
   expect(isWrong).toBe(false)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
-  type Applied,
+  type ApplyResult,
   type Averba,
   type AverbaOptions,
   type Events,
@@ -108,7 +108,7 @@ test.each(['clear', 'keep'] as const)(
     await first.close()
     const second = await open(world, { store, subscriptions: [{ evento: one, chaveSecreta: 'chave-um' }] })
     const plan = await second.subscriptions.plan()
-    expect(plan.changes).toMatchObject([{ action: 'change', because: 'its secrets differ' }])
+    expect(plan.changes).toMatchObject([{ action: 'change', reason: 'its secrets differ' }])
     for (const each of await second.subscriptions.apply(plan)) valueOf(each)
     expect((await second.subscriptions.plan()).changes.map(each => each.action)).toEqual(['leave'])
     await second.close()
@@ -132,7 +132,7 @@ test('one event that the portal declines stops no other: each outcome stands by 
 })
 
 test('two that apply the same plan at once make each subscription once, and what is refused stops nothing', async () => {
-  let meanwhile: Promise<Applied[]> | undefined
+  let meanwhile: Promise<ApplyResult[]> | undefined
   const world: World = await simulate({
     averba: { subscriptions },
     async intercept(request, forward) {
@@ -146,7 +146,7 @@ test('two that apply the same plan at once make each subscription once, and what
   })
   const plan = await world.averba.subscriptions.plan()
   const applied = await world.averba.subscriptions.apply(plan)
-  const codes = (all: Applied[] = []) =>
+  const codes = (all: ApplyResult[] = []) =>
     all.map(each => (each.status === 'declined' ? each.problem.code : each.status))
   expect(codes(applied)).toEqual(['settled', 'REFUSED'])
   expect(codes(await meanwhile)).toEqual(['REFUSED', 'settled'])
@@ -195,7 +195,7 @@ test('a registration whose answer was lost is found by event and endpoint, also 
   await first.close()
   const second = await open(world, { store, subscriptions: [{ ...declared, chaveSecreta: 'depois' }] })
   const now = await second.subscriptions.plan()
-  expect(now.changes).toMatchObject([{ action: 'change', because: 'its secrets differ' }])
+  expect(now.changes).toMatchObject([{ action: 'change', reason: 'its secrets differ' }])
   expect(bodies(world, 'POST')).toBe(1)
   await second.close()
   await world.close()
@@ -210,7 +210,7 @@ test('what someone changed in the portal is a drift, said once and without a sec
   await elsewhere(world, 'PUT', wrong, `/${id}`)
   const plan = await averba.subscriptions.plan()
   await averba.subscriptions.plan()
-  expect(plan.changes[0]).toMatchObject({ action: 'change', because: 'its endpoint and secrets differ' })
+  expect(plan.changes[0]).toMatchObject({ action: 'change', reason: 'its endpoint and secrets differ' })
   expect(await averba.subscriptions.list()).toMatchObject([
     { endpoint: 'https://errado.exemplo.br/', areSecretsOurs: false },
     { areSecretsOurs: true },
@@ -232,11 +232,11 @@ test.each([
     const world = await simulate({ averba: { subscriptions: declared } })
     const { averba } = world
     const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
-    const { id, endpoint } = valueOf(made as Applied)
+    const { id, endpoint } = valueOf(made as ApplyResult)
     await elsewhere(world, 'PUT', { ...subscriptions[0], id, evento: two, endpoint }, `/${id}`)
     const plan = await averba.subscriptions.plan()
     expect(plan.changes[0]).toMatchObject({
-      ...{ action: 'change', evento: one, id, because: 'its event differs' },
+      ...{ action: 'change', evento: one, id, reason: 'its event differs' },
     })
     expect(plan.changes.slice(1).map(each => each.action)).toEqual(declared.slice(1).map(() => 'leave'))
     await averba.subscriptions.plan()
@@ -258,7 +258,7 @@ test('one whose event was changed and that is declared no more is deleted', asyn
   const world = await simulate()
   const first = await open(world, { store, subscriptions })
   const [made] = await first.subscriptions.apply(await first.subscriptions.plan())
-  const { id, endpoint } = valueOf(made as Applied)
+  const { id, endpoint } = valueOf(made as ApplyResult)
   await elsewhere(world, 'PUT', { ...subscriptions[0], id, evento: two, endpoint }, `/${id}`)
   await first.close()
   const second = await open(world, { store, subscriptions: subscriptions.slice(1) })
@@ -282,12 +282,12 @@ test.each([
     const world = await simulate({ averba: { subscriptions } })
     const { averba } = world
     const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
-    const { id } = valueOf(made as Applied)
+    const { id } = valueOf(made as ApplyResult)
     const { cpf } = world.samples
     await elsewhere(world, 'PUT', { id, evento: one, endpoint: of(cpf), chaveSecreta: 'x' }, `/${id}`)
     const plan = await averba.subscriptions.plan()
     expect(plan.changes).toMatchObject([
-      { action: 'change', evento: one, id, because: 'the portal shows it in a form that cannot be read' },
+      { action: 'change', evento: one, id, reason: 'the portal shows it in a form that cannot be read' },
       { action: 'leave', evento: two },
     ])
     expect(plan.unreadable).toEqual([id])
@@ -320,7 +320,7 @@ test.each([
     })
     const { averba } = world
     const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
-    expect(valueOf(made as Applied).id).toBe(1_001)
+    expect(valueOf(made as ApplyResult).id).toBe(1_001)
     isWrong = true
     const { unreadable } = await averba.subscriptions.plan()
     expect(unreadable).toEqual([typeof row.id === 'number' ? row.id : null])
@@ -404,7 +404,7 @@ test.each(['waits', 'applies'] as const)(
     })
     const { averba } = world
     const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
-    const { id } = valueOf(made as Applied)
+    const { id } = valueOf(made as ApplyResult)
     isEmpty = true
     const plan = await averba.subscriptions.plan()
     expect(plan.changes).toMatchObject([{ action: 'create' }])

@@ -203,7 +203,7 @@ test('another master is a drift of every derived secret', async () => {
     receiver: { publicUrl, secretFrom: master.toUpperCase() },
   })
   const plan = await other.subscriptions.plan()
-  expect(plan.changes.map(each => each.because)).toEqual(['its secrets differ', 'its secrets differ'])
+  expect(plan.changes.map(each => each.reason)).toEqual(['its secrets differ', 'its secrets differ'])
   await other.close()
   await world.close()
 })

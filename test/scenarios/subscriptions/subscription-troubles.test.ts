@@ -217,8 +217,8 @@ test.each([
     await apply(world)
     await fail(world, one)
     const { averba } = world
-    await averba.subscriptions.harvest()
-    await averba.subscriptions.harvest()
+    await averba.subscriptions.recover()
+    await averba.subscriptions.recover()
     await averba.settle()
     const message = 'failure records cannot be read or hold no content: what was lost does not come back'
     expect(lines).toEqual([{ message, ...(evento && { evento }) }])
@@ -228,7 +228,7 @@ test.each([
       detail: expect.stringContaining(`${named}: failure records`),
     })
     portal.isOdd = false
-    expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([
+    expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([
       {},
       { recovered: 1, unreadable: 0 },
     ])
@@ -247,7 +247,7 @@ test('failure records of a stranger that cannot be read are nobody’s trouble',
     },
   )
   await apply(world)
-  expect((await world.averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { unreadable: 1 }])
+  expect((await world.averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { unreadable: 1 }])
   await world.averba.settle()
   expect(lines).toEqual([])
   expect(await health()).toMatchObject({ ok: true })

@@ -80,7 +80,7 @@ test('what changed in the options is changed at the portal, and nothing is delet
   const changed = [{ evento: one, chaveSecreta: 'chave-nova' }]
   const second = await openAverba({ ...base, store, fetch, subscriptions: changed })
   const plan = await second.subscriptions.plan()
-  expect(plan.changes.map(({ action, because }) => [action, because])).toEqual([
+  expect(plan.changes.map(({ action, reason }) => [action, reason])).toEqual([
     ['change', 'its secrets differ'],
     ['delete', 'it is no longer declared'],
   ])
@@ -110,8 +110,8 @@ test('an event that is taken by a subscription of someone else is left alone, an
   const { world, other } = await givenOther('https://outro.exemplo.br/averba')
   const plan = await other.subscriptions.plan()
   expect(plan.changes).toMatchObject([
-    { action: 'leave', because: 'the event is taken by one that is not ours' },
-    { action: 'leave', because: 'the event is taken by one that is not ours' },
+    { action: 'leave', reason: 'the event is taken by one that is not ours' },
+    { action: 'leave', reason: 'the event is taken by one that is not ours' },
   ])
   await other.close()
   await world.close()

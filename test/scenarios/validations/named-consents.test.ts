@@ -45,7 +45,7 @@ test('a validation rests on a consent that stands at that moment, or no request 
   expect(requested?.basis).toEqual({ purpose: 'opening an account', legalBasis: 'LGPD 7 I' })
   await expect(ask('b', otherCpf)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   valueOf(await consents.revoke(consent))
-  const refused = { code: 'CONSENT_NOT_EFFECTIVE', standing: { because: 'revoked' } }
+  const refused = { code: 'CONSENT_NOT_EFFECTIVE', standing: { reason: 'revoked' } }
   await expect(ask('c')).rejects.toMatchObject(refused)
   expect(await validations.get('c')).toBeUndefined()
   expect(await ask('a')).toMatchObject({ status: 'settled', replayed: true })
@@ -124,7 +124,7 @@ test('a validation that was put off does not leave once the consent that it name
   expect(await ask()).toMatchObject({ ...notEffective, replayed: true })
   const [revoked] = await all(averba.log.read({ types: ['consent.revoked'] }))
   const [withheld] = await all(averba.log.read({ types: ['validation.withheld'] }))
-  expect(withheld).toMatchObject({ data: { because: 'revoked', position: revoked?.position } })
+  expect(withheld).toMatchObject({ data: { reason: 'revoked', position: revoked?.position } })
   expect(withheld?.anomaly).toBeUndefined()
   expect(await averba.effects.list({ state: 'deferred' })).toEqual([])
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
@@ -153,7 +153,7 @@ test('a validation whose token is waited for does not leave once the revocation 
   expect(outcome).toMatchObject(notEffective)
   expect(world.validationService.answered).toBe(0)
   const [withheld] = await all(log.read({ types: ['validation.withheld'] }))
-  expect(withheld).toMatchObject({ data: { because: 'uncertain' } })
+  expect(withheld).toMatchObject({ data: { reason: 'uncertain' } })
   expect(withheld?.data).not.toHaveProperty('sentBefore')
   await world.close()
 })
@@ -236,7 +236,7 @@ test('a person is told that nothing was sent where no request could leave before
 })
 
 test('a validation does not leave after its consent has expired, or is no longer listed, and leaves where it stands', async () => {
-  for (const [because, days, isListed] of [
+  for (const [reason, days, isListed] of [
     ['expired', 366, true],
     ['vanished', 0, false],
     [undefined, 0, true],
@@ -260,12 +260,12 @@ test('a validation does not leave after its consent has expired, or is no longer
     await averba.settle()
     const [withheld] = await all(averba.log.read({ types: ['validation.withheld'] }))
     expect(withheld?.data).toEqual(
-      because && { because, at: expect.any(String), position: expect.any(Number), sentBefore: true },
+      reason && { reason, at: expect.any(String), position: expect.any(Number), sentBefore: true },
     )
     expect(outcome.status).toBe('deferred')
-    expect((await averba.validations.get('a'))?.state).toBe(because ? 'declined' : 'answered')
-    if (because) expect(service.left).toBe(1)
-    expect(world.validationService.answered).toBe(because ? 0 : 1)
+    expect((await averba.validations.get('a'))?.state).toBe(reason ? 'declined' : 'answered')
+    if (reason) expect(service.left).toBe(1)
+    expect(world.validationService.answered).toBe(reason ? 0 : 1)
     await world.close()
   }
 })
@@ -282,7 +282,7 @@ test('what is paid again is withheld like any other, an answer that is there is 
   expect(await validate('lost')).toMatchObject({ status: 'unknown' })
   valueOf(await validate('answered'))
   service.isBusy = true
-  const again = { again: { of: 'lost', because: 'the customer waits' } }
+  const again = { again: { of: 'lost', reason: 'the customer waits' } }
   expect(await validate('again', again)).toMatchObject({ status: 'deferred' })
   expect(valueOf(await validate('reused', { reuseWithinMs: hourMs })).reusedFrom).toBe('answered')
   const left = service.left

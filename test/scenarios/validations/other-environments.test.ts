@@ -12,7 +12,7 @@ import {
 } from '../../../src/index.ts'
 import { samples, VirtualClock } from '../../../src/simulation/index.ts'
 import { Store } from '../../../src/store/store.ts'
-import type { Owed } from '../../../src/vocabulary/message.ts'
+import type { PendingEffect } from '../../../src/vocabulary/message.ts'
 import { newPath } from '../../store/sample-store.ts'
 
 const { cpf } = samples
@@ -66,16 +66,16 @@ test.each([
     expect(sent).toHaveLength(1)
     const said = lines.filter(({ message }) => message.includes('asked of another service'))
     expect(said).toMatchObject([{ detail: expect.stringMatching(/validation-\w+\/1\/0/) }])
-    const [owed] = await second.effects.list({ state: 'deferred' })
+    const [pending] = await second.effects.list({ state: 'deferred' })
     const effects = { only: ['effects'] } as const
     expect(await second.health(effects)).toMatchObject({
       ready: true,
       checks: [{ ok: false, detail: expect.stringContaining('1 due that were asked of another') }],
     })
-    await second.effects.park(owed?.id ?? '')
+    await second.effects.park(pending?.id ?? '')
     expect((await second.health(effects)).checks[0]?.detail).toBe('1 parked, 0 in doubt: see effects.retry')
-    await second.effects.retry(owed?.id ?? '')
-    expect((await second.health(effects)).checks[0]?.detail).toContain(owed?.id)
+    await second.effects.retry(pending?.id ?? '')
+    expect((await second.health(effects)).checks[0]?.detail).toContain(pending?.id)
     await second.close()
     state.isBusy = false
     const third = await open(production)
@@ -197,7 +197,7 @@ test('a validation that left and never reported back is in doubt, whichever serv
   expect(await other.health({ only: ['effects'] })).toMatchObject({
     checks: [{ detail: expect.stringContaining('0 parked, 1 in doubt') }],
   })
-  const again = { of: 'a', because: 'a person looked into it' }
+  const again = { of: 'a', reason: 'a person looked into it' }
   expect((await other.validations.validate({ ...input, id: 'b', again })).status).toBe('settled')
   await other.validations.resolve('a', { charged: true })
   expect(await other.validations.get('a')).toMatchObject({ state: 'inconclusive' })
@@ -251,10 +251,10 @@ test('a validation that says nothing of where it was asked for goes where this p
     clock: new VirtualClock(),
     tokens: givenToken('t'),
   })
-  const owed: Owed = {
+  const pending: PendingEffect = {
     ...{ id: 'validation-v/1/0', position: 1, stream: 'validation-v', state: 'owed', attempts: 0 },
-    ...{ type: 'validationService.validatePerson', data: {}, dueAt: '', because: '' },
+    ...{ type: 'validationService.validatePerson', data: {}, dueAt: '', reason: '' },
   }
-  expect(performer?.takes?.({ ...owed, data: { validation: 'v' } })).toBe(true)
-  expect(performer?.takes?.({ ...owed, data: { validation: 'v', environment: 'outro' } })).toBe(false)
+  expect(performer?.takes?.({ ...pending, data: { validation: 'v' } })).toBe(true)
+  expect(performer?.takes?.({ ...pending, data: { validation: 'v', environment: 'outro' } })).toBe(false)
 })

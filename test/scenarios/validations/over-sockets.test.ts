@@ -52,8 +52,8 @@ test('a gateway whose tokens are all refused is left alone for a while, and no c
   const averba = await open()
   await services.faults.add({ kind: 'rejectToken' })
   for (let n = 1; n <= 5; n++) {
-    const because = expect.stringMatching(/^TOKEN_REJECTED: 2 tokens in a row were answered 401/)
-    expect(await validate(averba, `v${n}`)).toMatchObject({ status: 'deferred', because })
+    const reason = expect.stringMatching(/^TOKEN_REJECTED: 2 tokens in a row were answered 401/)
+    expect(await validate(averba, `v${n}`)).toMatchObject({ status: 'deferred', reason })
   }
   await averba.settle()
   // The first call was sent with either token, and nothing was sent since.
@@ -80,7 +80,7 @@ test('a quota that is used up puts off the calls that met it to the time that wa
   const begun = Date.now()
   for (const id of ['v1', 'v2']) {
     const outcome = await validate(averba, id)
-    expect(outcome).toMatchObject({ status: 'deferred', because: expect.stringContaining('429') })
+    expect(outcome).toMatchObject({ status: 'deferred', reason: expect.stringContaining('429') })
     const waitMs = outcome.status === 'deferred' ? Date.parse(outcome.retryAt) - begun : 0
     expect(Math.round(waitMs / 60_000)).toBe(60)
   }
@@ -125,8 +125,8 @@ test('what was lost while no receiver stood there comes back from the failure re
   averba.notifications.handle(evento, 'crm', async ({ origin, body, recipient }) => {
     handled.push([origin, body, recipient?.id])
   })
-  await averba.subscriptions.harvest()
-  await averba.subscriptions.harvest()
+  await averba.subscriptions.recover()
+  await averba.subscriptions.recover()
   await averba.settle()
   expect(handled).toEqual([
     ['delivered', { numero: 2 }, cnpj],
@@ -162,7 +162,7 @@ test('what a host read before the receiver did comes back from the failure recor
     evento,
   })
   await expect.poll(() => hastened(averba)).toBe('unstored')
-  await averba.subscriptions.harvest()
+  await averba.subscriptions.recover()
   await averba.settle()
   expect(handled).toEqual([{ numero: '26BR1' }, { numero: '26BR2' }])
 })

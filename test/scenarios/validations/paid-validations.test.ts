@@ -61,8 +61,8 @@ test('an inconclusive validation is resolved by a person, once, and what they no
   await expect(validations.resolve('b', { charged: true })).rejects.toMatchObject({ code: 'REFUSED' })
   await expect(validations.resolve('c', { charged: true })).rejects.toMatchObject({ code: 'NOT_FOUND' })
   await expect(validations.resolve('a', {} as never)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-  const because = 'nota-canario: the customer waits'
-  valueOf(await validations.validate({ id: 'd', cpf, claims, again: { of: 'a', because } }))
+  const reason = 'nota-canario: the customer waits'
+  valueOf(await validations.validate({ id: 'd', cpf, claims, again: { of: 'a', reason } }))
   expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
   await world.close()
   for (const name of readdirSync(folder))
@@ -84,7 +84,7 @@ test('a person who finds that it was charged closes it as well: its result is lo
 test('an inconclusive validation is paid again on purpose, once', async () => {
   const world = await simulate()
   const { validations } = world.averba
-  const again = { of: 'a', because: 'the customer waits' }
+  const again = { of: 'a', reason: 'the customer waits' }
   await expect(validations.validate({ id: 'x', cpf, claims, again })).rejects.toMatchObject({
     code: 'NOT_FOUND',
   })
@@ -108,7 +108,7 @@ test('an inconclusive validation is paid again on purpose, once', async () => {
   expect(others).toEqual([])
   // The person may still say what the first one cost.
   await validations.resolve('a', { charged: true })
-  const ofAnswered = { of: second?.id ?? '', because: 'for nothing' }
+  const ofAnswered = { of: second?.id ?? '', reason: 'for nothing' }
   await expect(validations.validate({ id: 'd', cpf, claims, again: ofAnswered })).rejects.toMatchObject({
     code: 'REFUSED',
   })

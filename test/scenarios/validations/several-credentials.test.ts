@@ -16,11 +16,11 @@ function givenGateway() {
   const clock = new VirtualClock()
   const store = newPath()
   const living = new Map<string, { value: string; endsAt: number }>()
-  const state = { isOut: false, made: 0 }
+  const state = { isChangePending: false, made: 0 }
   const asked: Record<string, number> = {}
   const paid: string[] = []
   function issue(consumerKey: string): Response {
-    if (state.isOut) return new Response('', { status: 502 })
+    if (state.isChangePending) return new Response('', { status: 502 })
     asked[consumerKey] = (asked[consumerKey] ?? 0) + 1
     const before = living.get(consumerKey)
     const isLiving = before !== undefined && before.endsAt > clock.now()
@@ -63,9 +63,9 @@ test('a token request that was put off is performed under its own name only, and
   const filial = await open('k-filial', 'filial')
   valueOf(await validate(filial))
   await clock.advance(lifeMs)
-  state.isOut = true
+  state.isChangePending = true
   expect((await validate(matriz)).status).toBe('deferred')
-  state.isOut = false
+  state.isChangePending = false
   await clock.advance(minuteMs)
   await filial.settle() // It comes first, and performs the validation too, with a token of its own.
   expect(asked).toEqual({ 'k-matriz': 4, 'k-filial': 2 })
@@ -88,10 +88,10 @@ test('a credential that is given another name costs one token request a life, wh
     valueOf(await validate(before))
     await clock.advance(lifeMs)
   }
-  state.isOut = true
+  state.isChangePending = true
   expect((await validate(before)).status).toBe('deferred')
   await before.close()
-  state.isOut = false
+  state.isChangePending = false
   const after = await open('k', 'nova')
   await clock.advance(minuteMs)
   await after.settle()
@@ -154,7 +154,7 @@ test('two secrets that are both refused are asked with once each, however often 
     for (const [i, averba] of engines.entries())
       expect(await averba.validations.validate({ id: `v-${n}-${i}`, cpf, claims })).toMatchObject({
         status: 'deferred',
-        because: expect.stringMatching(/^CREDENTIALS_REFUSED: /),
+        reason: expect.stringMatching(/^CREDENTIALS_REFUSED: /),
       })
     await clock.advance(minuteMs)
   }

@@ -39,7 +39,7 @@ test.each<[string, number, string]>([
   async (_, status, body) => {
     const { world, validate, state, check } = await givenAnswer(status, body)
     for (const id of ['v1', 'v2']) {
-      const locked = { status: 'deferred', because: expect.stringMatching(/^CREDENTIALS_REFUSED: /) }
+      const locked = { status: 'deferred', reason: expect.stringMatching(/^CREDENTIALS_REFUSED: /) }
       expect(await validate(id)).toMatchObject(locked)
     }
     for (let hours = 0; hours < 12; hours++) {
@@ -66,7 +66,7 @@ test.each<[string, number, string]>([
   async (_, status, body) => {
     const { world, validate, state, lines, check } = await givenAnswer(status, body)
     const { averba, clock } = world
-    const astray = { status: 'deferred', because: expect.stringMatching(/^TOKEN_MISDIRECTED: .*\b4\d\d\b/) }
+    const astray = { status: 'deferred', reason: expect.stringMatching(/^TOKEN_MISDIRECTED: .*\b4\d\d\b/) }
     expect(await validate('v1')).toMatchObject(astray)
     for (let minutes = 0; minutes < 6 * 60; minutes++) {
       await clock.advance(minuteMs)
@@ -96,7 +96,7 @@ test.each([408, 429])(
     const { world, validate, state, lines, check } = await givenAnswer(status, '')
     expect(await validate('v1')).toMatchObject({
       status: 'deferred',
-      because: expect.not.stringMatching(/^[A-Z_]+:/),
+      reason: expect.not.stringMatching(/^[A-Z_]+:/),
     })
     expect(state.asked).toBe(1)
     expect(lines.filter(line => line.message.includes('gives no tokens'))).toEqual([])

@@ -119,7 +119,7 @@ test('a process that finds a token request of one that died performs it, after i
   await world.clock.advance(20_000)
   expect(await waiting).toMatchObject({
     status: 'deferred',
-    because: expect.stringMatching(/another process/),
+    reason: expect.stringMatching(/another process/),
   })
   expect(world.tokenService.requests).toBe(0)
   await world.clock.advance(2 * minuteMs)
@@ -144,10 +144,10 @@ test('a service that refuses every token costs a token request a wait, declines 
   })
   const { averba, clock, tokenService } = world
   const check = async () => (await averba.health({ only: ['token'] })).checks[0]
-  const because = 'TOKEN_REJECTED: 2 tokens in a row were answered 401'
+  const reason = 'TOKEN_REJECTED: 2 tokens in a row were answered 401'
   const retryAt = '2026-11-20T12:01:00.000Z'
   for (let n = 0; n < 100; n++)
-    expect(await validate(averba, `v${n}`)).toMatchObject({ status: 'deferred', because, retryAt })
+    expect(await validate(averba, `v${n}`)).toMatchObject({ status: 'deferred', reason, retryAt })
   expect(tokenService.requests).toBe(2)
   expect(await check()).toMatchObject({ ok: false, detail: expect.stringContaining(`before ${retryAt}`) })
   for (let minutes = 0; minutes < 6 * 60; minutes++) {
@@ -243,7 +243,7 @@ test('a process whose key and secret were refused shares the token of its contra
     })
   const right = await open(services.credentials.consumerSecret)
   const wrong = await open('segredo-errado')
-  const locked = { status: 'deferred', because: expect.stringMatching(/^CREDENTIALS_REFUSED: /) }
+  const locked = { status: 'deferred', reason: expect.stringMatching(/^CREDENTIALS_REFUSED: /) }
   for (const n of [1, 2, 3]) {
     valueOf(await validate(right, `right-${n}`))
     valueOf(await validate(wrong, `wrong-${n}`))
@@ -284,7 +284,7 @@ test('while a secret is changed, processes with the old and the new one share a 
   expect(state).toMatchObject({ asked: 1, refused: 0 })
   // The gateway ends the old secret, and the token with it: one refusal, and the new one gets a token for both.
   Object.assign(state, { isOldOver: true, token: '' })
-  const locked = { status: 'deferred', because: expect.stringMatching(/^CREDENTIALS_REFUSED: /) }
+  const locked = { status: 'deferred', reason: expect.stringMatching(/^CREDENTIALS_REFUSED: /) }
   expect(await validate(before, 'w-0')).toMatchObject(locked)
   for (let n = 1; n < 5; n++)
     for (const [i, averba] of [after, before].entries()) valueOf(await validate(averba, `w-${n}-${i}`))
@@ -321,7 +321,7 @@ test.each([
   ['revoke', 'TOKEN_REJECTED: 2 tokens in a row were answered 401: 900907'],
 ] as const)(
   'the code in a 401 is told of every call that is put off for it, also where the gateway gives tokens by "%s"',
-  async (reissue, because) => {
+  async (reissue, reason) => {
     const fault = { code: 900907, message: 'The requested API is temporarily blocked' }
     const world = await simulate({
       policies: { tokenService: { reissue } },
@@ -329,7 +329,7 @@ test.each([
         isValidation(request) ? Response.json({ fault }, { status: 401 }) : forward(request),
     })
     for (const id of ['a', 'b', 'c'])
-      expect(await validate(world.averba, id)).toMatchObject({ status: 'deferred', because })
+      expect(await validate(world.averba, id)).toMatchObject({ status: 'deferred', reason })
     for await (const { data } of world.averba.log.read({ types: ['token.rejected', 'token.repeated'] }))
       expect(data).toMatchObject({ code: '900907' })
     await world.close()
@@ -346,8 +346,8 @@ test('the code in a 401 is told also where no newer token can be had', async () 
       return asked > 1 ? new Response('', { status: 502 }) : forward(request)
     },
   })
-  const because = 'the token service answered 502; the call was answered 401: DV-1'
-  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', because })
+  const reason = 'the token service answered 502; the call was answered 401: DV-1'
+  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', reason })
   await world.close()
 })
 
@@ -359,8 +359,8 @@ test('a token that no header can carry is as good as none: it is asked for again
         ? Response.json({ access_token: 'ab\ncd', expires_in: 60 })
         : forward(request),
   })
-  const because = 'the answer cannot be read'
-  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', because })
+  const reason = 'the answer cannot be read'
+  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', reason })
   isBroken = false
   await world.clock.advance(minuteMs)
   await world.averba.settle()
@@ -384,8 +384,8 @@ test.each<[string, number | undefined]>([
     },
   })
   const check = async () => (await world.averba.health({ only: ['token'] })).checks[0]?.ok
-  const because = 'the gateway gave the rejected token again'
-  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', because })
+  const reason = 'the gateway gave the rejected token again'
+  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', reason })
   expect(await check()).toBe(false)
   await world.clock.advance(hourMs)
   await world.averba.settle()
@@ -466,22 +466,22 @@ test('a renewal that gives the rejected token again waits for its remainder, ask
   })
   let asked = 0
   let tried = 0
-  const because = 'the gateway gave the rejected token again'
+  const reason = 'the gateway gave the rejected token again'
   const retryAt = '2026-11-20T12:10:00.000Z'
-  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', because, retryAt })
+  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', reason, retryAt })
   expect(asked).toBe(2)
   await world.clock.advance(10 * minuteMs - 1)
-  expect(await validate(world.averba, 'b')).toMatchObject({ status: 'deferred', because })
+  expect(await validate(world.averba, 'b')).toMatchObject({ status: 'deferred', reason })
   expect(asked).toBe(2)
   await world.clock.advance(1)
-  const error = { status: 'deferred', because: 'TOKEN_REJECTED: 2 tokens in a row were answered 401' }
+  const error = { status: 'deferred', reason: 'TOKEN_REJECTED: 2 tokens in a row were answered 401' }
   expect(await validate(world.averba, 'c')).toMatchObject({ ...error, retryAt: '2026-11-20T12:11:00.000Z' })
   expect([asked, tried]).toEqual([3, 2])
   await world.clock.advance(minuteMs - 1)
   expect(await validate(world.averba, 'd')).toMatchObject(error)
   expect([asked, tried]).toEqual([3, 2])
   await world.clock.advance(1)
-  expect(await validate(world.averba, 'e')).toMatchObject({ status: 'deferred', because })
+  expect(await validate(world.averba, 'e')).toMatchObject({ status: 'deferred', reason })
   expect([asked, tried]).toEqual([4, 2])
   const rows = await world.averba.views.selectFrom('tokens').selectAll().execute()
   const waits_until = '2026-11-20T12:21:00.000Z'
@@ -506,7 +506,7 @@ test('wrong credentials lock every process of the file, and the token goes', asy
   expect(secretsIn(store)).toHaveLength(1)
   consumerSecret = 'segredo-errado'
   services.tokenService.expire()
-  const locked = { status: 'deferred', because: expect.stringMatching(/^CREDENTIALS_REFUSED: /) }
+  const locked = { status: 'deferred', reason: expect.stringMatching(/^CREDENTIALS_REFUSED: /) }
   for (const [i, engine] of [one, two, one, two].entries())
     expect(await validate(engine, `c${i}`)).toMatchObject(locked)
   expect(services.tokenService.requests).toBe(2)
@@ -564,8 +564,8 @@ test('a given token that is refused puts the call off until another one is given
         ? Response.json({ nome: true })
         : new Response('', { status: 401 }),
   })
-  const because = 'CREDENTIALS_REFUSED: the service answered 401 to the bearer token that it was given'
-  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', because })
+  const reason = 'CREDENTIALS_REFUSED: the service answered 401 to the bearer token that it was given'
+  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', reason })
   given = 'novo'
   await world.clock.advance(hourMs)
   await world.averba.settle()
@@ -580,11 +580,13 @@ test('a token request that an operator parked is not waited for, and is asked wh
   })
   const { effects } = world.averba
   expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred' })
-  const owed = (await effects.list({ state: 'deferred' })).find(each => each.type.startsWith('tokenService.'))
-  await effects.park(owed?.id ?? '')
-  const because = 'the token request is parked: effects.retry lets it go'
-  expect(await validate(world.averba, 'b')).toMatchObject({ status: 'deferred', because })
-  await effects.retry(owed?.id ?? '')
+  const pending = (await effects.list({ state: 'deferred' })).find(each =>
+    each.type.startsWith('tokenService.'),
+  )
+  await effects.park(pending?.id ?? '')
+  const reason = 'the token request is parked: effects.retry lets it go'
+  expect(await validate(world.averba, 'b')).toMatchObject({ status: 'deferred', reason })
+  await effects.retry(pending?.id ?? '')
   valueOf(await validate(world.averba, 'c'))
   expect(world.tokenService.requests).toBe(1)
   await world.close()

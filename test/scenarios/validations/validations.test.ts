@@ -122,12 +122,12 @@ test('a gateway that gives the rejected token again is not asked before that tok
   })
   const validate = (id: string) => world.averba.validations.validate({ id, cpf, claims })
   const first = await Promise.all([validate('a'), validate('b')])
-  const because = 'the gateway gave the rejected token again'
+  const reason = 'the gateway gave the rejected token again'
   expect(first).toMatchObject([
-    { status: 'deferred', because },
-    { status: 'deferred', because },
+    { status: 'deferred', reason },
+    { status: 'deferred', reason },
   ])
-  for (const id of ['c', 'd', 'e']) expect(await validate(id)).toMatchObject({ status: 'deferred', because })
+  for (const id of ['c', 'd', 'e']) expect(await validate(id)).toMatchObject({ status: 'deferred', reason })
   await world.averba.settle()
   expect(world.tokenService.requests).toBe(2)
   isBroken = false
@@ -150,12 +150,12 @@ test('a wrong consumer secret is told, is not tried again, and loses nothing onc
   const first = await world.averba.validations.validate({ id: 'p1', cpf, claims })
   expect(first).toMatchObject({
     status: 'deferred',
-    because: expect.stringMatching(/^CREDENTIALS_REFUSED: /),
+    reason: expect.stringMatching(/^CREDENTIALS_REFUSED: /),
   })
   const second = await world.averba.validations.validate({ id: 'p2', cpf, claims })
   expect(second).toMatchObject({
     status: 'deferred',
-    because: expect.stringMatching(/^CREDENTIALS_REFUSED: /),
+    reason: expect.stringMatching(/^CREDENTIALS_REFUSED: /),
   })
   await world.clock.advance(hourMs)
   await world.averba.settle()
@@ -257,7 +257,7 @@ test('a token that was obtained while settling is used, not asked for again', as
     },
   })
   const validate = () => world.averba.validations.validate({ id: 'p1', cpf, claims })
-  expect(await validate()).toMatchObject({ status: 'deferred', because: 'the token service answered 503' })
+  expect(await validate()).toMatchObject({ status: 'deferred', reason: 'the token service answered 503' })
   isDown = false
   await world.clock.advance(hourMs)
   await world.averba.settle()
@@ -285,7 +285,7 @@ test('a 401 that comes late does not ask for the rejected token once more', asyn
   late.resolve()
   expect(await slow).toMatchObject({
     status: 'deferred',
-    because: 'the gateway gave the rejected token again',
+    reason: 'the gateway gave the rejected token again',
   })
   expect(world.tokenService.requests).toBe(2)
   await world.close()
@@ -308,7 +308,7 @@ test.each([400, 401])(
       quoted = word
       const outcome = await averba.validations.validate({ id: `pedido-${said}`, cpf, claims })
       // Where the service declined, whoever asked gets what it said, from the sealed part.
-      expect('because' in outcome ? outcome.because : '').not.toMatch(/severina|482913/i)
+      expect('reason' in outcome ? outcome.reason : '').not.toMatch(/severina|482913/i)
       await clock.advance(3_600_000)
     }
     quoted = 'E-1042'

@@ -15,7 +15,7 @@ const hourMs = 3_600_000
 
 interface Row extends Expected {
   readonly fault?: Partial<Fault>
-  readonly because?: string
+  readonly reason?: string
   /** The client's whole budget: real time, since the sockets are real. */
   readonly budgetMs?: number
 }
@@ -24,17 +24,17 @@ interface Row extends Expected {
 const table: Record<FaultKind, Row> = {
   // The connection stands already when the request comes: it is closed.
   refuse: inDoubt,
-  expiredCertificate: { ...all('deferred'), because: "the service's certificate has expired" },
-  unknownCertificate: { ...all('deferred'), because: "the service's certificate is not trusted" },
+  expiredCertificate: { ...all('deferred'), reason: "the service's certificate has expired" },
+  unknownCertificate: { ...all('deferred'), reason: "the service's certificate is not trusted" },
   reset: inDoubt,
   lose: inDoubt,
   delay: { ...all('settled'), fault: { ms: 1 } },
-  trickle: { ...inDoubt, because: 'no answer in time', budgetMs: 500 },
+  trickle: { ...inDoubt, reason: 'no answer in time', budgetMs: 500 },
   status: inDoubt,
   html: inDoubt,
   contentType: all('settled'),
   truncate: inDoubt,
-  oversize: { ...inDoubt, because: 'larger than allowed' },
+  oversize: { ...inDoubt, reason: 'larger than allowed' },
   rejectToken: { ...all('settled'), fault: { times: 1 } },
   duplicate: all('settled'),
   reorder: all('settled'),
@@ -79,7 +79,7 @@ async function givenOpenConnections(budgetMs = 10_000) {
   return opened
 }
 
-describe.each(Object.entries(table))('%s', (name, { fault, because, budgetMs, ...expected }) => {
+describe.each(Object.entries(table))('%s', (name, { fault, reason, budgetMs, ...expected }) => {
   test.each(kinds)('%s', async kind => {
     const { calls, close } = await givenOpenConnections(budgetMs)
     // The entries of the table are the kinds.
@@ -87,7 +87,7 @@ describe.each(Object.entries(table))('%s', (name, { fault, because, budgetMs, ..
     const outcome = await calls[kind]()
     services.faults.clear()
     expect(outcome.status).toBe(expected[kind])
-    if (because !== undefined) expect(outcome.because).toContain(because)
+    if (reason !== undefined) expect(outcome.reason).toContain(reason)
     // Once it is over, the same client gets through.
     expect(await calls.read()).toMatchObject({ status: 'settled' })
     await close()

@@ -73,7 +73,7 @@ async function spendADay(world: World, day: number): Promise<void> {
     ...cpfs.map(cpf => deal(world, cpf, day)),
     ...cpfs.map((cpf, i) => averba.validations.validate({ id: `v${day}-${i}`, cpf, claims: { sexo: 'F' } })),
     ...Array.from({ length: 6 }, (_, i) => notify(world, i, day)),
-    averba.subscriptions.harvest(),
+    averba.subscriptions.recover(),
     ...(day % 4 === 3 ? [averba.subscriptions.rotate(eventos[0] ?? '').then(() => subscribe(world))] : []),
   ]
   const ends = Promise.all(calls.map(call => call.catch(unlessAnswered)))

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { giveWay } from '../../../src/runtime/event-loop.ts'
+import { yieldToEventLoop } from '../../../src/runtime/event-loop.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
 
@@ -44,7 +44,7 @@ test('what follows from a waking has ended before the next one, however many tur
     await clock.sleep(second)
     const at = clock.now()
     for (let i = 0; i < turns; i++) {
-      await giveWay()
+      await yieldToEventLoop()
       for (let j = 0; j < 50; j++) await undefined
     }
     seen.push(turns, clock.now() - at)
@@ -80,7 +80,7 @@ test('what arrives does so one after the other, each when everything before has 
   const arrive = async (name: string, turns: number) => {
     await clock.arrive()
     seen.push(`${name} begins`)
-    for (let i = 0; i < turns; i++) await giveWay()
+    for (let i = 0; i < turns; i++) await yieldToEventLoop()
     seen.push(`${name} ends`)
   }
   await Promise.all([arrive('a', 9), arrive('b', 0), clock.sleep(0).then(() => arrive('c', 3))])

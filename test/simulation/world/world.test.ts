@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
-import { giveWay } from '../../../src/runtime/event-loop.ts'
+import { yieldToEventLoop } from '../../../src/runtime/event-loop.ts'
 import {
   type CrashPoint,
   type Fault,
@@ -71,7 +71,7 @@ test('what is on its way to the store when the process dies does not arrive', as
   for (let steps = 0; steps < 30; steps++) {
     const world = await simulate()
     void world.averba.consents.enrol({ cpf: samples.cpf })
-    for (let step = 0; step < steps; step++) await (step < 15 ? undefined : giveWay())
+    for (let step = 0; step < steps; step++) await (step < 15 ? undefined : yieldToEventLoop())
     world.crash()
     const before = await world.digest()
     await world.clock.quiet()

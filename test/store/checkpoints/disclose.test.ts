@@ -23,7 +23,7 @@ test('a record of several owners is disclosed with a key for each, and a key ope
     school: { owner: 'subject-a', value: 'IDA' },
   }
   const machine = { name: 'notification', version: 1 }
-  const item = { stream: 'notification-a', event, because: 'notification.receive', machine, parts }
+  const item = { stream: 'notification-a', event, causedBy: 'notification.receive', machine, parts }
   const streams = [{ stream: 'notification-a', expect: 'none' } as const]
   await store.append({ at: '2026-11-20T12:00:00.000Z', streams, events: [item] })
   const { note } = await store.checkpoint()

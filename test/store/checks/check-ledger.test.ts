@@ -20,8 +20,8 @@ function append(
 ) {
   return store.append({
     ...{ at, streams: [{ stream, expect: 'any' }] },
-    events: [{ stream, event: { type: 'bench.done', data: {}, ...event }, because: 'bench.do', machine }],
-    ...(settles && { settles: { ...settles, because: '' } }),
+    events: [{ stream, event: { type: 'bench.done', data: {}, ...event }, causedBy: 'bench.do', machine }],
+    ...(settles && { settles: { ...settles, reason: '' } }),
   })
 }
 
@@ -65,8 +65,8 @@ test('what is wrong with a call is found wherever in the ledger it stands', asyn
     "update effect set state = 'settled', is_open = 0 where position = 2 and n = 1",
     'delete from effect where position = 200 and n = 499',
     "update effect set type = 'e.do9' where position = 201 and n = 0",
-    `insert into effect (position, n, stream, type, state, is_open, due_at, attempts, because)
-      select position, 500, stream, type, state, is_open, due_at, attempts, because from effect
+    `insert into effect (position, n, stream, type, state, is_open, due_at, attempts, reason)
+      select position, 500, stream, type, state, is_open, due_at, attempts, reason from effect
       where position = 401 and n = 1`,
     "update effect set state = 'unknown', is_open = 1, settled_at = null where position = 3 and n = 14",
   )

@@ -174,7 +174,7 @@ describe('a deep look finds', () => {
     ['a view that stands still', "update head set views = replace(views, 'tokens@1', '')", 'views'],
     [
       'a follower beyond the end',
-      "insert into follower (name, position, is_parked, attempts, because) values ('x', 99999, 0, 0, '')",
+      "insert into follower (name, position, is_parked, attempts, reason) values ('x', 99999, 0, 0, '')",
       'end',
     ],
     ['a last tile that is gone', 'delete from tile where number = (select max(number) from tile)', 'end'],
@@ -253,7 +253,7 @@ describe('opening finds at once', () => {
     ],
     [
       'a follower beyond the end',
-      "insert into follower (name, position, is_parked, attempts, because) values ('x', 99999, 0, 0, '')",
+      "insert into follower (name, position, is_parked, attempts, reason) values ('x', 99999, 0, 0, '')",
     ],
     ['a last tile that is gone', 'delete from tile where number = (select max(number) from tile)'],
     ['a last tile that is short', 'update tile set hashes = substr(hashes, 1, 32)'],

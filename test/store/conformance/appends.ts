@@ -246,7 +246,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
     given(async store => {
       const event = { type: 'subject.enrolled', data: { subject: 'a', origin: 'host' } }
       const parts = { cpf: { owner: 'subject-a', value: '25774435016' } }
-      const item = { stream: 'subject-a', event, because: 'subject.enrol', machine, parts }
+      const item = { stream: 'subject-a', event, causedBy: 'subject.enrol', machine, parts }
       await store.append({ ...toStream('subject-a', 'none'), events: [item] })
       const [enrolled] = await store.read({ stream: 'subject-a' })
       expect(JSON.stringify(enrolled)).not.toContain('25774435016')
@@ -263,13 +263,13 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       const claim = { kind: 'cpf', digest, value: 'one' }
       const event = { type: 'subject.enrolled', data: { subject: 'one', origin: 'host' } }
       const parts = { cpf: { owner, value: '25774435016' }, name: { owner, value: 'x' } }
-      const item = { stream: owner, event, because: 'subject.enrol', machine, parts }
+      const item = { stream: owner, event, causedBy: 'subject.enrol', machine, parts }
       const recent = { digest, since: Date.parse(at), until: Date.parse(at) }
       const receipt = { commandId: 'c1', digest, code: 'accepted' as const, detail: '' }
       await store.append({ ...toStream(owner, 'none'), events: [item], claims: [claim], recent, receipt })
       const bare = { ...toStream(owner, 'any'), events: [], receipt: { ...receipt, commandId: 'c2' } }
       await store.append(bare)
-      const erased = { stream: owner, event: { type: 'subject.erased', data: {} }, because: 'subject.erase' }
+      const erased = { stream: owner, event: { type: 'subject.erased', data: {} }, causedBy: 'subject.erase' }
       const found = { commands: ['c1'], streams: [owner] }
       const erasing = {
         ...toStream(owner, 1),

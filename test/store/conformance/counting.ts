@@ -1,6 +1,6 @@
 import type { Store } from '../../../src/store/store.ts'
-import type { Checkpoint } from '../../../src/store/views/projector.ts'
-import type { Recorded } from '../../../src/vocabulary/message.ts'
+import type { ViewCheckpoint } from '../../../src/store/views/projector.ts'
+import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
 import { defineView, type View } from '../../../src/vocabulary/view.ts'
 import { at } from './place.ts'
 
@@ -9,7 +9,7 @@ export function counting(
   name: string,
   breaks: { at?: number; with?: 'throw' | 'badCell' | 'drop' } = {},
 ): View {
-  return defineView<{ stream: string; n: number }, Recorded>({
+  return defineView<{ stream: string; n: number }, RecordedEvent>({
     name,
     version: 1,
     columns: { stream: 'text', n: 'integer' },
@@ -34,13 +34,13 @@ export async function append(store: Store, count: number, streams = 10): Promise
       return store.append({
         at,
         streams: [{ stream, expect: 'any' }],
-        events: [{ stream, event, because: 'bench.do', machine }],
+        events: [{ stream, event, causedBy: 'bench.do', machine }],
       })
     }),
   )
 }
 
 /** How far a view has come. */
-export async function checkpointOf(store: Store, name: string): Promise<Checkpoint | undefined> {
+export async function checkpointOf(store: Store, name: string): Promise<ViewCheckpoint | undefined> {
   return (await store.checkpoints()).find(each => each.view === name)
 }

@@ -5,7 +5,7 @@ import { at, machine, type Place, toStream } from './place.ts'
 const owing = {
   stream: 'token-a',
   event: { type: 'token.requested', data: {}, effects: [{ type: 'tokenService.requestToken', data: {} }] },
-  because: 'token.request',
+  causedBy: 'token.request',
   machine,
 }
 
@@ -26,11 +26,11 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
       expect(await store.effects({ states: [] })).toEqual([])
       expect(await store.claimEffect('token-a/1/0', now)).toMatchObject({
         wasStarted: false,
-        owed: { attempts: 1 },
+        pending: { attempts: 1 },
       })
       expect(await store.claimEffect('token-a/1/0', now)).toBeUndefined()
       expect(await store.dueEffects(now)).toEqual([])
-      const settles = { effect: 'token-a/1/0', as: 'settled' as const, because: '' }
+      const settles = { effect: 'token-a/1/0', as: 'settled' as const, reason: '' }
       expect((await store.append({ ...toStream('token-a', 1), settles })).status).toBe('appended')
       expect(await store.effect('token-a/1/0')).toMatchObject({ state: 'settled', settledAt: 3 })
       expect((await store.append({ ...toStream('token-a', 2), settles })).status).toBe('conflict')
@@ -59,13 +59,13 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
       given(async store => {
         await store.append({ ...toStream('token-a', 'none'), events: [owing] })
         const effect = 'token-a/1/0'
-        const settles = { effect, as: 'settled' as const, because: '' }
+        const settles = { effect, as: 'settled' as const, reason: '' }
         const erased = { type: 'subject.erased', data: {}, cancels: [effect] }
         const settle = () => store.append({ ...toStream('token-b', 'any'), settles })
         const cancel = () =>
           store.append({
             ...toStream('subject-a', 'none'),
-            events: [{ stream: 'subject-a', event: erased, because: 'subject.erase', machine }],
+            events: [{ stream: 'subject-a', event: erased, causedBy: 'subject.erase', machine }],
           })
         const [one, other] = first === 'settled' ? [settle, cancel] : [cancel, settle]
         const winning = one()
@@ -91,11 +91,11 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
     given(async store => {
       await store.append({ ...toStream('token-a', 'none'), events: [owing] })
       await store.deferEffect('token-a/1/0', Date.parse(at) + 1, 'it never had it')
-      expect(await store.effect('token-a/1/0')).toMatchObject({ state: 'owed', because: '' })
+      expect(await store.effect('token-a/1/0')).toMatchObject({ state: 'owed', reason: '' })
       await store.claimEffect('token-a/1/0', Date.parse(at))
-      const settles = { effect: 'token-a/1/0', as: 'settled' as const, because: '' }
+      const settles = { effect: 'token-a/1/0', as: 'settled' as const, reason: '' }
       await store.append({ ...toStream('token-a', 1), settles })
       await store.deferEffect('token-a/1/0', Date.parse(at) + 1, 'too late')
-      expect(await store.effect('token-a/1/0')).toMatchObject({ state: 'settled', because: '' })
+      expect(await store.effect('token-a/1/0')).toMatchObject({ state: 'settled', reason: '' })
     }))
 }

@@ -17,7 +17,7 @@ export function followerConformance({ test, expect }: Harness, newPlace: () => P
   test('a follower begins with the log, and stands where it was moved to', () =>
     given(async store => {
       expect(await take(store)).toEqual({
-        ...{ name: 'mail', types: null, position: 0, isParked: false, attempts: 0, dueAt: null, because: '' },
+        ...{ name: 'mail', types: null, position: 0, isParked: false, attempts: 0, dueAt: null, reason: '' },
       })
       expect(await store.followers.move(await take(store), 7)).toBe(true)
       expect(await take(store)).toMatchObject({ position: 7 })
@@ -45,13 +45,13 @@ export function followerConformance({ test, expect }: Harness, newPlace: () => P
         position: 3,
         attempts: 1,
         dueAt,
-        because: 'RangeError',
+        reason: 'RangeError',
         isParked: false,
       })
       await store.followers.fail(await take(store), 4, dueAt, 'RangeError')
       expect(await take(store)).toMatchObject({ position: 3, attempts: 2 })
       expect(await store.followers.move(await take(store), 4)).toBe(true)
-      expect(await take(store)).toMatchObject({ position: 4, attempts: 0, dueAt: null, because: '' })
+      expect(await take(store)).toMatchObject({ position: 4, attempts: 0, dueAt: null, reason: '' })
     }))
 
   test('the next event of some types is the first after a position', () =>
@@ -71,7 +71,7 @@ export function followerConformance({ test, expect }: Harness, newPlace: () => P
       const types = ['token.requested', 'token.rejected', 'token.renewed', 'token.requested', 'token.renewed']
       for (const type of types) {
         const event = { type, data: { generation: 1 } }
-        const one = { stream: 'token-a', event, because: 'token.request', machine }
+        const one = { stream: 'token-a', event, causedBy: 'token.request', machine }
         await store.append({ ...toStream('token-a', 'any'), events: [one] })
       }
       const begin = (await store.read({ stream: 'token-a' }))[0]?.position ?? 0
@@ -101,6 +101,6 @@ export function followerConformance({ test, expect }: Harness, newPlace: () => P
         expect(await store.followers.resume({ ...parked, position: 2 }, how)).toBe(false)
         expect(await store.followers.resume(parked, how)).toBe(true)
         expect(await store.followers.resume(parked, how)).toBe(false)
-        expect(await take(store)).toMatchObject({ position, isParked: false, attempts: 0, because: '' })
+        expect(await take(store)).toMatchObject({ position, isParked: false, attempts: 0, reason: '' })
       }))
 }

@@ -10,10 +10,10 @@ import { processConformance } from './processes.ts'
 import { viewConformance } from './views.ts'
 
 export type {
-  Attempt,
+  AttemptSteps,
   CheckTables,
   Connection,
-  Searched,
+  SearchProgress,
   Statement,
   StatementForEach,
   Steps,

@@ -18,7 +18,7 @@ export function keptConformance({ test, expect }: Harness, newPlace: () => Place
       effects: [{ type: 'tokenService.requestToken', data: {} }],
     }
     const receipt = { commandId: 'c1', digest, code: 'accepted' as const, detail: '' }
-    const events = [{ stream: 'token-a', event, because: 'token.request', machine }]
+    const events = [{ stream: 'token-a', event, causedBy: 'token.request', machine }]
     await store.append({ ...toStream('token-a', 'none'), events, receipt })
     const [root, all] = [await store.root(), await store.read({ limit: many + 10 })]
     const { note } = await store.checkpoint()

@@ -49,7 +49,7 @@ export function toStream(stream: string, expect: Append['streams'][number]['expe
   return {
     at,
     streams: [{ stream, expect }],
-    events: Array.from({ length: count }, () => ({ stream, event, because: 'token.reject', machine })),
+    events: Array.from({ length: count }, () => ({ stream, event, causedBy: 'token.reject', machine })),
   }
 }
 

@@ -74,7 +74,7 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
         await one.append({
           ...toStream(stream, 'none'),
           at: new Date(now).toISOString(),
-          events: [{ stream, event, because: 'token.request', machine }],
+          events: [{ stream, event, causedBy: 'token.request', machine }],
         })
         const id = `${stream}/1/0`
         // Its row is there, and nobody has it.
@@ -112,7 +112,7 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
       const dueAt = new Date(now + 86_400_000).toISOString()
       const effects = [{ type: 'tokenService.requestToken', data: {}, dueAt }]
       const event = { type: 'token.requested', data: {}, effects }
-      const owing = { stream: 'token-a', event, because: 'token.request', machine }
+      const owing = { stream: 'token-a', event, causedBy: 'token.request', machine }
       await ahead.append({ ...toStream('token-a', 'none'), events: [owing] })
       expect(await right.dueEffects(now)).toEqual([])
       expect(await ahead.claimEffect('token-a/1/0', Date.parse(dueAt))).toMatchObject({ wasStarted: false })
@@ -140,7 +140,7 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
         { type: 'keys.destroyEpochs', data: {}, dueAt },
       ]
       const event = { type: 'token.requested', data: {}, effects }
-      const owing = { stream: 'token-a', event, because: 'token.request', machine }
+      const owing = { stream: 'token-a', event, causedBy: 'token.request', machine }
       await ahead.append({ ...toStream('token-a', 'none'), at: aheadAt, events: [owing] })
       const both = ['token-a/1/0', 'token-a/1/1']
       expect(await right.dueEffects(now)).toEqual(both)

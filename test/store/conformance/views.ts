@@ -67,7 +67,7 @@ export function viewConformance({ test, expect }: Harness, newPlace: () => Place
       expect(await checkpointOf(store, 'counted')).toMatchObject({
         isRunning: false,
         position: 11,
-        because: expect.stringMatching(/ at position 15$/),
+        reason: expect.stringMatching(/ at position 15$/),
       })
       expect(await checkpointOf(store, 'steady')).toMatchObject({ isRunning: true, position: 31 })
       delete breaks.at

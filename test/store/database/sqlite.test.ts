@@ -308,14 +308,14 @@ test('a view that fails stops alone, says where, and is brought back by a rebuil
   const appended = await store.append({
     at: '2026-11-20T12:00:00.000Z',
     streams: [{ stream: 'token-a', expect: 'none' }],
-    events: [{ stream: 'token-a', event, because: 'token.request', machine }],
+    events: [{ stream: 'token-a', event, causedBy: 'token.request', machine }],
   })
   expect(appended.status).toBe('appended')
   const of = async (name: string) => (await store.checkpoints()).find(each => each.view === name)
   expect(await of('tokens')).toMatchObject({
     isRunning: false,
     position: 1,
-    because: 'RangeError at position 2',
+    reason: 'RangeError at position 2',
   })
   expect((await store.checkpoints()).filter(each => each.isRunning && each.position === 2)).toHaveLength(8)
   isBroken = false
@@ -334,7 +334,7 @@ test('a view of a new version is built anew when the log is opened', async () =>
   await store.append({
     at: '2026-11-20T12:00:00.000Z',
     streams: [{ stream: 'token-a', expect: 'none' }],
-    events: [{ stream: 'token-a', event, because: 'token.request', machine: { name: 'token', version: 1 } }],
+    events: [{ stream: 'token-a', event, causedBy: 'token.request', machine: { name: 'token', version: 1 } }],
   })
   await store.close()
   const newer = views.map(view => (view.name === 'tokens' ? { ...view, version: 2 } : view))

@@ -8,14 +8,14 @@ import { migrate, migrations, statementsFrom } from '../../../src/store/database
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
 import type { Schemas } from '../../../src/store/log/upcasters.ts'
 import { Store } from '../../../src/store/store.ts'
-import type { Recorded } from '../../../src/vocabulary/message.ts'
+import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
 import { defineView } from '../../../src/vocabulary/view.ts'
 
 const at = '2030-01-01T00:00:00.000Z'
 const newPath = () => join(mkdtempSync(join(tmpdir(), 'averba-evolution-')), 'log.sqlite')
 
 /** A view that shows what it is given, and so which form of the event it was given. */
-const colours = defineView<{ stream: string; colour: string }, Recorded>({
+const colours = defineView<{ stream: string; colour: string }, RecordedEvent>({
   name: 'colours',
   version: 1,
   columns: { stream: 'text', colour: 'text' },
@@ -37,7 +37,7 @@ const append = (store: Store, stream: string, type: string, data: object) =>
   store.append({
     at,
     streams: [{ stream, expect: 'any' }],
-    events: [{ stream, event: { type, data }, because: 'paint.do', machine: { name: 'paint', version: 1 } }],
+    events: [{ stream, event: { type, data }, causedBy: 'paint.do', machine: { name: 'paint', version: 1 } }],
   })
 
 const plain = async (store: Store) =>
@@ -104,7 +104,7 @@ test('a view is built as it was at a position or an instant', async () => {
     await store.append({
       at: time,
       streams: [{ stream: 'paint-a', expect: 'any' }],
-      events: [{ stream: 'paint-a', event, because: 'paint.do', machine: { name: 'paint', version: 1 } }],
+      events: [{ stream: 'paint-a', event, causedBy: 'paint.do', machine: { name: 'paint', version: 1 } }],
     })
   }
   const colourAt = async (asOf: { position?: number; at?: string }) =>

@@ -21,7 +21,7 @@ async function given(count: number, rares: readonly number[]) {
   for (let position = began + 1; position <= count; ) {
     const stream = `subject-${position}`
     const events = Array.from({ length: Math.min(1_000, count + 1 - position) }, (_, i) => ({
-      ...{ stream, because: 'test', machine },
+      ...{ stream, causedBy: 'test', machine },
       event: { type: isRare.has(position + i) ? rare : 'subject.synced', data: {} },
     }))
     await store.append({ at, streams: [{ stream, expect: 'none' }], events })

@@ -23,7 +23,7 @@ async function given(positions: ReadonlySet<number>): Promise<string> {
   database.transaction(() => {
     for (let position = 2; position <= events; position++) {
       event.run(position, position, JSON.stringify({ at }))
-      const names = positions.has(position) ? ['because', 'claims'] : ['note']
+      const names = positions.has(position) ? ['reason', 'claims'] : ['note']
       for (const name of names) part.run(position, name, Buffer.alloc(1))
     }
   })()
@@ -40,7 +40,7 @@ test.each([
 ])('parts of a kind are found once each, however the others lie between them: %s', async (_, places) => {
   const positions = new Set(places)
   const connection = await openSqlite(await given(positions))
-  const kinds = ['validation.requested/claims', 'validation.requested/because']
+  const kinds = ['validation.requested/claims', 'validation.requested/reason']
   const found: string[] = []
   for (let last: AgedPage['next'] = { position: 0, name: '' }; last; ) {
     const { position, name } = last
@@ -53,6 +53,6 @@ test.each([
       expect(each.position).toBeLessThanOrEqual(position + 5_001)
     last = page.next
   }
-  expect(found).toEqual([...positions].flatMap(each => [`${each}/because`, `${each}/claims`]))
+  expect(found).toEqual([...positions].flatMap(each => [`${each}/claims`, `${each}/reason`]))
   await connection.close()
 })

@@ -505,7 +505,7 @@ test('an append that meets an erased owner is turned away, bare or refused, as i
     return {
       at,
       streams: [{ stream, expect: 'any' }],
-      events: [{ stream, event, because: 'x', machine, parts }],
+      events: [{ stream, event, causedBy: 'x', machine, parts }],
       ...more,
     }
   }

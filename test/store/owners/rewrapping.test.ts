@@ -40,7 +40,7 @@ test('a rotation that goes no further after some keys leaves no key known by its
       events: [
         {
           stream,
-          because: 'bench.do',
+          causedBy: 'bench.do',
           machine: { name: 'bench', version: 1 },
           event: { type: 'bench.done', data: {} },
           parts: { note: { owner, value: 'x' } },
@@ -71,7 +71,7 @@ test('the key of who was erased leaves memory, also where there is no other to b
     createId: createIds(systemClock, systemEntropy),
   })
   const owner = 'subject-1'
-  const item = { stream: owner, because: 'bench.do', machine: { name: 'bench', version: 1 } }
+  const item = { stream: owner, causedBy: 'bench.do', machine: { name: 'bench', version: 1 } }
   const at = '2026-11-20T12:00:00.000Z'
   await store.append({
     at,

@@ -51,7 +51,7 @@ test.each(['throw', 'badCell'] as const)(
     expect(appended).toBeGreaterThan(10)
     await append(store, 10)
     expect(told).toEqual(['fragile stopped', 'fragile is back'])
-    expect(await checkpointOf(store, 'fragile')).toMatchObject({ isRunning: true, because: '' })
+    expect(await checkpointOf(store, 'fragile')).toMatchObject({ isRunning: true, reason: '' })
     expect(await rowsOf(store, 'fragile')).toEqual(await rowsOf(store, 'steady'))
     expect(await store.rebuild()).toMatchObject([{ differences: 0 }, { differences: 0 }])
     await store.close()
@@ -73,7 +73,7 @@ test('a view that still fails stands still, is told of each time, and is tried a
   expect(seconds).toEqual([0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 811, 1_111])
   expect(new Set(told)).toEqual(new Set(['fragile stopped']))
   expect(await checkpointOf(store, 'fragile')).toMatchObject({
-    ...{ isRunning: false, position: 11, because: 'RangeError at position 15' },
+    ...{ isRunning: false, position: 11, reason: 'RangeError at position 15' },
   })
   expect(await sumOf(store, 'fragile')).toBe(10)
   await store.close()
@@ -90,7 +90,7 @@ test.each(['throw', 'badCell'] as const)(
     await store.bringViewsBack(signal)
     const error = how === 'throw' ? 'RangeError' : 'SqliteError'
     expect(await checkpointOf(store, 'fragile')).toMatchObject({
-      ...{ isRunning: false, position: 511, because: `${error} at position 700` },
+      ...{ isRunning: false, position: 511, reason: `${error} at position 700` },
     })
     expect(await sumOf(store, 'fragile')).toBe(510)
     await store.close()
@@ -103,7 +103,7 @@ test('a rebuild that fails says at which event its view stands still', async () 
   await append(store, 20)
   breaks.at = 18
   await expect(store.rebuild()).rejects.toThrow(RangeError)
-  expect((await checkpointOf(store, 'fragile'))?.because).toBe('RangeError at position 18')
+  expect((await checkpointOf(store, 'fragile'))?.reason).toBe('RangeError at position 18')
   await store.close()
 })
 
@@ -239,8 +239,8 @@ test.each([
         path,
       )
       expect(told).toEqual(['upgraded stopped'])
-      const because = 'DamagedEvent at position 20'
-      expect(await checkpointOf(newer, 'upgraded')).toMatchObject({ isRunning: false, because })
+      const reason = 'DamagedEvent at position 20'
+      expect(await checkpointOf(newer, 'upgraded')).toMatchObject({ isRunning: false, reason })
       await append(newer, 5)
       expect(await checkpointOf(newer, 'steady')).toMatchObject({ isRunning: true })
       const error = {
@@ -267,7 +267,7 @@ test('a view that stands still before an event that cannot be read says so, and 
   database.exec("update event set header = '' where position = 45")
   database.close()
   const { store: again } = await given([counting('fragile', breaks)], path)
-  const because = 'DamagedEvent at position 45'
-  expect(await checkpointOf(again, 'fragile')).toMatchObject({ isRunning: false, position: 31, because })
+  const reason = 'DamagedEvent at position 45'
+  expect(await checkpointOf(again, 'fragile')).toMatchObject({ isRunning: false, position: 31, reason })
   await again.close()
 })

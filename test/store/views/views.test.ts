@@ -6,7 +6,7 @@ import { openSqlite } from '../../../src/store/database/sqlite.ts'
 import { Store } from '../../../src/store/store.ts'
 import { catchUp } from '../../../src/store/views/catch-up.ts'
 import { createKeyring } from '../../../src/vault/keyring.ts'
-import type { Recorded } from '../../../src/vocabulary/message.ts'
+import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
 import { defineView } from '../../../src/vocabulary/view.ts'
 import { append, checkpointOf, counting, open, rowsOf, sumOf } from '../counting.ts'
 import { newPath } from '../sample-store.ts'
@@ -26,7 +26,7 @@ test.each(['throw', 'badCell'] as const)(
     expect(stopped).toEqual(['fragile'])
     expect([await sumOf(store, 'fragile'), await sumOf(store, 'steady')]).toEqual([20, 60])
     expect(await checkpointOf(store, 'fragile')).toMatchObject({ isRunning: false, position: 21 })
-    expect((await checkpointOf(store, 'fragile'))?.because).toMatch(
+    expect((await checkpointOf(store, 'fragile'))?.reason).toMatch(
       how === 'throw' ? /^RangeError at position 26$/ : /^SqliteError at position 26$/,
     )
     expect(await checkpointOf(store, 'steady')).toMatchObject({ isRunning: true, position: 61 })
@@ -68,7 +68,7 @@ test('a view that drops a row stands still and says why, and is built in no othe
   const store = await open(newPath(), [counting('fragile', { at: 15, with: 'drop' }), counting('steady')])
   for (let i = 0; i < 2; i++) await append(store, 10)
   expect(await checkpointOf(store, 'fragile')).toMatchObject({
-    ...{ isRunning: false, position: 11, because: 'RowDroppedError at position 15' },
+    ...{ isRunning: false, position: 11, reason: 'RowDroppedError at position 15' },
   })
   expect(await checkpointOf(store, 'steady')).toMatchObject({ isRunning: true })
   await expect(store.viewAsOf('fragile', { position: 21 })).rejects.toThrow('drops a row')
@@ -99,7 +99,7 @@ test('a view that a version of the library without it left behind catches up whe
   expect(await checkpointOf(older, 'new')).toMatchObject({
     isRunning: false,
     position: 21,
-    because: 'a version of averba that does not know it wrote the log',
+    reason: 'a version of averba that does not know it wrote the log',
   })
   await older.close()
   const newer = await open(path, [counting('old'), counting('new')])
@@ -310,7 +310,7 @@ test('a rebuild, a catch-up and a view as of now give way: others append, and a 
 })
 
 test('a column that a fold leaves out is empty for the next event too, whether the view is kept or rebuilt', async () => {
-  const view = defineView<{ stream: string; first?: number | null; told?: string | null }, Recorded>({
+  const view = defineView<{ stream: string; first?: number | null; told?: string | null }, RecordedEvent>({
     name: 'firsts',
     version: 1,
     columns: { stream: 'text', first: 'integer', told: 'text' },

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
 import { Store } from '../../../src/store/store.ts'
-import { Known } from '../../../src/store/writing/writer-cache.ts'
+import { WriterCache } from '../../../src/store/writing/writer-cache.ts'
 import { appendTo } from '../append-to.ts'
 
 /** A store in memory, and where the log ended after each of its commits. */
@@ -116,7 +116,7 @@ test('what the appends of one commit owe is written down for each, however many 
               data: {},
               effects: [{ type: 'a.first', data: {}, dueAt: due }],
             },
-            because: 'validation.request',
+            causedBy: 'validation.request',
             machine: { name: 'validation', version: 1 },
           },
         ],
@@ -135,7 +135,7 @@ test('what the appends of one commit owe is written down for each, however many 
 test('what is known of streams is bounded also while every append is turned away', async () => {
   const { store } = await given()
   await appendTo(store, 'a')
-  const trim = vi.spyOn(Known.prototype, 'trim')
+  const trim = vi.spyOn(WriterCache.prototype, 'trim')
   expect(await appendTo(store, 'a')).toMatchObject({ status: 'conflict' })
   expect(trim).toHaveBeenCalledOnce()
   trim.mockRestore()

@@ -41,7 +41,7 @@ async function given(path = ':memory:') {
   const record = async (content: number, minute: number) => {
     const stream = store.vault.keyring.id + content + minute
     const event = { type: 'token.rejected', data: { generation: 1 } }
-    const item = { stream, event, because: 'x', machine: { name: 'token', version: 1 } }
+    const item = { stream, event, causedBy: 'x', machine: { name: 'token', version: 1 } }
     const at = toInstant(dayMs + minute * 60_000)
     const streams = [{ stream, expect: 'any' as const }]
     return (await store.append({ at, streams, events: [item], recent: recentOf(content, minute) })).status

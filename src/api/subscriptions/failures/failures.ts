@@ -1,7 +1,7 @@
 import type { Falha } from '../../../adapters/portal/wire.ts'
-import type { Target } from '../../../engine/recording/decisions.ts'
-import { type HarvestReason, harvestDueAt } from '../../../machines/portal.ts'
-import { type Listed, listedBy } from '../../../runtime/lazy-list.ts'
+import type { AddressedMessage } from '../../../engine/recording/decisions.ts'
+import { type RecoveryReason, recoveryDueAt } from '../../../machines/portal.ts'
+import { type AsyncList, listedBy } from '../../../runtime/lazy-list.ts'
 import type { FailureRow } from '../../../views/failures.ts'
 import { brasiliaDay, readIso } from '../../../vocabulary/brasilia.ts'
 import { AverbaError } from '../../../vocabulary/errors.ts'
@@ -9,11 +9,11 @@ import { dayMs, fromInstant, toInstant } from '../../../vocabulary/instant.ts'
 import type { Instant } from '../../../vocabulary/message.ts'
 import { portalStream, streamOf } from '../../../vocabulary/names.ts'
 import { type Outcome, valueOf } from '../../../vocabulary/outcome.ts'
-import type { Area } from '../../area.ts'
+import type { ApiContext } from '../../api-context.ts'
 import type { SealedBody } from '../../notifications/notification.ts'
 import { addressedTo } from '../portal-address.ts'
-import type { AnsweredFailure } from './harvest.ts'
-import { contentOf } from './harvest-portion.ts'
+import { contentOf } from './failure-portion.ts'
+import type { AnsweredFailure } from './recovery.ts'
 
 /**
  * A failed delivery as the portal recorded it (document 3, section 2). Its content is that of its notification once
@@ -29,7 +29,7 @@ export interface Failure extends Pick<Falha, 'id' | 'descricao' | 'evento' | 'co
 }
 
 /** What reading the failure records of a day came to. */
-export interface Harvested {
+export interface RecoveryResult {
   readonly day: string
   readonly read: number
   /** Records that cannot be read, or hold no content to recover: kept, sealed. */
@@ -49,25 +49,25 @@ export interface Failures {
    * @throws {AverbaError} `INVALID_INPUT` for a day that is not among the last thirty, `OUTCOME`; `VIEW_STOPPED` while
    * their view stands still
    */
-  failures(options?: { day?: string; recover?: boolean }): Listed<Failure>
+  failures(options?: { day?: string; recover?: boolean }): AsyncList<Failure>
   /**
    * Reads and recovers the failure records of a day in Brasilia, today by default, and of the day before; then lists
    * the subscriptions, which tells their health. What does not answer is deferred, and goes on by itself.
    */
-  harvest(day?: string): Promise<Outcome<Harvested>[]>
+  recover(day?: string): Promise<Outcome<RecoveryResult>[]>
   /**
    * Lets failure records be read in some seconds, by whoever runs: after a 503 of ours, a late answer or a downtime.
-   * A day at most every ten minutes, whatever calls. Never throws: what it misses, the daily harvest finds.
+   * A day at most every ten minutes, whatever calls. Never throws: what it misses, the daily recovery finds.
    */
-  harvestSoon(reason: HarvestReason, since?: Instant): Promise<void>
+  recoverSoon(reason: RecoveryReason, since?: Instant): Promise<void>
 }
 
 const keptDays = 30
 const pageRows = 100
 
 /** Makes the part of `subscriptions` about failed deliveries. */
-export function createFailures(area: Area, list: () => Promise<unknown>): Failures {
-  const { commands, store, views, clock } = area
+export function createFailures(context: ApiContext, list: () => Promise<unknown>): Failures {
+  const { commands, store, views, clock } = context
   /** What is coming already: a storm of failures does not reach the store. */
   const soon = new Map<string, Instant>()
 
@@ -76,7 +76,7 @@ export function createFailures(area: Area, list: () => Promise<unknown>): Failur
     recover: boolean,
     value: (id: string, data: object) => Promise<T>,
   ) {
-    const data = { day, recover, ...addressedTo(area.options.portal) }
+    const data = { day, recover, ...addressedTo(context.options.portal) }
     const message = { type: 'portal.listFailures', data }
     return commands.send(
       { method: 'subscriptions.failures', day, recover },
@@ -106,7 +106,7 @@ export function createFailures(area: Area, list: () => Promise<unknown>): Failur
   }
 
   async function read(day: string | undefined, recover: boolean): Promise<readonly AnsweredFailure[]> {
-    area.require('portal')
+    context.require('portal')
     if (day !== undefined) checkDay(day, clock.now())
     const outcome = await ask(day ?? null, recover, id => store.open(`${id}/answered`))
     return valueOf(outcome) as unknown as AnsweredFailure[] // Sealed so.
@@ -158,13 +158,13 @@ export function createFailures(area: Area, list: () => Promise<unknown>): Failur
         yield* day === undefined ? thoseOf(answered) : thoseOn(day)
       })
     },
-    async harvest(day = brasiliaDay(clock.now())) {
-      area.require('portal')
+    async recover(day = brasiliaDay(clock.now())) {
+      context.require('portal')
       checkDay(day, clock.now())
-      const outcomes: Outcome<Harvested>[] = []
+      const outcomes: Outcome<RecoveryResult>[] = []
       for (const each of [dayBefore(day), day]) {
         const value = async (_: string, data: object) => {
-          const { read, unreadable, recovered, stored } = data as Harvested // portal.failuresListed says so.
+          const { read, unreadable, recovered, stored } = data as RecoveryResult // portal.failuresListed says so.
           return { day: each, read, unreadable, recovered, stored }
         }
         outcomes.push(await ask(each, true, value))
@@ -172,20 +172,20 @@ export function createFailures(area: Area, list: () => Promise<unknown>): Failur
       await list()
       return outcomes
     },
-    async harvestSoon(reason, since) {
-      if (!area.options.portal) return
+    async recoverSoon(reason, since) {
+      if (!context.options.portal) return
       const now = toInstant(clock.now())
       const days = daysBetween(since === undefined ? now : since, now)
-      const asked = days.filter(day => harvestDueAt(soon.get(day), now) !== undefined)
+      const asked = days.filter(day => recoveryDueAt(soon.get(day), now) !== undefined)
       if (asked.length === 0) return
       // Before anything is waited for: of a thousand that fail at once only one gets this far.
-      for (const day of asked) soon.set(day, harvestDueAt(soon.get(day), now) ?? now)
+      for (const day of asked) soon.set(day, recoveryDueAt(soon.get(day), now) ?? now)
       for (const day of [...soon.keys()].sort().slice(0, -keptDays)) soon.delete(day)
-      const input = { method: 'subscriptions.harvestSoon', reason, days: asked, now }
+      const input = { method: 'subscriptions.recoverSoon', reason, days: asked, now }
       await commands
         .record(input, async () => {
           const data = { reason, days: asked, now, waiting: await waitingDays(store) }
-          return { targets: [{ stream: portalStream, message: { type: 'portal.harvestSoon', data } }] }
+          return { targets: [{ stream: portalStream, message: { type: 'portal.recoverSoon', data } }] }
         })
         .catch(() => {
           // The store may be what failed: the next failure tries again.
@@ -199,18 +199,21 @@ export function createFailures(area: Area, list: () => Promise<unknown>): Failur
  * What was lost before a subscription became ours is still in the failure records. Owes nothing when it was ours
  * already.
  */
-export async function readPast({ store, clock }: Pick<Area, 'store' | 'clock'>): Promise<Target> {
+export async function readPast({
+  store,
+  clock,
+}: Pick<ApiContext, 'store' | 'clock'>): Promise<AddressedMessage> {
   const at = clock.now()
   const [now, days] = [toInstant(at), daysBetween(toInstant(at - keptDays * dayMs), toInstant(at))]
   const data = { reason: 'adopted', now, waiting: await waitingDays(store) }
   return {
     stream: portalStream,
-    message: made => ({ type: 'portal.harvestSoon', data: { ...data, days: made > 0 ? days : [] } }),
+    message: made => ({ type: 'portal.recoverSoon', data: { ...data, days: made > 0 ? days : [] } }),
   }
 }
 
 /** The days whose failures are going to be read by themselves. */
-export async function waitingDays(store: Area['store']): Promise<string[]> {
+export async function waitingDays(store: ApiContext['store']): Promise<string[]> {
   const owed = await store.effects({ stream: portalStream, states: ['owed', 'started', 'deferred'] })
   const readings = owed.filter(({ type }) => type === 'portal.listFailures')
   return readings.flatMap(({ data }) => (data as { day: string | null }).day ?? []) // As the machine writes it.

@@ -1,10 +1,10 @@
 import type { Secrets } from '../../../adapters/portal/protocol.ts'
-import { isAuthentic } from '../../../adapters/receiver/match-secrets.ts'
+import { matchesSecrets } from '../../../adapters/receiver/match-secrets.ts'
 import type { ReceivedHead } from '../../../adapters/receiver/received-head.ts'
 import { nameOf } from '../../../vocabulary/error-words.ts'
 import { isWithin } from '../../../vocabulary/instant.ts'
-import type { Area } from '../../area.ts'
-import type { Desired, SecretValues } from '../declared.ts'
+import type { ApiContext } from '../../api-context.ts'
+import type { DeclaredSubscriptions, SecretValues } from '../declared-subscriptions.ts'
 import { SecretGenerations } from './generations.ts'
 import { SecretHistory } from './history.ts'
 
@@ -18,7 +18,7 @@ const askedAgainMs = 10_000
 const askedFirstMs = 1_000
 
 /** What one event's sources gave last. */
-interface Known {
+interface CachedSecrets {
   readonly values: SecretValues
   readonly at: number
 }
@@ -29,20 +29,20 @@ interface Known {
  */
 export class AcceptedSecrets {
   readonly history: SecretHistory
-  readonly #desired: Desired
-  readonly #area: Area
-  readonly #known = new Map<string, Known>()
+  readonly #desired: DeclaredSubscriptions
+  readonly #context: ApiContext
+  readonly #known = new Map<string, CachedSecrets>()
   readonly #asking = new Map<string, Promise<SecretValues>>()
   readonly #triedAt = new Map<string, number>()
   readonly #failed = new Map<string, { readonly error: unknown; readonly at: number }>()
 
-  constructor(area: Area, desired: Desired) {
-    this.#area = area
+  constructor(context: ApiContext, desired: DeclaredSubscriptions) {
+    this.#context = context
     this.#desired = desired
-    const generations = new SecretGenerations(area.store, area.clock)
-    this.history = new SecretHistory(area, generations)
+    const generations = new SecretGenerations(context.store, context.clock)
+    this.history = new SecretHistory(context, generations)
     desired.follow(generations, async (evento, values, owedAt) => {
-      this.#known.set(evento, { values, at: area.clock.now() })
+      this.#known.set(evento, { values, at: context.clock.now() })
       await this.history.note(evento, values, await desired.candidatesOf(evento, values), owedAt)
     })
   }
@@ -67,7 +67,7 @@ export class AcceptedSecrets {
     const failed = this.#failed.get(evento)
     if (failed) throw failed.error
     if (!isAsked) return false
-    return isAuthentic(head, await this.candidatesFor(evento)) || this.history.fits(evento, head)
+    return matchesSecrets(head, await this.candidatesFor(evento)) || this.history.fits(evento, head)
   }
 
   /** The events whose secrets have changed where they come from, and not at the portal: an `apply` is owed. */
@@ -84,7 +84,7 @@ export class AcceptedSecrets {
   async #valuesOf(evento: string): Promise<SecretValues> {
     const known = this.#known.get(evento)
     if (!known) return this.#askFirst(evento)
-    const now = this.#area.clock.now()
+    const now = this.#context.clock.now()
     if (!isWithin(askedEveryMs, known.at, now) && !this.#wasTried(evento, now)) void this.#askAgain(evento)
     return known.values
   }
@@ -92,20 +92,20 @@ export class AcceptedSecrets {
   /** Nothing is known yet. A flood of notifications while a source fails has it asked once a second at most. */
   async #askFirst(evento: string): Promise<SecretValues> {
     const failed = this.#failed.get(evento)
-    if (failed && isWithin(askedFirstMs, failed.at, this.#area.clock.now())) throw failed.error
+    if (failed && isWithin(askedFirstMs, failed.at, this.#context.clock.now())) throw failed.error
     return this.#ask(evento)
   }
 
   /** False when it was asked a moment ago, or the source fails: what is known stays in use. */
   async #askAgain(evento: string): Promise<boolean> {
     const asking = this.#asking.get(evento)
-    if (!asking && this.#wasTried(evento, this.#area.clock.now())) return false
+    if (!asking && this.#wasTried(evento, this.#context.clock.now())) return false
     try {
       await (asking ?? this.#ask(evento))
       return true
     } catch (error) {
       const message = 'a secret of a subscription could not be asked for again: the known one stays'
-      if (!asking) this.#area.log({ message, error: nameOf(error) })
+      if (!asking) this.#context.log({ message, error: nameOf(error) })
       return false
     }
   }
@@ -119,8 +119,8 @@ export class AcceptedSecrets {
   #ask(evento: string): Promise<SecretValues> {
     const asking = this.#asking.get(evento)
     if (asking) return asking
-    this.#triedAt.set(evento, this.#area.clock.now())
-    const begun = this.#area.engine
+    this.#triedAt.set(evento, this.#context.clock.now())
+    const begun = this.#context.engine
       .admit(() => this.#noted(evento))
       .finally(() => this.#asking.delete(evento))
     this.#asking.set(evento, begun)
@@ -134,7 +134,7 @@ export class AcceptedSecrets {
       this.#failed.delete(evento)
       return values
     } catch (error) {
-      this.#failed.set(evento, { error, at: this.#area.clock.now() })
+      this.#failed.set(evento, { error, at: this.#context.clock.now() })
       throw error
     }
   }

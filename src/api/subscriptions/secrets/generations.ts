@@ -1,9 +1,9 @@
-import type { Held } from '../../../machines/subscription/messages.ts'
+import type { HeldEndpoint } from '../../../machines/subscription/messages.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import { pageRows } from '../../../store/log/read.ts'
 import type { Store } from '../../../store/store.ts'
 import { fromInstant, isWithin } from '../../../vocabulary/instant.ts'
-import type { Recorded } from '../../../vocabulary/message.ts'
+import type { RecordedEvent } from '../../../vocabulary/message.ts'
 import { effectStream, streamOf } from '../../../vocabulary/names.ts'
 
 /** For how long the secrets before a change or rotation are accepted after the portal confirmed it. */
@@ -24,41 +24,41 @@ const drifted = 'subscription.drifted'
 const types = [...confirmed, ...asked, drifted]
 
 /** Up to where in the log what we gave the portal is what it holds, and when it confirmed that. */
-export type Confirmed = Pick<Recorded, 'position' | 'at'>
+export type ConfirmedEvent = Pick<RecordedEvent, 'position' | 'at'>
 
 /** What the portal held until it confirmed something else, and until when it is accepted. */
-interface Former extends Held {
+interface FormerSecrets extends HeldEndpoint {
   readonly until: number
 }
 
 /** What the log says of the secrets of one event. */
-interface Known {
+interface GenerationState {
   /** What the portal confirmed last; `undefined` before the first registration. */
-  readonly held: Held | undefined
+  readonly held: HeldEndpoint | undefined
   /** What it was asked to hold since. */
-  readonly asked: Held | undefined
+  readonly asked: HeldEndpoint | undefined
   /** What it held before, and until when each of that is accepted. */
-  readonly former: readonly Former[]
+  readonly former: readonly FormerSecrets[]
   /** When the portal confirmed what it holds. */
-  readonly confirmed: Confirmed | undefined
+  readonly confirmed: ConfirmedEvent | undefined
 }
 
 /** What a stream says up to a version: what the portal confirmed last, what is left of before, and the last request. */
-interface Told {
+interface StreamGenerations {
   readonly version: number
-  readonly last?: Recorded | undefined
-  readonly former?: readonly Former[]
-  readonly request?: Recorded | undefined
+  readonly last?: RecordedEvent | undefined
+  readonly former?: readonly FormerSecrets[]
+  readonly request?: RecordedEvent | undefined
   /** The request that the last confirmation answers; a list answers none. */
-  readonly answered?: Recorded | undefined
+  readonly answered?: RecordedEvent | undefined
 }
 
 /** Which generations of derived secrets are in use, read from the log: the secrets themselves are nowhere in it. */
 export class SecretGenerations {
   readonly #store: Store
   readonly #clock: Clock
-  readonly #told = new Map<string, Told>()
-  readonly #known = new Map<string, { readonly known: Promise<Known>; readonly at: number }>()
+  readonly #told = new Map<string, StreamGenerations>()
+  readonly #known = new Map<string, { readonly known: Promise<GenerationState>; readonly at: number }>()
 
   constructor(store: Store, clock: Clock) {
     this.#store = store
@@ -75,7 +75,7 @@ export class SecretGenerations {
    * for an hour what it held before. This process learns of a rotation by another one within a second; until then the
    * next generation, which only we can derive, is accepted as well.
    */
-  async accepted(evento: string): Promise<{ current: number; others: Held[] }> {
+  async accepted(evento: string): Promise<{ current: number; others: HeldEndpoint[] }> {
     const { held, asked, former } = await this.#recent(evento)
     const now = this.#clock.now()
     const others = [held, asked].filter(each => each !== undefined)
@@ -86,11 +86,11 @@ export class SecretGenerations {
   }
 
   /** When the portal confirmed last what we gave it: known within a second. */
-  async confirmed(evento: string): Promise<Confirmed | undefined> {
+  async confirmed(evento: string): Promise<ConfirmedEvent | undefined> {
     return (await this.#recent(evento)).confirmed
   }
 
-  #recent(evento: string): Promise<Known> {
+  #recent(evento: string): Promise<GenerationState> {
     const now = this.#clock.now()
     let entry = this.#known.get(evento)
     if (!entry || !isWithin(ageMaxMs, entry.at, now)) {
@@ -101,7 +101,7 @@ export class SecretGenerations {
     return entry.known
   }
 
-  async #read(evento: string): Promise<Known> {
+  async #read(evento: string): Promise<GenerationState> {
     const subscription = await this.#store.lookUp('subscription', evento)
     if (subscription === undefined)
       return { held: undefined, asked: undefined, former: [], confirmed: undefined }
@@ -117,7 +117,7 @@ export class SecretGenerations {
   }
 
   /** The position at which the confirmed secrets were asked for: they may have changed during the call. */
-  async #askedAt({ answered }: Told, { position, settles }: Recorded): Promise<number> {
+  async #askedAt({ answered }: StreamGenerations, { position, settles }: RecordedEvent): Promise<number> {
     if (!answered || !settles) return position
     const stream = effectStream({ id: settles.effect, position: answered.position })
     const attempt = await this.#store.readLast({ stream, types: ['effect.attempted'] })
@@ -125,12 +125,12 @@ export class SecretGenerations {
   }
 
   /** Reads on from where the stream was read up to: failures make it long, and none of them matters here. */
-  async #readOn(stream: string): Promise<Told> {
+  async #readOn(stream: string): Promise<StreamGenerations> {
     const known = this.#told.get(stream) ?? { version: 0 }
     const newest = await this.#store.readLast({ stream })
     if (!newest || newest.version <= known.version) return known
     let told = known
-    for (let page: Recorded[] | undefined; !page || page.length === pageRows; ) {
+    for (let page: RecordedEvent[] | undefined; !page || page.length === pageRows; ) {
       page = await this.#store.read({ stream, types, fromVersion: told.version + 1, limit: pageRows })
       told = page.reduce(toldAfter, told)
     }
@@ -140,7 +140,7 @@ export class SecretGenerations {
   }
 }
 
-function toldAfter(told: Told, event: Recorded): Told {
+function toldAfter(told: StreamGenerations, event: RecordedEvent): StreamGenerations {
   const { version } = event
   if (asked.includes(event.type)) return { ...told, version, request: event }
   if (event.type === drifted) {
@@ -157,20 +157,20 @@ function toldAfter(told: Told, event: Recorded): Told {
   }
 }
 
-function formerFrom(last: Recorded, { at }: Recorded): Former {
+function formerFrom(last: RecordedEvent, { at }: RecordedEvent): FormerSecrets {
   return { ...heldIn(last), until: fromInstant(at) + formerSecretsAcceptedMs }
 }
 
 /** Two rotations within the hour leave two of them. */
-function isLeftAt({ at }: Recorded): (former: Former) => boolean {
+function isLeftAt({ at }: RecordedEvent): (former: FormerSecrets) => boolean {
   return ({ until }) => until >= fromInstant(at)
 }
 
-function raises({ data }: Recorded): boolean {
+function raises({ data }: RecordedEvent): boolean {
   return (data as { generation?: number }).generation !== undefined // As the machine writes it.
 }
 
-function heldIn({ data }: Recorded): Held {
-  const { endpoint, generation } = data as Held // As the machine writes it.
+function heldIn({ data }: RecordedEvent): HeldEndpoint {
+  const { endpoint, generation } = data as HeldEndpoint // As the machine writes it.
   return { endpoint, generation }
 }

@@ -4,28 +4,28 @@ import type { Clock } from '../../../runtime/clock.ts'
 import { endOfLog } from '../../../store/log/position-before.ts'
 import type { Store } from '../../../store/store.ts'
 import { fromInstant, isWithin, toInstant } from '../../../vocabulary/instant.ts'
-import type { SecretValues } from '../declared.ts'
-import { type Confirmed, formerSecretsAcceptedMs, type SecretGenerations } from './generations.ts'
+import type { SecretValues } from '../declared-subscriptions.ts'
+import { type ConfirmedEvent, formerSecretsAcceptedMs, type SecretGenerations } from './generations.ts'
 
 /** A pair of secrets that a notification may carry: comparable, and of no use to anyone without the keyring. */
-interface Pair {
+interface SecretPair {
   readonly hasSecret: boolean
   readonly hasAuthorization: boolean
   readonly digest: string
 }
 
 /** What is kept of the secrets of one event, as far as they were asked for. */
-interface Kept {
+interface KeptSecrets {
   /** Stands for what the sources gave last. */
   readonly source: string
-  readonly pairs: readonly Pair[]
+  readonly pairs: readonly SecretPair[]
   /** What the sources gave before, each with the end of the log when the change was noticed. */
-  readonly formers: readonly { readonly pairs: readonly Pair[]; readonly since: number }[]
+  readonly formers: readonly { readonly pairs: readonly SecretPair[]; readonly since: number }[]
   /** When the portal was last seen to hold what the sources give. */
-  readonly seen?: Confirmed
+  readonly seen?: ConfirmedEvent
 }
 
-type Carried = Pick<ReceivedHead, 'secret' | 'authorization'>
+type SecretHeaders = Pick<ReceivedHead, 'secret' | 'authorization'>
 
 /** How old the copy in memory may be. */
 const ageMaxMs = 1_000
@@ -40,7 +40,7 @@ export class SecretHistory {
   readonly #store: Store
   readonly #clock: Clock
   readonly #generations: Pick<SecretGenerations, 'confirmed'>
-  readonly #known = new Map<string, { readonly kept: Kept | undefined; readonly at: number }>()
+  readonly #known = new Map<string, { readonly kept: KeptSecrets | undefined; readonly at: number }>()
   /** Stands, by event, for the values that this process knows. */
   readonly #ours = new Map<string, string>()
 
@@ -91,7 +91,7 @@ export class SecretHistory {
    * Reports whether a notification carries former secrets of its event, until an hour after the portal has the new
    * ones, or newer ones that only another process knows yet.
    */
-  async fits(evento: string, head: Carried): Promise<boolean> {
+  async fits(evento: string, head: SecretHeaders): Promise<boolean> {
     const kept = await this.#recent(evento)
     if (!kept) return false
     const isNewer = kept.source !== this.#ours.get(evento)
@@ -110,10 +110,10 @@ export class SecretHistory {
 
   async #formersAfter(
     evento: string,
-    before: Kept,
-    pairs: readonly Pair[],
+    before: KeptSecrets,
+    pairs: readonly SecretPair[],
     owedAt?: number,
-  ): Promise<Kept['formers']> {
+  ): Promise<KeptSecrets['formers']> {
     const digests = new Set(pairs.map(pair => pair.digest))
     const left = [
       ...(await this.#accepted(evento, before)),
@@ -131,7 +131,7 @@ export class SecretHistory {
   }
 
   /** The former secrets that the portal may still send. */
-  async #accepted(evento: string, kept: Kept): Promise<Kept['formers']> {
+  async #accepted(evento: string, kept: KeptSecrets): Promise<KeptSecrets['formers']> {
     const confirmed = await this.#confirmed(evento, kept)
     if (!confirmed || this.#clock.now() <= fromInstant(confirmed.at) + formerSecretsAcceptedMs)
       return kept.formers
@@ -139,25 +139,28 @@ export class SecretHistory {
   }
 
   /** The former secrets that the portal still has, as far as is known. */
-  async #waiting(evento: string, kept: Kept): Promise<Kept['formers']> {
+  async #waiting(evento: string, kept: KeptSecrets): Promise<KeptSecrets['formers']> {
     const confirmed = await this.#confirmed(evento, kept)
     // What was never registered owes no change of its secrets.
     return confirmed ? kept.formers.filter(each => each.since >= confirmed.position) : []
   }
 
-  async #confirmed(evento: string, { seen }: Kept): Promise<Confirmed | undefined> {
+  async #confirmed(evento: string, { seen }: KeptSecrets): Promise<ConfirmedEvent | undefined> {
     const confirmed = await this.#generations.confirmed(evento)
     return seen && seen.position > (confirmed?.position ?? 0) ? seen : confirmed
   }
 
-  #isCarried({ hasSecret, hasAuthorization, digest }: Pair, { secret, authorization }: Carried): boolean {
+  #isCarried(
+    { hasSecret, hasAuthorization, digest }: SecretPair,
+    { secret, authorization }: SecretHeaders,
+  ): boolean {
     return (
       digest ===
       this.#digest(pairText(hasSecret ? secret : undefined, hasAuthorization ? authorization : undefined))
     )
   }
 
-  #pairOf({ chaveSecreta, chaveAutenticacao }: Secrets): Pair {
+  #pairOf({ chaveSecreta, chaveAutenticacao }: Secrets): SecretPair {
     const digest = this.#digest(pairText(chaveSecreta, chaveAutenticacao))
     return {
       hasSecret: chaveSecreta !== undefined,
@@ -170,18 +173,18 @@ export class SecretHistory {
     return Buffer.from(this.#store.digest('delivery-secrets', text)).toString('hex')
   }
 
-  async #recent(evento: string): Promise<Kept | undefined> {
+  async #recent(evento: string): Promise<KeptSecrets | undefined> {
     const known = this.#known.get(evento)
     return known && isWithin(ageMaxMs, known.at, this.#clock.now()) ? known.kept : this.#read(evento)
   }
 
-  async #read(evento: string): Promise<Kept | undefined> {
+  async #read(evento: string): Promise<KeptSecrets | undefined> {
     return this.#know(evento, (await this.#store.secrets.find(nameOf(evento)))?.value)
   }
 
   async #change(
     evento: string,
-    make: (before: Kept | undefined) => Promise<Kept | undefined>,
+    make: (before: KeptSecrets | undefined) => Promise<KeptSecrets | undefined>,
   ): Promise<void> {
     const value = await this.#store.secrets.change(nameOf(evento), async before => {
       const kept = await make(parse(before))
@@ -190,15 +193,15 @@ export class SecretHistory {
     this.#know(evento, value)
   }
 
-  #know(evento: string, value: string | undefined): Kept | undefined {
+  #know(evento: string, value: string | undefined): KeptSecrets | undefined {
     const kept = parse(value)
     this.#known.set(evento, { kept, at: this.#clock.now() })
     return kept
   }
 }
 
-function parse(value: string | undefined): Kept | undefined {
-  return value === undefined ? undefined : (JSON.parse(value) as Kept) // Sealed by us, above.
+function parse(value: string | undefined): KeptSecrets | undefined {
+  return value === undefined ? undefined : (JSON.parse(value) as KeptSecrets) // Sealed by us, above.
 }
 
 function nameOf(evento: string): string {
@@ -209,6 +212,6 @@ function pairText(secret: string | undefined, authorization: string | undefined)
   return JSON.stringify([secret ?? null, authorization ?? null])
 }
 
-function isSecret({ hasSecret, hasAuthorization }: Pair): boolean {
+function isSecret({ hasSecret, hasAuthorization }: SecretPair): boolean {
   return hasSecret || hasAuthorization
 }

@@ -1,6 +1,6 @@
 import { type Falha, limits, type RecipientKind } from '../../../adapters/portal/wire.ts'
 import type { Clock } from '../../../runtime/clock.ts'
-import { type Limit, withinTime } from '../../../runtime/within-time.ts'
+import { type TimeLimit, withinTime } from '../../../runtime/within-time.ts'
 import { brasiliaDay, writeBrasilia } from '../../../vocabulary/brasilia.ts'
 import { codeOf, describe, isUntrusted } from '../../../vocabulary/connection-errors.ts'
 import { LateError } from '../../../vocabulary/errors.ts'
@@ -11,7 +11,7 @@ import type { SimulatedSubscription } from './subscription.ts'
 import { live } from './subscription-life.ts'
 
 /** An event at the portal, and whom it concerns. */
-export interface Notice {
+export interface PortalNotice {
   readonly evento: string
   readonly destinatarioTipo: RecipientKind
   readonly destinatarioId: string
@@ -19,22 +19,22 @@ export interface Notice {
 }
 
 /** The result of one delivery. */
-export interface Delivered {
+export interface DeliveryResult {
   readonly subscription: number
   readonly isDelivered: boolean
   readonly description: string
 }
 
 /** How a notification leaves; answered as soon as the head of its answer is there. */
-export type Deliver = (request: Request, underway: Underway) => Promise<Response>
+export type Deliver = (request: Request, underway: DeliveryProgress) => Promise<Response>
 
 /** How a delivery under way reports its progress. */
-interface Underway extends Pick<Limit, 'countBy'> {
+interface DeliveryProgress extends Pick<TimeLimit, 'countBy'> {
   /** Called when its connection is there. */
   onConnected(): void
 }
 
-interface Options {
+interface DeliveriesOptions {
   readonly clock: Clock
   /** Counts the 3500 ms, unless the way out says otherwise. */
   readonly timer: Clock
@@ -48,11 +48,11 @@ const redirectsMax = 5
 
 /** The deliveries of the simulated portal and their failure records (document 3, sections 6 and 7). */
 export class SimulatedDeliveries {
-  readonly #options: Options
+  readonly #options: DeliveriesOptions
   readonly #failures: { record: Falha; at: number; day: string; user: number }[] = []
   readonly counts = { succeeded: 0, failed: 0 }
 
-  constructor(options: Options) {
+  constructor(options: DeliveriesOptions) {
     this.#options = options
   }
 
@@ -65,7 +65,7 @@ export class SimulatedDeliveries {
   }
 
   /** Delivers to one subscription: the first successful try counts, else the last failure. */
-  async deliverTo(subscription: SimulatedSubscription, notice: Notice): Promise<Delivered> {
+  async deliverTo(subscription: SimulatedSubscription, notice: PortalNotice): Promise<DeliveryResult> {
     const { clock, nextId, policies } = this.#options
     const content = JSON.stringify(notice.body ?? null)
     const { tries = 1 } = policies
@@ -88,7 +88,11 @@ export class SimulatedDeliveries {
   }
 
   /** One try. An empty text means success, any other describes the error. */
-  async #attempt(subscription: SimulatedSubscription, notice: Notice, content: string): Promise<string> {
+  async #attempt(
+    subscription: SimulatedSubscription,
+    notice: PortalNotice,
+    content: string,
+  ): Promise<string> {
     const { timer, policies } = this.#options
     const { success = '2xx', processingTime = 'exchange' } = policies
     try {
@@ -109,9 +113,9 @@ export class SimulatedDeliveries {
   /** The POST, and by policy the same to where its answer leads. */
   async #send(
     subscription: SimulatedSubscription,
-    notice: Notice,
+    notice: PortalNotice,
     content: string,
-    { signal, restart, countBy }: Limit,
+    { signal, restart, countBy }: TimeLimit,
   ): Promise<Response> {
     const { deliver, policies } = this.#options
     const { redirects = 'fail', processingTime = 'exchange' } = policies
@@ -134,7 +138,7 @@ export class SimulatedDeliveries {
 function write(
   url: URL,
   { chaveSecreta, chaveAutenticacao }: SimulatedSubscription,
-  notice: Notice,
+  notice: PortalNotice,
   content: string,
   signal: AbortSignal,
 ): Request {

@@ -11,7 +11,7 @@ import type { Entropy } from '../../../runtime/entropy.ts'
 import { brasiliaDay } from '../../../vocabulary/brasilia.ts'
 import { AverbaError } from '../../../vocabulary/errors.ts'
 import type { PortalPolicies, PortalUser, Recipient } from '../policies.ts'
-import { type Deliver, type Delivered, type Notice, SimulatedDeliveries } from './deliveries.ts'
+import { type Deliver, type DeliveryResult, type PortalNotice, SimulatedDeliveries } from './deliveries.ts'
 import { SimulatedSession } from './session.ts'
 import { type SimulatedSubscription, writeListed, writeSubscription } from './subscription.ts'
 import { beginLife, type LifeInput, live } from './subscription-life.ts'
@@ -23,14 +23,14 @@ import { beginLife, type LifeInput, live } from './subscription-life.ts'
 export interface PortalSimulator {
   fetch(request: Request): Promise<Response>
   /** Delivers an event to every active subscription for it whose user represents the recipient. */
-  notify(notice: Notice): Promise<Delivered[]>
+  notify(notice: PortalNotice): Promise<DeliveryResult[]>
   /** Where the policy `authentication` is `session`: how often somebody logged in, and a way to end it. */
   readonly session: { readonly logins: number; end(): void }
   /** What happened to deliveries so far. */
   readonly deliveries: { readonly succeeded: number; readonly failed: number }
 }
 
-interface Options {
+interface PortalServiceOptions {
   readonly clock: Clock
   readonly entropy: Entropy
   readonly policies?: PortalPolicies
@@ -43,7 +43,7 @@ interface Options {
 }
 
 /** Makes a portal without subscriptions. */
-export function simulatePortal(options: Options): PortalSimulator {
+export function simulatePortal(options: PortalServiceOptions): PortalSimulator {
   const { clock, entropy, deliver, timer = clock, headers = {}, policies = {} } = options
   const {
     authentication = 'headers',
@@ -192,7 +192,7 @@ export function simulatePortal(options: Options): PortalSimulator {
   }
 }
 
-function checkRecipient({ destinatarioTipo, destinatarioId }: Notice): void {
+function checkRecipient({ destinatarioTipo, destinatarioId }: PortalNotice): void {
   if (recipientIdForms[destinatarioTipo].test(destinatarioId)) return
   const cannot = `Cannot notify: destinatarioId has not the form of a ${destinatarioTipo}`
   throw new AverbaError('INVALID_INPUT', cannot, {

@@ -26,7 +26,7 @@ export interface LifeInput {
 export type Silence = 'keep' | 'delete'
 
 /** One line of the table: in a state, on an input, where the condition holds, the next state and what is noted. */
-interface Row {
+interface LifeRow {
   readonly state: SubscriptionLife['state']
   readonly input: LifeInput['type']
   readonly when?: 'onlyErrors' | 'silence'
@@ -35,7 +35,7 @@ interface Row {
 }
 
 /** The table of section 3, and what moves its counts. An input without a row changes nothing: there is no way back. */
-const table: readonly Row[] = [
+const table: readonly LifeRow[] = [
   { state: 'active', input: 'deleteRequested', next: 'deleted', notes: 'deletion' },
   { state: 'active', input: 'timePassed', when: 'onlyErrors', next: 'deleted', notes: 'deletionForErrors' },
   { state: 'active', input: 'timePassed', when: 'silence', next: 'deleted', notes: 'deletionForSilence' },
@@ -65,7 +65,7 @@ function step(life: SubscriptionLife, input: LifeInput, silence: Silence): Subsc
   return row ? { ...life, state: row.next, ...noted(row, life, input.at) } : life
 }
 
-function holds({ when }: Row, life: SubscriptionLife, at: number, silence: Silence): boolean {
+function holds({ when }: LifeRow, life: SubscriptionLife, at: number, silence: Silence): boolean {
   if (when === 'onlyErrors') return life.failingSince !== undefined && life.failingSince + windowMs <= at
   if (when === 'silence') {
     return silence === 'delete' && life.failingSince === undefined && quietSince(life) + windowMs <= at
@@ -73,7 +73,7 @@ function holds({ when }: Row, life: SubscriptionLife, at: number, silence: Silen
   return true
 }
 
-function noted({ notes }: Row, life: SubscriptionLife, at: number): Partial<SubscriptionLife> {
+function noted({ notes }: LifeRow, life: SubscriptionLife, at: number): Partial<SubscriptionLife> {
   const reason = `Exclusão automática: somente erros de entrega durante ${limits.deletionDays} dias`
   switch (notes) {
     case 'deletion':

@@ -3,16 +3,16 @@ import { threatOf } from '../../machines/subscription/health.ts'
 import type { SubscriptionRow } from '../../views/subscriptions.ts'
 import { dayMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { LogLine } from '../../vocabulary/log-line.ts'
-import type { Recorded } from '../../vocabulary/message.ts'
+import type { RecordedEvent } from '../../vocabulary/message.ts'
 import { portalStream } from '../../vocabulary/names.ts'
-import type { Area } from '../area.ts'
-import type { Found } from '../found.ts'
-import type { Desired } from './declared.ts'
+import type { ApiContext } from '../api-context.ts'
+import type { CheckResult } from '../check.ts'
+import type { DeclaredSubscriptions } from './declared-subscriptions.ts'
 import { subscriptionRows, unreadableIn } from './routes.ts'
 import type { AcceptedSecrets } from './secrets/accepted.ts'
 
 /** Something about the portal's subscriptions that a person has to know of. */
-interface Trouble {
+interface SubscriptionAlert {
   /** It is told to the logger once, as long as this stays the same. */
   readonly key: string
   readonly line: LogLine
@@ -26,21 +26,25 @@ const readingAgeMaxMs = 2 * dayMs
 const readingsMax = 62
 
 /** Looks after our subscriptions: what the log knows of them, without asking anybody. */
-export class SubscriptionTroubles {
-  readonly #area: Area
-  readonly #desired: Desired
+export class SubscriptionAlerts {
+  readonly #context: ApiContext
+  readonly #desired: DeclaredSubscriptions
   readonly #accepted: Pick<AcceptedSecrets, 'unapplied'>
   #told: ReadonlySet<string> = new Set()
-  #known: readonly Recorded[] = []
+  #known: readonly RecordedEvent[] = []
 
-  constructor(area: Area, desired: Desired, accepted: Pick<AcceptedSecrets, 'unapplied'>) {
-    this.#area = area
+  constructor(
+    context: ApiContext,
+    desired: DeclaredSubscriptions,
+    accepted: Pick<AcceptedSecrets, 'unapplied'>,
+  ) {
+    this.#context = context
     this.#desired = desired
     this.#accepted = accepted
   }
 
   /** How they are, for `health()`; `undefined` where nothing is configured that has to do with them. */
-  async look(): Promise<Found | undefined> {
+  async look(): Promise<CheckResult | undefined> {
     if (!this.#isConcerned()) return undefined
     const unapplied = await this.#accepted.unapplied()
     const troubles = await this.#find(unapplied)
@@ -59,20 +63,20 @@ export class SubscriptionTroubles {
   async tell(): Promise<void> {
     if (!this.#isConcerned()) return
     const troubles = await this.#find(await this.#accepted.unapplied())
-    for (const { key, line } of troubles) if (!this.#told.has(key)) this.#area.log(line)
+    for (const { key, line } of troubles) if (!this.#told.has(key)) this.#context.log(line)
     this.#told = new Set(troubles.map(each => each.key))
   }
 
   #isConcerned(): boolean {
-    const { portal, receiver } = this.#area.options
+    const { portal, receiver } = this.#context.options
     return Boolean(portal || receiver)
   }
 
-  async #find(unapplied: readonly string[]): Promise<Trouble[]> {
-    const rows = await subscriptionRows(this.#area)
-    const now = this.#area.clock.now()
+  async #find(unapplied: readonly string[]): Promise<SubscriptionAlert[]> {
+    const rows = await subscriptionRows(this.#context)
+    const now = this.#context.clock.now()
     const listed = await this.#last('portal.listed')
-    const hidden = listed ? await unreadableIn(this.#area, listed) : []
+    const hidden = listed ? await unreadableIn(this.#context, listed) : []
     const declared = this.#desired.all.flatMap(({ evento, endpoint }) => {
       const row = rows.find(each => each.evento === evento)
       if (!row || row.remote_id === null) return listed ? absence(evento, row) : []
@@ -86,8 +90,8 @@ export class SubscriptionTroubles {
   }
 
   /** What of the portal was not read for too long; what was never read counts from when it was first asked for. */
-  async #unread(listed: Recorded | undefined, now: number): Promise<Trouble[]> {
-    const [first] = await this.#area.store.read({ stream: portalStream, limit: 1 })
+  async #unread(listed: RecordedEvent | undefined, now: number): Promise<SubscriptionAlert[]> {
+    const [first] = await this.#context.store.read({ stream: portalStream, limit: 1 })
     if (!first) return []
     const readings = await this.#readings()
     return [
@@ -98,18 +102,18 @@ export class SubscriptionTroubles {
   }
 
   /** The newest first. They are read anew when there is a newer one. */
-  async #readings(): Promise<readonly Recorded[]> {
+  async #readings(): Promise<readonly RecordedEvent[]> {
     const types = ['portal.failuresListed']
     const newest = await this.#last('portal.failuresListed')
     if (newest && newest.id !== this.#known[0]?.id) {
       const filter = { stream: portalStream, types, backward: true, limit: readingsMax }
-      this.#known = await this.#area.store.read(filter)
+      this.#known = await this.#context.store.read(filter)
     }
     return this.#known
   }
 
-  #last(type: 'portal.listed' | 'portal.failuresListed'): Promise<Recorded | undefined> {
-    return this.#area.store.readLast({ stream: portalStream, types: [type] })
+  #last(type: 'portal.listed' | 'portal.failuresListed'): Promise<RecordedEvent | undefined> {
+    return this.#context.store.readLast({ stream: portalStream, types: [type] })
   }
 }
 
@@ -117,7 +121,7 @@ function isAtPortal(row: SubscriptionRow): boolean {
   return row.remote_id !== null
 }
 
-function threat({ evento, failing_since: failingSince }: SubscriptionRow, now: number): Trouble[] {
+function threat({ evento, failing_since: failingSince }: SubscriptionRow, now: number): SubscriptionAlert[] {
   const found = threatOf({ failingSince, announced: 0 }, toInstant(now))
   if (!found) return []
   const { percent, daysLeft } = found
@@ -126,7 +130,7 @@ function threat({ evento, failing_since: failingSince }: SubscriptionRow, now: n
   return [{ key: `threat ${evento} ${percent}`, line: { message, evento, daysLeft }, detail }]
 }
 
-function absence(evento: string, row: SubscriptionRow | undefined): Trouble[] {
+function absence(evento: string, row: SubscriptionRow | undefined): SubscriptionAlert[] {
   if (row?.state === 'deleted' && row.deleted_by === 'portal') {
     const message = 'the portal has deleted a declared subscription'
     const detail = `${evento}: the portal has deleted it: mend what failed, then plan and apply, or stop declaring it`
@@ -146,13 +150,17 @@ function differences(row: SubscriptionRow, endpoint: string, areSecretsTold: boo
   ]
 }
 
-function drifted(evento: string, what: string): Trouble[] {
+function drifted(evento: string, what: string): SubscriptionAlert[] {
   const message = 'the portal holds a subscription otherwise than it is declared'
   const detail = `${evento}: the portal does not hold it as declared, but another ${what}: plan and apply`
   return [{ key: `drift ${evento} ${what}`, line: { message, evento, detail: `another ${what}` }, detail }]
 }
 
-function staleness(what: 'subscriptions' | 'failure records', last: Recorded, now: number): Trouble[] {
+function staleness(
+  what: 'subscriptions' | 'failure records',
+  last: RecordedEvent,
+  now: number,
+): SubscriptionAlert[] {
   const ageMs = now - fromInstant(last.at)
   if (ageMs <= readingAgeMaxMs) return []
   const message = 'the portal was not read for over two days: nothing is known of the subscriptions'
@@ -162,7 +170,7 @@ function staleness(what: 'subscriptions' | 'failure records', last: Recorded, no
 }
 
 /** What cannot be recovered, by what the newest reading of each day says: a later one may be whole. */
-function unreadRecords(readings: readonly Recorded[]): Trouble[] {
+function unreadRecords(readings: readonly RecordedEvent[]): SubscriptionAlert[] {
   const days = new Set<string | null>()
   const unread = readings.flatMap(({ data }) => {
     const reading = data as Pick<ListedFailures, 'day' | 'unread'> // As the portal's machine writes it.

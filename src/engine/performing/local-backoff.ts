@@ -1,6 +1,6 @@
-import { type Clock, stopwatchOf } from '../../runtime/clock.ts'
+import { type Clock, monotonicClock } from '../../runtime/clock.ts'
 import type { Claimable } from '../../store/ledger/ledger.ts'
-import type { Owed } from '../../vocabulary/message.ts'
+import type { PendingEffect } from '../../vocabulary/message.ts'
 
 /** How many are remembered: more are as if they had never been put off here. */
 const waitsMax = 10_000
@@ -10,18 +10,18 @@ const waitsMax = 10_000
  * takes every time that the other one wrote for past, or for one of a clock that was put right since: both would try at
  * every look.
  */
-export class OwnWaits {
+export class LocalBackoff {
   readonly #clock: Clock
   readonly #elapsedMs: () => number
-  readonly #waits = new Map<string, Wait>()
+  readonly #waits = new Map<string, LocalWait>()
 
   constructor(clock: Clock) {
     this.#clock = clock
-    this.#elapsedMs = stopwatchOf(clock)
+    this.#elapsedMs = monotonicClock(clock)
   }
 
   /** Notes that a call is put off after an attempt. */
-  note({ id, attempts }: Pick<Owed, 'id' | 'attempts'>, waitMs: number): void {
+  note({ id, attempts }: Pick<PendingEffect, 'id' | 'attempts'>, waitMs: number): void {
     const from = this.#elapsedMs()
     if (this.#waits.size === waitsMax) this.#waits.clear()
     this.#waits.set(id, { attempts, from, until: from + waitMs, dueAt: this.#clock.now() + waitMs })
@@ -31,7 +31,7 @@ export class OwnWaits {
    * Reports whether a call has to wait for this process's own sake: not one whose attempts are counted anew, since an
    * operator has let it go, nor one that another process has begun since.
    */
-  holds({ owed: { id, attempts }, wasStarted }: Claimable): boolean {
+  holds({ pending: { id, attempts }, wasStarted }: Claimable): boolean {
     const wait = this.#waits.get(id)
     if (!wait || wasStarted) return false
     const now = this.#elapsedMs()
@@ -44,7 +44,7 @@ export class OwnWaits {
 }
 
 /** A wait: after how many attempts, by the stopwatch, and by the clock. */
-interface Wait {
+interface LocalWait {
   readonly attempts: number
   readonly from: number
   readonly until: number

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { OwnWaits } from '../../../src/engine/performing/local-waits.ts'
+import { LocalBackoff } from '../../../src/engine/performing/local-backoff.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Claimable } from '../../../src/store/ledger/ledger.ts'
 
@@ -15,14 +15,14 @@ afterEach(() => {
 
 /** A call as the ledger has it, with the coming attempt counted. */
 function found(attempts: number, wasStarted = false): Claimable {
-  const owed = { id: 'consent-a/1/0', attempts } as Claimable['owed'] // All that is looked at.
-  return { owed, wasStarted } as Claimable
+  const pending = { id: 'consent-a/1/0', attempts } as Claimable['pending'] // All that is looked at.
+  return { pending: pending, wasStarted } as Claimable
 }
 
 /** This process has put the call off for an hour, after its fifth attempt. */
-function putOff(): OwnWaits {
-  const waits = new OwnWaits(systemClock)
-  waits.note(found(5).owed, hourMs)
+function putOff(): LocalBackoff {
+  const waits = new LocalBackoff(systemClock)
+  waits.note(found(5).pending, hourMs)
   return waits
 }
 

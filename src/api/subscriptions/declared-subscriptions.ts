@@ -2,10 +2,10 @@ import { createHmac } from 'node:crypto'
 import { type SecretSource, secretFrom } from '../../adapters/credentials/secret.ts'
 import { holdsCredentials, type Secrets } from '../../adapters/portal/protocol.ts'
 import { limits } from '../../adapters/portal/wire.ts'
-import type { Held } from '../../machines/subscription/messages.ts'
+import type { HeldEndpoint } from '../../machines/subscription/messages.ts'
 import { holdsCpf } from '../../vocabulary/cpf.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { DesiredSubscription, Options } from '../options.ts'
+import type { HostOptions, SubscriptionDeclaration } from '../options.ts'
 import type { SecretGenerations } from './secrets/generations.ts'
 
 /** What the secrets of one event are made of, as their sources gave it. */
@@ -16,10 +16,10 @@ export interface SecretValues {
 }
 
 /** A subscription as it is declared, with its address. */
-type Declared = DesiredSubscription & { readonly endpoint: string }
+type EndpointDeclaration = SubscriptionDeclaration & { readonly endpoint: string }
 
 /** Hears what was asked for; for a call, with the position in the log that owes it. */
-type OnAsked = (evento: string, values: SecretValues, owedAt?: number) => Promise<void>
+type OnRequest = (evento: string, values: SecretValues, owedAt?: number) => Promise<void>
 
 /** A shorter master could be guessed from one secret that leaked. */
 const masterMin = 32
@@ -28,17 +28,17 @@ const masterMin = 32
 const generationsTried = 20
 
 /** The subscriptions that the host declares, checked against the limits of document 3, section 8. */
-export class Desired {
-  readonly #declared = new Map<string, Declared>()
+export class DeclaredSubscriptions {
+  readonly #declared = new Map<string, EndpointDeclaration>()
   readonly #master: SecretSource | undefined
   #generations: Pick<SecretGenerations, 'current' | 'accepted'> = {
     current: async () => 1,
     accepted: async () => ({ current: 1, others: [] }),
   }
-  #onAsked: OnAsked = async () => undefined
+  #onAsked: OnRequest = async () => undefined
 
   /** @throws {AverbaError} `MISCONFIGURED` */
-  constructor({ subscriptions = [], receiver }: Pick<Options, 'subscriptions' | 'receiver'>) {
+  constructor({ subscriptions = [], receiver }: Pick<HostOptions, 'subscriptions' | 'receiver'>) {
     this.#master = receiver?.secretFrom
     for (const declared of subscriptions) {
       const { evento } = declared
@@ -51,12 +51,12 @@ export class Desired {
     }
   }
 
-  get all(): readonly Declared[] {
+  get all(): readonly EndpointDeclaration[] {
     return [...this.#declared.values()]
   }
 
   /** Says where the generations in use are known from, and who hears of what was asked: the log is opened later. */
-  follow(generations: Pick<SecretGenerations, 'current' | 'accepted'>, onAsked: OnAsked): void {
+  follow(generations: Pick<SecretGenerations, 'current' | 'accepted'>, onAsked: OnRequest): void {
     this.#generations = generations
     this.#onAsked = onAsked
   }
@@ -77,7 +77,7 @@ export class Desired {
   }
 
   /** The secrets of an event's subscription, asked for now; empty where the event is not declared. */
-  async secretsOf(evento: string, held: Held, owedAt?: number): Promise<Secrets> {
+  async secretsOf(evento: string, held: HeldEndpoint, owedAt?: number): Promise<Secrets> {
     return secretsFrom(evento, await this.ask(evento, owedAt), held)
   }
 
@@ -123,7 +123,7 @@ export class Desired {
   async #ask(
     evento: string,
     name: string,
-    source: DesiredSubscription['chaveSecreta'],
+    source: SubscriptionDeclaration['chaveSecreta'],
   ): Promise<string | undefined> {
     if (source === undefined) return undefined
     const value = await secretFrom(source, name)
@@ -136,7 +136,7 @@ export class Desired {
   }
 }
 
-function secretsFrom(evento: string, { master, ...given }: SecretValues, held: Held): Secrets {
+function secretsFrom(evento: string, { master, ...given }: SecretValues, held: HeldEndpoint): Secrets {
   const chaveSecreta = master === undefined ? given.chaveSecreta : derive(master, evento, held)
   const { chaveAutenticacao } = given
   return {
@@ -146,7 +146,7 @@ function secretsFrom(evento: string, { master, ...given }: SecretValues, held: H
 }
 
 /** Printable, 43 characters, and of no use for another event, endpoint or generation. */
-function derive(master: string, evento: string, { endpoint, generation }: Held): string {
+function derive(master: string, evento: string, { endpoint, generation }: HeldEndpoint): string {
   if (master.length < masterMin) {
     const hint = 'Make one with: openssl rand -base64 32'
     const cannot = `Cannot derive secrets: receiver.secretFrom must have ${masterMin} characters or more`

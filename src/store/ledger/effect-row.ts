@@ -1,5 +1,5 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { Owed } from '../../vocabulary/message.ts'
+import type { PendingEffect } from '../../vocabulary/message.ts'
 import type { Schema } from '../database/schema.ts'
 import { readHeader } from '../log/header.ts'
 import type { Schemas } from '../log/upcasters.ts'
@@ -12,17 +12,17 @@ export type EffectRow = Schema['effect'] & {
 }
 
 /** What the id of an effect is made of. */
-export type Named = Pick<EffectRow, 'name' | 'version' | 'n'>
+export type EffectIdParts = Pick<EffectRow, 'name' | 'version' | 'n'>
 
 /** The id of an effect. */
-export function idOf({ name, version, n }: Named): string {
+export function idOf({ name, version, n }: EffectIdParts): string {
   return `${name}/${version}/${n}`
 }
 
 /** Makes an effect of its row; of one whose event is damaged, what the ledger has by itself. */
-export function toOwedOrDamaged(row: EffectRow, schemas: Schemas): Owed {
+export function toPendingOrDamaged(row: EffectRow, schemas: Schemas): PendingEffect {
   try {
-    return toOwed(row, schemas)
+    return toPendingEffect(row, schemas)
   } catch (error) {
     if (!(error instanceof AverbaError) || error.code !== 'CORRUPT') throw error
     return { ...inLedger(row), data: {}, isDamaged: true }
@@ -30,7 +30,7 @@ export function toOwedOrDamaged(row: EffectRow, schemas: Schemas): Owed {
 }
 
 /** Makes an effect of its row. Addresses that begin with `./` are those of the event's own parts. */
-export function toOwed(row: EffectRow, schemas: Schemas): Owed {
+export function toPendingEffect(row: EffectRow, schemas: Schemas): PendingEffect {
   const event = readHeader(row.header, schemas)
   const { data = {}, opens = {} } = event.effects?.[row.n] ?? {}
   const addresses = Object.entries(opens).map(([name, address]) => {
@@ -39,7 +39,7 @@ export function toOwed(row: EffectRow, schemas: Schemas): Owed {
   return { ...inLedger(row), data, opens: Object.fromEntries(addresses) }
 }
 
-function inLedger(row: EffectRow): Omit<Owed, 'data'> {
+function inLedger(row: EffectRow): Omit<PendingEffect, 'data'> {
   return {
     id: idOf(row),
     type: row.type,
@@ -48,7 +48,7 @@ function inLedger(row: EffectRow): Omit<Owed, 'data'> {
     state: row.state,
     dueAt: row.due_at,
     attempts: row.attempts,
-    because: row.because,
+    reason: row.reason,
     ...(row.settled_at !== null && { settledAt: row.settled_at }),
   }
 }

@@ -23,10 +23,10 @@ export const own = [
 export const certificates = ['certificate', 'portalCertificate', 'receiverCertificate'] as const
 
 /** The services that are reached for, and what their answers say of our clock. */
-type Outside = ServiceName | 'clock'
+type ReachedService = ServiceName | 'clock'
 
 /** What was found at one thing. */
-export interface Found {
+export interface CheckResult {
   readonly ok: boolean
   /** What was found, in words without personal data, and what to do when it is not well. */
   readonly detail: string
@@ -34,21 +34,23 @@ export interface Found {
 }
 
 /** One thing that was looked at. */
-export interface Check extends Found {
-  readonly name: (typeof own)[number] | (typeof certificates)[number] | Outside | 'configuration'
+export interface HealthCheck extends CheckResult {
+  readonly name: (typeof own)[number] | (typeof certificates)[number] | ReachedService | 'configuration'
 }
 
 /** What is looked at, by name: `undefined` where the options do not concern it. */
-export type Checks = Readonly<Partial<Record<Check['name'], () => Promise<Found | undefined>>>>
+export type HealthChecks = Readonly<
+  Partial<Record<HealthCheck['name'], () => Promise<CheckResult | undefined>>>
+>
 
 /**
  * A summary of the calls that have not ended. Doubt is not a fault of the log, but a person has to know of it. `left`
  * names those that are due and wait for a process with another address.
  */
-export function foundOwed(
+export function checkPending(
   owed: readonly { readonly state: string; readonly count: number }[],
   left: readonly string[] = [],
-): Found {
+): CheckResult {
   const count = (state: string) =>
     owed.filter(each => each.state === state).reduce((sum, each) => sum + each.count, 0)
   const parked = count('parked')
@@ -67,13 +69,13 @@ export function foundOwed(
 }
 
 /** A summary of the notifications that a handler has failed at. */
-export function foundTroubled({
+export function checkHandlers({
   failing,
   parked,
 }: {
   readonly failing: number
   readonly parked: number
-}): Found {
+}): CheckResult {
   const detail = `${parked} parked, ${failing} to be tried again`
   if (parked === 0) return { ok: true, detail }
   return { ok: false, detail: `${detail}: mend the handler, then notifications.replay({ parked: true })` }

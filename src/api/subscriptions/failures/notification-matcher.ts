@@ -1,12 +1,12 @@
-import type { Received, Recovered } from '../../../machines/notification.ts'
-import { giveWay } from '../../../runtime/event-loop.ts'
+import type { ReceivedNotification, RecoveredNotification } from '../../../machines/notification.ts'
+import { yieldToEventLoop } from '../../../runtime/event-loop.ts'
 import { positionBefore } from '../../../store/log/position-before.ts'
 import { brasiliaDay } from '../../../vocabulary/brasilia.ts'
 import { isDamage } from '../../../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../../../vocabulary/instant.ts'
-import type { Instant, Recorded } from '../../../vocabulary/message.ts'
+import type { Instant, RecordedEvent } from '../../../vocabulary/message.ts'
 import { idOf, streamOf } from '../../../vocabulary/names.ts'
-import type { Area } from '../../area.ts'
+import type { ApiContext } from '../../api-context.ts'
 import { copyWindowMs, type SealedBody } from '../../notifications/notification.ts'
 
 /**
@@ -18,24 +18,24 @@ export const answerMs = 15_000
 const openedAtOnce = 50
 
 /** What a failure record tells of the notification that was lost. */
-export interface Sought {
+export interface LostNotification {
   readonly evento: string
   readonly failedAt: Instant | null
   readonly content: string
 }
 
 /** One that is about to be stored. */
-export interface Found extends Sought {
+export interface NewNotification extends LostNotification {
   readonly notification: string
 }
 
 /** What is about to be recorded: what goes into the inbox, and which notifications failures are linked to. */
-export interface Pending {
-  readonly recovered: readonly Found[]
+export interface MatchedFailures {
+  readonly recovered: readonly NewNotification[]
   readonly linked: readonly string[]
 }
 
-interface Stored {
+interface KnownNotification {
   readonly notification: string
   readonly evento: string
   /** When it was delivered, copies included: each stands for one failure at most. Empty where nobody knows. */
@@ -47,34 +47,34 @@ interface Stored {
   /** Of a failure record, which says it itself: nothing need be opened. */
   readonly content?: string
   /** What it holds, once that was opened; null where it is gone. */
-  opened?: Opened | null
+  opened?: OpenedNotification | null
 }
 
-interface Opened {
+interface OpenedNotification {
   /** The event with a digest of the content. */
   readonly name: string
   readonly recipient: string
 }
 
 /** The notifications that were stored about the time of some failures, to be found by their content. */
-export class StoredNotifications {
-  readonly #area: Area
+export class NotificationMatcher {
+  readonly #context: ApiContext
   /** Those whose content has not been opened yet, by event and length: there may be very many. */
-  readonly #unopened = new Map<string, Stored[]>()
-  readonly #byContent = new Map<string, Stored[]>()
+  readonly #unopened = new Map<string, KnownNotification[]>()
+  readonly #byContent = new Map<string, KnownNotification[]>()
   /** All that were stored of an event that is sought, and all that failed, as far as it was read together. */
-  readonly #byEvento = new Map<string, Stored[]>()
+  readonly #byEvento = new Map<string, KnownNotification[]>()
   /** The same by each of their times. */
-  readonly #inOrder = new Map<string, { readonly at: number; readonly stored: Stored }[]>()
-  readonly #byNotification = new Map<string, Stored>()
+  readonly #inOrder = new Map<string, { readonly at: number; readonly stored: KnownNotification }[]>()
+  readonly #byNotification = new Map<string, KnownNotification>()
   /** What was made of those that are about to be stored, each once. */
-  readonly #made = new WeakMap<Found, Stored>()
+  readonly #made = new WeakMap<NewNotification, KnownNotification>()
   /** How many failures each is linked to. */
   readonly #links = new Map<string, number>()
   #opened = 0
 
-  private constructor(area: Area) {
-    this.#area = area
+  private constructor(context: ApiContext) {
+    this.#context = context
   }
 
   /**
@@ -82,12 +82,12 @@ export class StoredNotifications {
    * that were read before are linked to notifications.
    */
   static async around(
-    area: Area,
-    lost: readonly Sought[],
-    all: readonly Sought[],
-    linked: ReadonlyMap<string, readonly Sought[]>,
-  ): Promise<StoredNotifications> {
-    const found = new StoredNotifications(area)
+    context: ApiContext,
+    lost: readonly LostNotification[],
+    all: readonly LostNotification[],
+    linked: ReadonlyMap<string, readonly LostNotification[]>,
+  ): Promise<NotificationMatcher> {
+    const found = new NotificationMatcher(context)
     const times: number[] = []
     for (const { evento, failedAt, content } of lost) {
       if (failedAt === null) continue
@@ -120,11 +120,11 @@ export class StoredNotifications {
    * less often than it failed, one of them may have got nothing: then none is given. Neither is one that came before
    * something else, and the failure after: what it told holds again, and nobody was told.
    */
-  async find(sought: Sought, pending: Pending): Promise<string | undefined> {
+  async find(sought: LostNotification, pending: MatchedFailures): Promise<string | undefined> {
     const { evento, failedAt, content } = sought
     if (failedAt === null) return undefined
     const at = fromInstant(failedAt)
-    const isThen = ({ times }: Stored) => times.some(each => Math.abs(each - at) <= copyWindowMs)
+    const isThen = ({ times }: KnownNotification) => times.some(each => Math.abs(each - at) <= copyWindowMs)
     await this.#open(shapeOf(evento, Buffer.byteLength(content)), isThen)
     const name = this.#nameOf(sought)
     const coming = pending.recovered
@@ -132,12 +132,12 @@ export class StoredNotifications {
       .map(each => this.#toRecovered(each))
     const alike = [...(this.#byContent.get(name) ?? []), ...coming.filter(each => each.opened?.name === name)]
     const then = alike.filter(isThen)
-    const known: Stored[] = []
+    const known: KnownNotification[] = []
     for (const each of then) if (await this.#isAbout(each, at)) known.push(each)
     const recovered = known.find(each => each.isRecovered)
     if (recovered) return recovered.notification
     if (new Set(then.map(each => each.opened?.recipient)).size > 1) return undefined
-    const isLeft = ({ notification, times }: Stored) => {
+    const isLeft = ({ notification, times }: KnownNotification) => {
       const pendingLinks = pending.linked.filter(each => each === notification).length
       return (this.#links.get(notification) ?? 0) + pendingLinks < times.length
     }
@@ -145,7 +145,7 @@ export class StoredNotifications {
   }
 
   /** Whether what failed then may have been one of its deliveries, or one that would have been a copy of it. */
-  async #isAbout(stored: Stored, at: number): Promise<boolean> {
+  async #isAbout(stored: KnownNotification, at: number): Promise<boolean> {
     for (const time of stored.times) {
       const apartMs = Math.abs(time - at)
       if (apartMs <= answerMs) return true
@@ -156,7 +156,7 @@ export class StoredNotifications {
   }
 
   /** Whether something else came between two instants for the same recipient, as far as anybody knows. */
-  async #isOtherBetween(stored: Stored, one: number, other: number): Promise<boolean> {
+  async #isOtherBetween(stored: KnownNotification, one: number, other: number): Promise<boolean> {
     const [from, until] = [Math.min(one, other), Math.max(one, other)]
     const all = this.#inOrder.get(stored.evento) ?? []
     for (let i = firstAfter(all, from); i < all.length; i++) {
@@ -171,27 +171,30 @@ export class StoredNotifications {
   }
 
   /** Notes failures that are linked to a notification. One that was recovered came into the log later. */
-  async #link(notification: string, failures: readonly Sought[]): Promise<void> {
+  async #link(notification: string, failures: readonly LostNotification[]): Promise<void> {
     this.#links.set(notification, failures.length)
     if (this.#byNotification.has(notification)) return
-    const isAlike = ({ evento, content }: Sought) =>
+    const isAlike = ({ evento, content }: LostNotification) =>
       this.#unopened.has(shapeOf(evento, Buffer.byteLength(content)))
     if (!failures.some(isAlike)) return
-    const [event] = await this.#area.store.read({ stream: streamOf('notification', notification), limit: 1 })
+    const [event] = await this.#context.store.read({
+      stream: streamOf('notification', notification),
+      limit: 1,
+    })
     if (event?.type === 'notification.recovered') this.#add(event)
   }
 
   /** Notes that what was pending has been recorded. */
-  keep({ recovered, linked }: Pending): void {
+  keep({ recovered, linked }: MatchedFailures): void {
     for (const each of linked) this.#links.set(each, (this.#links.get(each) ?? 0) + 1)
     for (const each of recovered) if (each.failedAt !== null) this.#keepContent(this.#toRecovered(each))
   }
 
   /** Opens the contents of those of an event and a length that came then, each once. */
-  async #open(shape: string, isThen: (each: Stored) => boolean): Promise<void> {
+  async #open(shape: string, isThen: (each: KnownNotification) => boolean): Promise<void> {
     const unopened = this.#unopened.get(shape) ?? []
     if (unopened.length === 0) return
-    const rest: Stored[] = []
+    const rest: KnownNotification[] = []
     for (const each of unopened) {
       if (!isThen(each)) {
         rest.push(each)
@@ -203,7 +206,7 @@ export class StoredNotifications {
     this.#unopened.set(shape, rest)
   }
 
-  async #openedOf(stored: Stored): Promise<Opened | null> {
+  async #openedOf(stored: KnownNotification): Promise<OpenedNotification | null> {
     if (stored.opened !== undefined) return stored.opened
     const { content } = stored
     if (content !== undefined) {
@@ -211,7 +214,7 @@ export class StoredNotifications {
       return stored.opened
     }
     this.#opened += 1
-    if (this.#opened % openedAtOnce === 0) await giveWay()
+    if (this.#opened % openedAtOnce === 0) await yieldToEventLoop()
     const sealed = await this.#sealedOf(stored)
     const { evento } = stored
     stored.opened = sealed
@@ -220,7 +223,7 @@ export class StoredNotifications {
     return stored.opened
   }
 
-  #toRecovered(found: Found): Stored {
+  #toRecovered(found: NewNotification): KnownNotification {
     const made = this.#made.get(found)
     if (made) return made
     const { notification, evento, content, failedAt } = found
@@ -232,7 +235,7 @@ export class StoredNotifications {
     return stored
   }
 
-  #keepContent(stored: Stored): void {
+  #keepContent(stored: KnownNotification): void {
     const name = stored.opened?.name ?? ''
     const known = this.#byContent.get(name)
     if (known) known.push(stored)
@@ -241,7 +244,7 @@ export class StoredNotifications {
 
   async #read(from: number, until: number): Promise<void> {
     const types = ['notification.received', 'notification.recovered', 'notification.copied']
-    const { store } = this.#area
+    const { store } = this.#context
     let after = await store.reader.read(() => positionBefore(toInstant(from)))
     for (;;) {
       const page = await store.read({ after, types })
@@ -252,11 +255,11 @@ export class StoredNotifications {
       const last = page.at(-1)
       if (!last) return
       after = last.position
-      await giveWay()
+      await yieldToEventLoop()
     }
   }
 
-  #add(event: Recorded): void {
+  #add(event: RecordedEvent): void {
     if (event.type === 'notification.copied') {
       const first = this.#byNotification.get(idOf(event.stream))
       first?.times.push(fromInstant(event.at))
@@ -270,20 +273,20 @@ export class StoredNotifications {
     this.#byNotification.set(stored.notification, stored)
   }
 
-  async #sealedOf({ body }: Stored): Promise<SealedBody | undefined> {
-    const sealed = await this.#area.store.open(body).catch((error: unknown) => {
+  async #sealedOf({ body }: KnownNotification): Promise<SealedBody | undefined> {
+    const sealed = await this.#context.store.open(body).catch((error: unknown) => {
       if (isDamage(error)) return undefined
       throw error
     })
     return sealed as SealedBody | undefined // As `sealedBody` made it.
   }
 
-  #nameOf({ evento, content }: Pick<Sought, 'evento' | 'content'>): string {
+  #nameOf({ evento, content }: Pick<LostNotification, 'evento' | 'content'>): string {
     return this.#contentName(evento, Buffer.from(content).toString('base64'))
   }
 
   #contentName(evento: string, bytes: string): string {
-    return `${evento}\0${Buffer.from(this.#area.store.digest('content', bytes)).toString('hex')}`
+    return `${evento}\0${Buffer.from(this.#context.store.digest('content', bytes)).toString('hex')}`
   }
 }
 
@@ -303,7 +306,7 @@ function firstAfter(all: readonly { readonly at: number }[], at: number): number
   return low
 }
 
-function toFailed({ evento, failedAt, content }: Sought): Stored {
+function toFailed({ evento, failedAt, content }: LostNotification): KnownNotification {
   const times = failedAt === null ? [] : [fromInstant(failedAt)]
   return { notification: '', evento, times, bodyBytes: 0, body: '', isRecovered: false, content }
 }
@@ -317,9 +320,10 @@ function nameOf(recipient: SealedBody['recipient']): string {
 }
 
 /** A recovered one counts from when its delivery failed; it may be in the log days later. */
-function toStored({ id, at, data, type }: Recorded): Stored {
+function toStored({ id, at, data, type }: RecordedEvent): KnownNotification {
   // As the machine writes them.
-  const { notification, evento, bodyBytes, failedAt } = data as unknown as Received & Partial<Recovered>
+  const { notification, evento, bodyBytes, failedAt } = data as unknown as ReceivedNotification &
+    Partial<RecoveredNotification>
   const cameAt = failedAt === undefined ? at : failedAt
   return {
     notification,

@@ -2,24 +2,24 @@ import { fractionOf } from '../../../runtime/entropy.ts'
 import { brasiliaDay, readIso } from '../../../vocabulary/brasilia.ts'
 import { dayMs, fromInstant, toInstant } from '../../../vocabulary/instant.ts'
 import { portalStream } from '../../../vocabulary/names.ts'
-import type { Area } from '../../area.ts'
-import type { Due } from '../../module.ts'
+import type { ApiContext } from '../../api-context.ts'
+import type { DueItem } from '../../module.ts'
 import { addressedTo } from '../portal-address.ts'
 import { daysBetween, waitingDays } from './failures.ts'
 
 /** After the portal's nightly stop, and not in the same minute in every process. */
-const harvestAt = '03:30:00'
+const recoveryAt = '03:30:00'
 const spreadMs = 3_600_000
 
 /** Reads the portal's failure records and its list once a day. Of several processes only one gets something to do. */
-export class HarvestSchedule {
-  readonly #area: Area
+export class RecoverySchedule {
+  readonly #context: ApiContext
   readonly #spreadMs: number
-  #harvested = ''
+  #recoveredDay = ''
 
-  constructor(area: Area) {
-    this.#area = area
-    this.#spreadMs = fractionOf(area.entropy, spreadMs)
+  constructor(context: ApiContext) {
+    this.#context = context
+    this.#spreadMs = fractionOf(context.entropy, spreadMs)
   }
 
   /**
@@ -27,14 +27,14 @@ export class HarvestSchedule {
    * then are read. Of processes that begin one after the other only the first gets to do it.
    */
   async begin(): Promise<void> {
-    const { options, store, clock, engine } = this.#area
+    const { options, store, clock, engine } = this.#context
     const last = await store.readLast()
     // A log that has only begun has missed nothing.
     if (!options.receiver || !last || last.position === 1) return
     const now = toInstant(clock.now())
     const data = { reason: 'downtime', days: daysBetween(last.at, now), now }
     await engine.record(async () => {
-      const message = { type: 'portal.harvestSoon', data: { ...data, waiting: await waitingDays(store) } }
+      const message = { type: 'portal.recoverSoon', data: { ...data, waiting: await waitingDays(store) } }
       return { targets: [{ stream: portalStream, message }] }
     })
   }
@@ -43,30 +43,30 @@ export class HarvestSchedule {
    * Asks for the failures of every day that was not asked for since it ended, and for the list with its last successes.
    */
   async look(): Promise<void> {
-    const { clock, engine, store, options } = this.#area
+    const { clock, engine, store, options } = this.#context
     const now = clock.now()
     const today = brasiliaDay(now)
-    const day = this.#harvestOf(today) <= now ? today : brasiliaDay(now - dayMs)
-    if (day === this.#harvested) return
+    const day = this.#recoveryOf(today) <= now ? today : brasiliaDay(now - dayMs)
+    if (day === this.#recoveredDay) return
     const began = await store.readAt(1)
     const since = brasiliaDay(began ? fromInstant(began.at) : now)
-    const message = { type: 'portal.harvest', data: { day, today, since, ...addressedTo(options.portal) } }
+    const message = { type: 'portal.recover', data: { day, today, since, ...addressedTo(options.portal) } }
     await engine.record(async () => ({ targets: [{ stream: portalStream, message }] }))
-    this.#harvested = day
+    this.#recoveredDay = day
   }
 
   /** When the portal is next asked for its failures and its list. */
-  next(): Due[] {
-    const { options, clock } = this.#area
+  next(): DueItem[] {
+    const { options, clock } = this.#context
     const { portal, schedules = true } = options
     if (!portal || !schedules) return []
     const now = clock.now()
-    const today = this.#harvestOf(brasiliaDay(now))
-    const at = toInstant(today > now ? today : this.#harvestOf(brasiliaDay(now + dayMs)))
-    return [{ what: 'harvest', at, id: portalStream }]
+    const today = this.#recoveryOf(brasiliaDay(now))
+    const at = toInstant(today > now ? today : this.#recoveryOf(brasiliaDay(now + dayMs)))
+    return [{ what: 'recovery', at, id: portalStream }]
   }
 
-  #harvestOf(day: string): number {
-    return fromInstant(readIso(`${day}T${harvestAt}`) ?? '') + this.#spreadMs
+  #recoveryOf(day: string): number {
+    return fromInstant(readIso(`${day}T${recoveryAt}`) ?? '') + this.#spreadMs
   }
 }

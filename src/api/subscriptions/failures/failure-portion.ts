@@ -1,16 +1,16 @@
 import type { ListedFailure } from '../../../adapters/portal/protocol.ts'
-import type { Delivery, Target } from '../../../engine/recording/decisions.ts'
-import { type Place, placeOf } from '../../../store/parts/parts.ts'
-import type { Claim } from '../../../store/writing/append.ts'
+import type { AddressedMessage, DecisionRequest } from '../../../engine/recording/decisions.ts'
+import { type PartPlace, placeOf } from '../../../store/parts/parts.ts'
+import type { IndexEntry } from '../../../store/writing/append.ts'
 import type { FailureRow } from '../../../views/failures.ts'
 import { brasiliaDay } from '../../../vocabulary/brasilia.ts'
 import { isDamage } from '../../../vocabulary/errors.ts'
 import { fromInstant } from '../../../vocabulary/instant.ts'
 import type { Instant, Json, PartAddress } from '../../../vocabulary/message.ts'
 import { parsePartAddress, portalStream, streamOf } from '../../../vocabulary/names.ts'
-import type { Area } from '../../area.ts'
+import type { ApiContext } from '../../api-context.ts'
 import { sealedBody } from '../../notifications/notification.ts'
-import type { Found, StoredNotifications } from './matching.ts'
+import type { NewNotification, NotificationMatcher } from './notification-matcher.ts'
 
 /** How many records, or characters of them, are recorded at once: receiving waits no longer than that takes. */
 export const portionItems = 100
@@ -20,25 +20,25 @@ const portionCharacters = 1_048_576
 export class FailurePortion {
   readonly counts = { recovered: 0, stored: 0, bare: 0 }
   /** What goes into the inbox, to be found by the records after it. */
-  readonly recovered: Found[] = []
+  readonly recovered: NewNotification[] = []
   /** The notifications that stood in the inbox before. */
   readonly linked: string[] = []
-  readonly #targets: Target[] = []
-  readonly #claims: Claim[] = []
-  readonly #destroyed: Place[] = []
-  readonly #area: Area
-  readonly #stored: StoredNotifications
+  readonly #targets: AddressedMessage[] = []
+  readonly #claims: IndexEntry[] = []
+  readonly #destroyed: PartPlace[] = []
+  readonly #context: ApiContext
+  readonly #stored: NotificationMatcher
   readonly #recovers: boolean
   readonly #dayFrom: Instant | null
 
-  constructor(area: Area, stored: StoredNotifications, recovers: boolean, dayFrom: Instant | null) {
-    this.#area = area
+  constructor(context: ApiContext, stored: NotificationMatcher, recovers: boolean, dayFrom: Instant | null) {
+    this.#context = context
     this.#stored = stored
     this.#recovers = recovers
     this.#dayFrom = dayFrom
   }
 
-  get delivery(): Delivery {
+  get delivery(): DecisionRequest {
     const delivery = { targets: this.#targets, claims: this.#claims }
     if (this.#destroyed.length === 0) return delivery
     const parts = this.#destroyed.map(placeOf)
@@ -48,8 +48,8 @@ export class FailurePortion {
   }
 
   async take(item: ListedFailure): Promise<void> {
-    const subscription = await this.#area.store.lookUp('subscription', item.evento)
-    const known = await this.#area.store.lookUp('failure', String(item.remoteId))
+    const subscription = await this.#context.store.lookUp('subscription', item.evento)
+    const known = await this.#context.store.lookUp('failure', String(item.remoteId))
     const failure = known ?? (await this.#observe(item, subscription))
     const isOpen = this.#recovers && (await this.#isUnknown('recovery', item))
     if (!isOpen || subscription === undefined) return
@@ -62,7 +62,7 @@ export class FailurePortion {
 
   /** Records a failure that is new, and gives our id of it. */
   async #observe(item: ListedFailure, subscription: string | undefined): Promise<string> {
-    const failure = this.#area.createId()
+    const failure = this.#context.createId()
     await this.#tell(
       item,
       failure,
@@ -92,7 +92,7 @@ export class FailurePortion {
 
   /** The earliest time of a failure without a readable one: on the day asked for, and within this registration. */
   async #noEarlierThan(stream: string): Promise<Instant | null> {
-    const row = stream === portalStream ? undefined : await this.#area.rows.find('subscriptions', stream)
+    const row = stream === portalStream ? undefined : await this.#context.rows.find('subscriptions', stream)
     const registeredAt = row?.registered_at ?? null
     if (registeredAt === null || this.#dayFrom === null) return this.#dayFrom
     const isThatDay = brasiliaDay(fromInstant(registeredAt)) === brasiliaDay(fromInstant(this.#dayFrom))
@@ -104,7 +104,7 @@ export class FailurePortion {
    * ours for its event.
    */
   async #rowOf(failure: string, stream: string): Promise<FailureRow | undefined> {
-    const { rows } = this.#area
+    const { rows } = this.#context
     return (
       (await rows.find('failures', failure, stream)) ?? (await rows.find('failures', failure, portalStream))
     )
@@ -112,8 +112,8 @@ export class FailurePortion {
 
   /** Content that is now in the inbox, or whom it is for, need not be kept here too. */
   async #destroyContent(address: PartAddress): Promise<void> {
-    const { store } = this.#area
-    const content = await this.#area.store.open(address).catch((error: unknown) => {
+    const { store } = this.#context
+    const content = await this.#context.store.open(address).catch((error: unknown) => {
       // What is damaged is told by who looks for damage: it keeps nothing else from coming back.
       if (isDamage(error)) return undefined
       throw error
@@ -132,7 +132,7 @@ export class FailurePortion {
       return
     }
     const found = await this.#stored.find({ evento, failedAt, content }, this)
-    const notification = found ?? this.#area.createId()
+    const notification = found ?? this.#context.createId()
     const how = found === undefined ? 'recovered' : 'stored'
     if (found !== undefined) this.linked.push(found)
     else {
@@ -150,12 +150,12 @@ export class FailurePortion {
   }
 
   async #isUnknown(kind: string, { remoteId }: ListedFailure): Promise<boolean> {
-    return (await this.#area.store.lookUp(kind, String(remoteId))) === undefined
+    return (await this.#context.store.lookUp(kind, String(remoteId))) === undefined
   }
 
   /** Claimed so that two processes that read the same record at once cannot both have it. */
   #claim(kind: string, { remoteId }: ListedFailure, value: string): void {
-    this.#claims.push({ kind, digest: this.#area.store.digest(kind, String(remoteId)), value })
+    this.#claims.push({ kind, digest: this.#context.store.digest(kind, String(remoteId)), value })
   }
 }
 

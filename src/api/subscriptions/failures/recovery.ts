@@ -1,18 +1,18 @@
 import type { Listing } from '../../../adapters/http/listing.ts'
 import { type ListedFailure, readUnreadable } from '../../../adapters/portal/protocol.ts'
-import type { RecordPortion } from '../../../engine/performing/attempts.ts'
-import { giveWay } from '../../../runtime/event-loop.ts'
-import type { Turns } from '../../../runtime/keyed-lock.ts'
+import type { RecordPortion } from '../../../engine/performing/effect-runner.ts'
+import { yieldToEventLoop } from '../../../runtime/event-loop.ts'
+import type { KeyedLock } from '../../../runtime/keyed-lock.ts'
 import { unlessStopped } from '../../../store/views/view-reader.ts'
 import type { FailureRow } from '../../../views/failures.ts'
 import { brasiliaDay, startOfDay } from '../../../vocabulary/brasilia.ts'
 import { answerBytesMax } from '../../../vocabulary/fetch.ts'
 import { dayMs, fromInstant, toInstant } from '../../../vocabulary/instant.ts'
-import type { Carried, Instant, Json, Owed } from '../../../vocabulary/message.ts'
+import type { Instant, Json, MessageWithParts, PendingEffect } from '../../../vocabulary/message.ts'
 import { portalStream, streamOf } from '../../../vocabulary/names.ts'
-import type { Area } from '../../area.ts'
-import { contentOf, FailurePortion, portionItems, portionsOf } from './harvest-portion.ts'
-import { answerMs, type Sought, StoredNotifications } from './matching.ts'
+import type { ApiContext } from '../../api-context.ts'
+import { contentOf, FailurePortion, portionItems, portionsOf } from './failure-portion.ts'
+import { answerMs, type LostNotification, NotificationMatcher } from './notification-matcher.ts'
 
 /** One record of the portal's answer about failures, as far as it is needed to find it again. */
 export interface AnsweredFailure {
@@ -28,26 +28,26 @@ export interface AnsweredFailure {
  * @param readings lets one answer go after the other: what one recovers counts for the next
  */
 export async function takeFailures(
-  area: Area,
-  readings: Turns,
-  owed: Owed,
-  fact: Carried,
+  context: ApiContext,
+  readings: KeyedLock,
+  pending: PendingEffect,
+  fact: MessageWithParts,
   record: RecordPortion,
-): Promise<Carried> {
+): Promise<MessageWithParts> {
   const { items: listed, unreadable } = fact.data as Listing<ListedFailure> // As the client reads it.
   // As the portal's machine writes it.
-  const { recover, day } = owed.data as { recover: boolean; day: string | null }
+  const { recover, day } = pending.data as { recover: boolean; day: string | null }
   const items = day === null ? listed : listed.map(each => timedWithin(day, each))
-  const harvest = new Harvest(area, recover, startOfDay(day ?? brasiliaDay(area.clock.now())))
-  await readings.take([portalStream], () => harvest.take(items, record))
+  const recovery = new Recovery(context, recover, startOfDay(day ?? brasiliaDay(context.clock.now())))
+  await readings.run([portalStream], () => recovery.take(items, record))
   const answered = items.map(({ remoteId, failedAt }) => ({ remoteId, failedAt }))
   const parts = {
     answered: { owner: portalStream, value: answered },
     ...(unreadable.length > 0 && { unreadable: { owner: portalStream, value: firstOf(unreadable) } }),
   }
-  const { bare, ...counts } = harvest.counts
+  const { bare, ...counts } = recovery.counts
   const read = { read: items.length, unreadable: unreadable.length + bare, ...counts }
-  const unread = await unreadEvents(area, { items, unreadable })
+  const unread = await unreadEvents(context, { items, unreadable })
   const data = { day, ...read, ...(unread.length > 0 && { unread }) }
   return { type: 'portal.failuresListed', data, parts }
 }
@@ -62,7 +62,7 @@ function timedWithin(day: string, item: ListedFailure): ListedFailure {
 
 /** Our events among those of records that cannot be read, and of bare ones; null where a record says no event. */
 async function unreadEvents(
-  { store }: Area,
+  { store }: ApiContext,
   { items, unreadable }: Listing<ListedFailure>,
 ): Promise<(string | null)[]> {
   const bare = items.filter(each => contentOf(each) === undefined).map(each => each.evento)
@@ -76,25 +76,25 @@ async function unreadEvents(
 }
 
 /** What is known of the records of one answer. */
-interface Seen {
+interface KnownRecords {
   /** Those that there is something left to do about, the oldest first. */
   readonly open: readonly ListedFailure[]
-  readonly stored: StoredNotifications
+  readonly stored: NotificationMatcher
   /** The versions of our subscriptions' streams for which this holds. */
   readonly versions: Map<string, number>
 }
 
 /** What one answer leads to. */
-class Harvest {
+class Recovery {
   /** `bare` counts those to be recovered whose record holds no content. */
   readonly counts = { recovered: 0, stored: 0, bare: 0 }
-  readonly #area: Area
+  readonly #context: ApiContext
   readonly #recovers: boolean
   readonly #dayFrom: Instant | null
 
   /** `dayFrom` is when the day begins that was asked for: a record without a readable time failed no earlier. */
-  constructor(area: Area, recovers: boolean, dayFrom: Instant | null) {
-    this.#area = area
+  constructor(context: ApiContext, recovers: boolean, dayFrom: Instant | null) {
+    this.#context = context
     this.#recovers = recovers
     this.#dayFrom = dayFrom
   }
@@ -102,7 +102,7 @@ class Harvest {
   async take(items: readonly ListedFailure[], record: RecordPortion): Promise<void> {
     let seen = await this.#see(items)
     for (const portion of portionsOf(seen.open)) {
-      const begin = () => new FailurePortion(this.#area, seen.stored, this.#recovers, this.#dayFrom)
+      const begin = () => new FailurePortion(this.#context, seen.stored, this.#recovers, this.#dayFrom)
       let made = begin()
       let isFirst = true
       await record(async () => {
@@ -111,8 +111,8 @@ class Harvest {
         isFirst = false
         made = begin()
         for (const item of portion) await made.take(item)
-        const restsOn = [...seen.versions].map(([stream, expect]) => ({ stream, expect }))
-        return { ...made.delivery, restsOn }
+        const preconditions = [...seen.versions].map(([stream, expect]) => ({ stream, expect }))
+        return { ...made.delivery, preconditions }
       })
       seen.stored.keep(made)
       for (const { stream } of made.delivery.targets) {
@@ -122,16 +122,16 @@ class Harvest {
       this.counts.recovered += made.counts.recovered
       this.counts.stored += made.counts.stored
       this.counts.bare += made.counts.bare
-      await giveWay()
+      await yieldToEventLoop()
     }
   }
 
   /** What the log says about records now. All that it says changes with the streams of their subscriptions. */
-  async #see(items: readonly ListedFailure[]): Promise<Seen> {
+  async #see(items: readonly ListedFailure[]): Promise<KnownRecords> {
     const versions = await this.#versionsOf(items)
     const open: ListedFailure[] = []
-    const linked = new Map<string, Sought[]>()
-    const link = (notification: string, failure: Sought) => {
+    const linked = new Map<string, LostNotification[]>()
+    const link = (notification: string, failure: LostNotification) => {
       const failures = linked.get(notification)
       if (failures) failures.push(failure)
       else linked.set(notification, [failure])
@@ -144,19 +144,24 @@ class Harvest {
       if (isOpen) open.push(item)
       if (notification !== undefined) link(notification, sought(item))
       looked += 1
-      if (looked % portionItems === 0) await giveWay()
+      if (looked % portionItems === 0) await yieldToEventLoop()
     }
     for (const { notification, evento, failed_at } of nearby.values())
       if (notification !== null) link(notification, { evento, failedAt: failed_at, content: '' })
     const lost = this.#recovers ? open : []
-    const stored = await StoredNotifications.around(this.#area, lost.map(sought), items.map(sought), linked)
+    const stored = await NotificationMatcher.around(
+      this.#context,
+      lost.map(sought),
+      items.map(sought),
+      linked,
+    )
     // The portal says nothing of their order, and what was recovered stands for what failed after it.
     open.sort((one, other) => (one.failedAt ?? '').localeCompare(other.failedAt ?? ''))
     return { open, stored, versions }
   }
 
   async #versionsOf(items: readonly ListedFailure[]): Promise<Map<string, number>> {
-    const { store } = this.#area
+    const { store } = this.#context
     const versions = new Map<string, number>()
     for (const evento of new Set(items.map(each => each.evento))) {
       const subscription = await store.lookUp('subscription', evento)
@@ -168,8 +173,8 @@ class Harvest {
     return versions
   }
 
-  async #look({ remoteId }: ListedFailure): Promise<Looked> {
-    const { store } = this.#area
+  async #look({ remoteId }: ListedFailure): Promise<KnownRecord> {
+    const { store } = this.#context
     const failure = await store.lookUp('failure', String(remoteId))
     const notification = this.#recovers ? await store.lookUp('recovery', String(remoteId)) : undefined
     return {
@@ -183,15 +188,15 @@ class Harvest {
    * The failures just before the day and just after it, which the portal lists with another one: what they are linked
    * to stands for that many failures fewer of this day. By our ids: it may list them with this one all the same.
    */
-  async #linkedNearby(): Promise<Map<string, Nearby>> {
-    const found = new Map<string, Nearby>()
+  async #linkedNearby(): Promise<Map<string, NearbyFailure>> {
+    const found = new Map<string, NearbyFailure>()
     if (!this.#recovers || this.#dayFrom === null) return found
     const from = fromInstant(this.#dayFrom)
     for (const [first, until] of [
       [from - answerMs, from],
       [from + dayMs, from + dayMs + answerMs],
     ] as const) {
-      const rows = this.#area.views
+      const rows = this.#context.views
         .selectFrom('failures')
         .select(['failure', 'notification', 'evento', 'failed_at'])
         .where('failed_at', '>=', toInstant(first))
@@ -204,10 +209,10 @@ class Harvest {
   }
 }
 
-type Nearby = Pick<FailureRow, 'failure' | 'notification' | 'evento' | 'failed_at'>
+type NearbyFailure = Pick<FailureRow, 'failure' | 'notification' | 'evento' | 'failed_at'>
 
 /** What is known of a record: our ids of it, and of the notification that it is linked to. */
-interface Looked {
+interface KnownRecord {
   /** There is anything left to do about it. */
   readonly isOpen: boolean
   readonly failure: string | undefined
@@ -223,7 +228,7 @@ function firstOf(unreadable: readonly Json[]): readonly Json[] {
   })
 }
 
-function sought(item: ListedFailure): Sought {
+function sought(item: ListedFailure): LostNotification {
   const { evento, failedAt } = item
   return { evento, failedAt, content: contentOf(item) ?? '' }
 }

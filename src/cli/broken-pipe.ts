@@ -6,7 +6,7 @@ let goesOn = false
 let isTold = false
 
 /** Lets a command that serves go on without its output, whatever becomes of that: its work is not to print. */
-export function goOnWithoutOutput(): void {
+export function ignoreBrokenPipe(): void {
   goesOn = true
 }
 

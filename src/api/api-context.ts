@@ -13,14 +13,14 @@ import type { ServiceName } from '../vocabulary/service-name.ts'
 import type { Tracing } from '../vocabulary/tracing.ts'
 import type { Commands } from './commands.ts'
 import type { HttpClients } from './http-clients.ts'
-import type { Options } from './options.ts'
+import type { HostOptions } from './options.ts'
 import type { Subjects } from './subject-directory.ts'
-import type { Rows } from './view-rows.ts'
+import type { ViewRows } from './view-rows.ts'
 
 /** What every area of the API works with. */
-export interface Area {
+export interface ApiContext {
   /** Its logger may throw, and takes anything: it is told through `log`. */
-  readonly options: Omit<Options, 'logger'>
+  readonly options: Omit<HostOptions, 'logger'>
   readonly engine: Engine
   readonly store: Store
   readonly followers: Followers
@@ -30,7 +30,7 @@ export interface Area {
   readonly subjects: Subjects
   /** Lists of what views show: `VIEW_STOPPED` where one of them stands still. */
   readonly views: ViewsHandle<Views>
-  readonly rows: Rows
+  readonly rows: ViewRows
   readonly clock: Clock
   readonly entropy: Entropy
   readonly createId: () => string
@@ -43,7 +43,7 @@ export interface Area {
 }
 
 /** Puts together what the areas share. */
-export function createArea(parts: Omit<Area, 'require' | 'isFresh'>): Area {
+export function createApiContext(parts: Omit<ApiContext, 'require' | 'isFresh'>): ApiContext {
   const { options, clock } = parts
   return {
     ...parts,
