@@ -1,7 +1,7 @@
 import { openAverba, valueOf } from 'averba'
 import { startServices } from 'averba/simulation'
 
-const services = await startServices() // stand-ins on loopback, over real TLS: no account is needed
+const services = await startServices() // simulated, on loopback, over real TLS: no account is needed
 const averba = await openAverba({ store: 'first-steps.sqlite', ...services.options })
 
 const subject = await averba.consents.enrol({ cpf: services.samples.cpf })
