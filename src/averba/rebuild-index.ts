@@ -31,7 +31,7 @@ export async function rebuildKeyedIndex(
   const hidden = new Set<SubjectRef>()
   let begunAt: number | undefined
   for (let after = 0; ; ) {
-    const { events, end } = await store.readOn({ after })
+    const { events, end } = await store.readWithEnd({ after })
     const from = begunAt ?? end
     begunAt = from
     if (events.some(({ type, position }) => type === 'subject.erased' && position > from)) {

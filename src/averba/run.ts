@@ -28,7 +28,7 @@ export async function settleAll(
   // What fails in one of them, such as at a damaged event, holds up none of the others.
   const work = (closing: AbortSignal) =>
     runSequentially(
-      () => store.bringViewsBack(AbortSignal.any([closing, over.signal])),
+      () => store.retryStoppedViews(AbortSignal.any([closing, over.signal])),
       () => doJobs(context, modules),
       () => engine.settle(counts, over.signal),
       () => tellAll(modules),
@@ -101,7 +101,9 @@ export async function runAll(
     ...engine.services.map(service => serve(context, service, signal, failed(`calls of ${service}`))),
     again('schedules', () => engine.admit(() => doJobs(context, modules)), scheduleEveryMs),
     again('subscriptions', () => engine.admit(() => tellAll(modules)), scheduleEveryMs),
-    again('views', () => engine.admit(closing => store.bringViewsBack(AbortSignal.any([closing, signal])))),
+    again('views', () =>
+      engine.admit(closing => store.retryStoppedViews(AbortSignal.any([closing, signal]))),
+    ),
     again('followers', () => followers.run(signal)),
   ])
   const ended = new AbortController()

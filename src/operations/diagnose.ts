@@ -1,6 +1,6 @@
 import { systemEntropy } from '../runtime/entropy.ts'
 import { type DiagnoseOptions, type Diagnosis, diagnose } from '../store/checks/diagnose.ts'
-import { migrations, statementsFrom } from '../store/database/migrations.ts'
+import { migrationStatements, migrations } from '../store/database/migrations.ts'
 import type { RebuildAll } from '../store/views/rebuild-all.ts'
 import type { RebuildResult } from '../store/views/rebuilder.ts'
 import { views } from '../views/views.ts'
@@ -39,7 +39,8 @@ export function rebuildStore(options: OpenedWith & RebuildAll): Promise<RebuildR
  */
 export function migrationsFrom(version: number, dialect: string): string[] {
   const isKnown = Number.isInteger(version) && version >= 0 && version <= migrations.length
-  if (isKnown && (dialect === 'sqlite' || dialect === 'postgres')) return statementsFrom(version, dialect)
+  if (isKnown && (dialect === 'sqlite' || dialect === 'postgres'))
+    return migrationStatements(version, dialect)
   throw new AverbaError(
     'INVALID_INPUT',
     'Cannot print the migrations: the version or the dialect is unknown',

@@ -18,7 +18,7 @@ import { keyLineOf } from './checkpoints/resuming.ts'
 import { type Connection, rows, type Steps } from './database/connection.ts'
 import { migrate } from './database/migrations.ts'
 import { openSqlite } from './database/sqlite.ts'
-import { damaged } from './log/damaged.ts'
+import { damagedLogError } from './log/damaged.ts'
 import type { StoreOptions } from './store-options.ts'
 import { type Append, logEvent } from './writing/append.ts'
 
@@ -30,45 +30,41 @@ interface KeyringOptions {
 }
 
 /**
- * Opens the file of a log, or makes one, except where a keyring is left and its log is gone. The keyring is looked for
- * first: it is made after the file, even where another process begins the log at this moment. Throws as `openSqlite`
- * does.
+ * Opens the file of a log, or creates it. The keyring is checked before the file: a process that creates a log makes
+ * the file first, so a keyring without a file is never a new log. Throws as `openSqlite` does.
  *
- * @throws {AverbaError} `KEYS_MISMATCH` when the log is gone
+ * @throws {AverbaError} `KEYS_MISMATCH` when a keyring exists and its log is missing
  */
 export async function openFile(path: string): Promise<Connection> {
-  if (path !== ':memory:' && existsSync(keyringOf(path)) && isNothing(path)) throw lost(path)
+  if (path !== ':memory:' && existsSync(keyringPath(path)) && isEmptyFile(path)) throw logMissingError(path)
   return openSqlite(path)
 }
 
-/** An empty file becomes a database by the first pragma that is set. */
-function isNothing(path: string): boolean {
+/** SQLite accepts an empty file as a database, so it counts as a missing log. */
+function isEmptyFile(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0
 }
 
-/**
- * Makes the tables, or migrates them. The keyring is made after the tables: a keyring without tables means that a log
- * was lost, and a new one would hide that.
- */
+/** Creates or migrates the tables. The keyring is created after them: a keyring without tables means a lost log. */
 export function* prepareTables(connection: Connection, path: string): Steps<void> {
   const isEmpty = (yield* rows(connection.listTables)).length === 0
-  if (isEmpty && path !== ':memory:' && existsSync(keyringOf(path))) throw lost(path)
+  if (isEmpty && path !== ':memory:' && existsSync(keyringPath(path))) throw logMissingError(path)
   yield* migrate(connection, path)
 }
 
-function lost(path: string): AverbaError {
-  const cannot = `Cannot open "${path}": the log that belongs to the keyring beside it is gone`
+function logMissingError(path: string): AverbaError {
+  const cannot = `Cannot open "${path}": the log is missing, but its keyring is there`
   return new AverbaError('KEYS_MISMATCH', cannot, {
-    hint: 'Restore a backup with averba restore, or move the keyring away to begin a new log',
+    hint: 'Restore a backup with averba restore, or move the keyring away to start a new log',
     path,
   })
 }
 
-/** Opens the keyring beside a file, or makes the first one, for an empty log without a keyring. */
+/** Opens the keyring beside a log, or creates it when the log is empty and has none. */
 export async function openKeyring(options: KeyringOptions, isEmpty: boolean): Promise<Keyring> {
   const { keys, entropy } = options
   if (options.path === ':memory:') return createKeyring(entropy)
-  const path = keyringOf(options.path)
+  const path = keyringPath(options.path)
   if (!isEmpty || existsSync(path))
     return keys ? openKeyringFileUnder(keys, path, entropy) : openKeyringFile(path, entropy)
   const keyring = keys ? await createKeyringFileUnder(keys, path, entropy) : createKeyringFile(path, entropy)
@@ -77,43 +73,35 @@ export async function openKeyring(options: KeyringOptions, isEmpty: boolean): Pr
 }
 
 /**
- * Compares the keyring with the one that the first event of the log names.
+ * Checks that the keyring is the one that the first event of the log names.
  *
  * @throws {AverbaError} `KEYS_MISMATCH`
  */
-export function refuseOtherKeyring(
-  path: string,
-  { data }: RecordedEvent,
-  keyring: Pick<Keyring, 'id'>,
-): void {
-  // As `begin` writes it.
+export function checkKeyringId(path: string, { data }: RecordedEvent, keyring: Pick<Keyring, 'id'>): void {
+  // As `beginLog` writes it.
   if ((data as { keyring?: unknown }).keyring === keyring.id) return
-  throw new AverbaError('KEYS_MISMATCH', `Cannot open "${path}": its keyring is another one`, {
-    hint: 'Put back the keyring file that was made with this log',
+  throw new AverbaError('KEYS_MISMATCH', `Cannot open "${path}": the keyring belongs to another log`, {
+    hint: 'Put back the keyring file that was created with this log',
   })
 }
 
-/** The error for a keyring from before an erasure that the log knows of: nothing could be written with it. */
-export function olderKeyring(path: string): AverbaError {
-  return new AverbaError('KEYS_MISMATCH', `Cannot open "${path}": its keyring is an older copy`, {
-    hint: 'Put the newest keyring back: an erasure since that copy has begun keys that it does not have',
-    path: keyringOf(path),
+/** The error for a keyring copied before an erasure in the log: it lacks the epoch that new keys are wrapped by. */
+export function outdatedKeyringError(path: string): AverbaError {
+  return new AverbaError('KEYS_MISMATCH', `Cannot open "${path}": its keyring is an outdated copy`, {
+    hint: 'Put the newest keyring back: an erasure after this copy created keys that it lacks',
+    path: keyringPath(path),
   })
 }
 
-function keyringOf(path: string): string {
-  return keyringPath(path)
-}
-
-/** What a log is begun with. */
+/** What the first event of a log needs. */
 interface NewLog {
   append(input: Append): Promise<unknown>
   readAt(position: number): Promise<RecordedEvent | undefined>
   readonly keyring: Keyring
 }
 
-/** Says in the log itself, as its first event, which log it is, and which keyring and key belong to it. */
-export async function begin(
+/** Records the first event of a log: its origin, its keyring and its signing key. */
+export async function beginLog(
   { append, readAt, keyring }: NewLog,
   { clock, createId, beginning }: Pick<StoreOptions, 'clock' | 'createId' | 'beginning'>,
 ): Promise<RecordedEvent> {
@@ -124,8 +112,8 @@ export async function begin(
     streams: [{ stream: logStream, expect: 'none' }],
     events: [logEvent(beganType, 'log.begin', data)],
   })
-  // Another process may have begun it at the same time: what stands there counts.
+  // Another process may have begun the log at the same time: its event counts.
   const began = await readAt(1)
   if (began?.type === beganType) return began
-  throw damaged('Cannot open the log: it has no beginning')
+  throw damagedLogError('Cannot open the log: its first event is not log.began')
 }

@@ -11,63 +11,63 @@ import type { Schemas } from './log/upcasters.ts'
 export interface StoreOptions {
   /** The path of its file, or `:memory:`. */
   readonly path: string
-  /** What it stands on in place of that file. */
+  /** Where the database and the keyring are kept instead of that file. */
   readonly medium?: StoreMedium
   readonly views: readonly View[]
   readonly clock: Clock
   readonly entropy: Entropy
   readonly createId: () => string
-  /** How events of older schemas are read; none has changed when absent. */
+  /** Upcasters for events of older schemas. */
   readonly schemas?: Schemas
-  /** Who holds the root key of the log; its keyring file does, when absent. */
+  /** Holds the root key of the log. By default the keyring file holds it. */
   readonly keys?: Keys
-  /** The kinds of records whose parts are sealed under a key of each record; none when absent. */
+  /** Kinds of records whose parts are sealed under a key per record. */
   readonly recordKeys?: readonly string[]
-  /** Told once, with the path, when a keyring file is made. */
+  /** Called once with the path of a new keyring file. */
   readonly onKeyringCreated?: (path: string) => void
-  /** Told of a view that failed, or failed again, and stands still. */
+  /** Called when a view has failed, or failed again, and stops. */
   readonly onViewStopped?: (view: string) => void
-  /** Told of a view that another process stopped, or took over for another version. */
+  /** Called when another process has stopped a view, or has taken it over for another version. */
   readonly onViewTaken?: (view: string) => void
-  /** Told of a view that caught up and rejoined in this process. */
+  /** Called when a stopped view has caught up in this process. */
   readonly onViewBack?: (view: string) => void
-  /** Where the newest checkpoint is kept outside of the database; a file beside it by default. */
+  /** Where the newest checkpoint is kept outside of the database. By default a file beside it. */
   readonly highWaterMark?: HighWaterMark
-  /** Lets someone else sign each checkpoint. */
+  /** Has a third party sign each checkpoint. */
   readonly anchor?: Anchor
-  /** Goes on from a backup under a new name, also where the mark says that events are lost. */
+  /** Continues from a backup under a new origin, even when the high-water mark shows lost events. */
   readonly acceptRollback?: boolean
-  /** What the first event says beside the names of the log and its keyring. */
+  /** Further data of the first event, beside the origin and the keyring. */
   readonly beginning?: Readonly<Record<string, Json>>
-  /** Told of what an operator should know. */
+  /** Called with problems that an operator should know. */
   readonly onTrouble?: (what: string, error: unknown) => void
 }
 
-/** What a store stands on in place of a file, as in a simulation: its database, and where its keyring is kept. */
+/** Replaces the file of a store, as in a simulation: its database, and the place of its keyring. */
 export interface StoreMedium {
   open(): Promise<Connection>
-  /** The keyring; `create` makes it, or reads it from beside the file. */
+  /** Gives the keyring. `create` makes it, or reads it from beside the file. */
   keyring(create: () => Promise<Keyring>): Promise<Keyring>
 }
 
 /**
- * Lets someone else sign a checkpoint: a witness, or an authority of time stamps. What it gives is kept with it.
+ * Has a third party sign a checkpoint: a witness or a time-stamp authority. Its answer is stored with the checkpoint.
  *
- * The checkpoint is the whole signed note: its text, an empty line, and the lines of its signatures with the last
- * newline. An authority has to stamp exactly these bytes (their hash by SHA-256, SHA-384 or SHA-512), and nothing
- * derived from them, such as the root. A time stamp of anything else is kept, told to the logger, and not counted when
- * the log is verified: the log is no worse for it. What is longer than 64 kB is not kept. A witness signs the text of
- * the note alone, as C2SP has it, and answers with the note and its own line behind the others.
+ * The checkpoint is the whole signed note: its text, an empty line, and the signature lines with the last newline. A
+ * time-stamp authority has to stamp exactly these bytes (their SHA-256, SHA-384 or SHA-512), and nothing derived from
+ * them, such as the root. A time stamp of anything else is stored and logged, but verification ignores it. Answers
+ * over 64 kB are not stored. A witness signs the text of the note alone, as in C2SP, and answers with the note and
+ * its own signature line after the others.
  */
 export type Anchor = (checkpoint: Uint8Array) => Promise<Uint8Array | undefined>
 
 /**
- * Where the newest checkpoint is kept outside of the database, so that a log that was cut off, put back or replaced is
- * noticed when it is opened. Best on another disk, or in somebody else's hands.
+ * Keeps the newest checkpoint outside of the database: opening a log that was cut off, rolled back or replaced then
+ * fails. Best on another disk, or with another party.
  */
 export interface HighWaterMark {
-  /** The signed checkpoint that was written last; `undefined` when none ever was. */
+  /** Reads the signed checkpoint that was written last; `undefined` before the first. */
   read(): Promise<string | undefined>
-  /** Keeps a signed checkpoint, durable when it resolves. Called after the commit, never before. */
+  /** Stores a signed checkpoint, durable when it resolves. Called after the commit, never before. */
   write(checkpoint: string): Promise<void>
 }

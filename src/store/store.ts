@@ -11,34 +11,41 @@ import { markOf } from './checkpoints/high-water-mark.ts'
 import { holdAgainstMark, readResumed } from './checkpoints/resuming.ts'
 import { checkEnd } from './checks/check-end.ts'
 import type { Connection } from './database/connection.ts'
-import { timed } from './database/timed-connection.ts'
+import { timeTransactions } from './database/timed-connection.ts'
 import { FollowerTable } from './ledger/followers.ts'
 import type { Lease } from './ledger/leases.ts'
 import {
-  type AttemptAt,
-  type Claimable,
-  type ClaimedSince,
+  type ClaimCandidate,
   claimEffect,
   countPending,
   type DueFilter,
   deferEffect,
   dueEffects,
+  type EffectAttempt,
   type EffectFilter,
   type EffectMove,
   extendEffect,
   findClaimable,
   heldUntil,
-  isOpen,
+  isEffectOpen,
+  type LedgerClaim,
   listEffects,
   type PendingCount,
   readEffect,
 } from './ledger/ledger.ts'
 import { Secrets } from './ledger/secrets.ts'
 import { WriteTrial } from './ledger/write-trial.ts'
-import { type LastFilter, type ReadFilter, readAt, readFrom, readOn } from './log/read.ts'
+import { type LastFilter, type ReadFilter, readAt, readOrSearch, readWithEnd } from './log/read.ts'
 import { treeRoot } from './log/tree.ts'
 import type { Schemas } from './log/upcasters.ts'
-import { begin, olderKeyring, openFile, openKeyring, prepareTables, refuseOtherKeyring } from './opening.ts'
+import {
+  beginLog,
+  checkKeyringId,
+  openFile,
+  openKeyring,
+  outdatedKeyringError,
+  prepareTables,
+} from './opening.ts'
 import { Owners } from './owners/owners.ts'
 import { isOlderThanLog } from './owners/unopened-keys.ts'
 import { openPart } from './parts/parts.ts'
@@ -55,7 +62,7 @@ import { findReceipt, lookUp } from './writing/batch.ts'
 import type { RecentDigest } from './writing/recent-digests.ts'
 import { Writer, type WriterParts } from './writing/writer.ts'
 
-/** What a store is opened on. */
+/** What `open` prepares for a store. */
 type StoreParts = {
   readonly connection: Connection
   readonly vault: Vault
@@ -63,11 +70,11 @@ type StoreParts = {
   readonly transacted: Listeners<number>
 }
 
-/** The log, its ledger and its views in one database: what changes together changes in one durable transaction. */
+/** The log, its ledger and its views in one database: an append changes all three in one durable transaction. */
 export class Store {
-  /** Those who hear of every commit of this process, with the end of the log. */
+  /** Called after every commit of this process, with the end of the log. */
   readonly committed: Listeners<number> = new Listeners()
-  /** Those who hear how long each committed transaction took, in milliseconds: the event loop stood still meanwhile. */
+  /** Called with the duration of each committed transaction in milliseconds: it blocks the event loop that long. */
   readonly transacted: Listeners<number>
   readonly vault: Vault
   readonly secrets: Secrets
@@ -75,7 +82,7 @@ export class Store {
   readonly followers: FollowerTable
   readonly owners: Owners
   readonly viewReader: ViewReader
-  /** How long an effect or a follower belongs to the process that took it. */
+  /** How long a process may hold an effect or a follower without extending its lease. */
   readonly leaseMs: number = 60_000
   readonly #connection: Connection
   readonly #writer: Writer
@@ -89,8 +96,8 @@ export class Store {
   readonly #checkpointer: Checkpointer
   readonly #closing = new AbortController()
   #sweeping: Promise<void> = Promise.resolve()
-  /** The position of the last restore that was accepted: what was owed before may have been done since. */
-  #resumedAt = 0
+  /** The position of the last accepted restore: an effect from before it may have been performed already. */
+  #restoredAt = 0
 
   private constructor(
     { connection, vault, trial, transacted }: StoreParts,
@@ -108,7 +115,7 @@ export class Store {
     this.#views = views
     this.#schemas = schemas
     this.#projector = new Projector(connection, views, () => this.#stoppedViews)
-    const project: WriterParts['project'] = (events, known) => this.#projector.project(events, known)
+    const project: WriterParts['project'] = (events, cache) => this.#projector.project(events, cache)
     this.#checkpointer = new Checkpointer({
       connection,
       signer: vault.keyring.signer,
@@ -120,42 +127,42 @@ export class Store {
     const onCommitted = (position: number) => this.committed.tell(this.#checkpointer.hear(position))
     this.#writer = new Writer({ connection, vault, schemas, project, onCommitted })
     this.#clock = clock
-    const folding = { connection, schemas, clock, onRejoined: () => this.#writer.forget() }
+    const viewParts = { connection, schemas, clock, onRejoined: () => this.#writer.forget() }
     this.viewReader = new ViewReader({ connection, schemas, views })
     this.#rebuilder = new Rebuilder({
-      ...folding,
+      ...viewParts,
       ...(options.onTrouble && { onTrouble: options.onTrouble }),
     })
-    this.#stoppedViews = new StoppedViews({ ...folding, rebuilder: this.#rebuilder, options })
+    this.#stoppedViews = new StoppedViews({ ...viewParts, rebuilder: this.#rebuilder, options })
     this.#owner = options.createId()
     this.owners = new Owners(connection, vault, () => this.#writer.forget())
   }
 
   /**
-   * Opens a store, or makes one.
+   * Opens a store, or creates it.
    *
-   * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `NOT_OURS`, `CORRUPT`, `KEYS_MISSING`,
-   * `KEYS_MISMATCH`
+   * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `NOT_OURS`, `CORRUPT`, `KEYS_MISSING`, `KEYS_MISMATCH`
    */
   static async open(options: StoreOptions): Promise<Store> {
     const { medium, clock } = options
     const opened = await (medium?.open() ?? openFile(options.path))
     const trial = new WriteTrial(clock)
     const transacted = new Listeners<number>()
-    const tell = (ms: number) => transacted.tell(ms)
-    const connection = timed(opened, monotonicClock(clock), tell, error => trial.hear(error))
+    const onCommitted = (ms: number) => transacted.tell(ms)
+    const onFailed = (error: unknown) => trial.recordFailure(error)
+    const connection = timeTransactions(opened, monotonicClock(clock), onCommitted, onFailed)
     try {
       await connection.transact(() => prepareTables(connection, options.path))
       await connection.read(() => checkEnd(options.path))
       const began = await connection.read(() => readAt(options.schemas ?? {}, 1))
-      const open = () => openKeyring(options, began === undefined)
-      const keyring = await (medium?.keyring(open) ?? open())
-      // Before anything is written: a log that is refused is left as it is.
-      if (began) refuseOtherKeyring(options.path, began, keyring)
-      const isOlder = () => connection.read(() => isOlderThanLog(keyring))
-      // Another process may have begun an epoch since it was read.
-      if (await isOlder()) await keyring.refresh()
-      if (await isOlder()) throw olderKeyring(options.path)
+      const create = () => openKeyring(options, began === undefined)
+      const keyring = await (medium?.keyring(create) ?? create())
+      // Checked before the first write: a refused log stays unchanged.
+      if (began) checkKeyringId(options.path, began, keyring)
+      const isOutdated = () => connection.read(() => isOlderThanLog(keyring))
+      // Another process may have begun an epoch after the keyring was read.
+      if (await isOutdated()) await keyring.refresh()
+      if (await isOutdated()) throw outdatedKeyringError(options.path)
       const mark = markOf(options)
       const vault = new Vault(keyring, options.entropy, options.recordKeys)
       const store = new Store({ connection, vault, trial, transacted }, options, mark)
@@ -163,11 +170,11 @@ export class Store {
       const append = (input: Append) => store.append(input)
       if (!began) {
         const log = { append, readAt: (position: number) => store.readAt(position), keyring }
-        refuseOtherKeyring(options.path, await begin(log, options), keyring)
+        checkKeyringId(options.path, await beginLog(log, options), keyring)
       }
       await holdAgainstMark({ connection, keyring, options, mark, append })
       await store.#checkpointer.begin(options.acceptRollback === true)
-      store.#resumedAt = (await connection.read(readResumed))?.position ?? 0
+      store.#restoredAt = (await connection.read(readResumed))?.position ?? 0
       await store.#stoppedViews.restore()
       if (await hasDiscarded(connection)) store.#sweep(options)
       return store
@@ -177,20 +184,20 @@ export class Store {
     }
   }
 
-  /** Runs beside everything else; what it leaves is removed when the log is next opened. */
+  /** Removes discarded tables in the background. What it leaves is removed when the log is opened again. */
   #sweep({ onTrouble = () => undefined }: StoreOptions): void {
-    const failed = (error: unknown) => onTrouble('discarded tables could not be removed', error)
-    this.#sweeping = sweep(this.#connection, this.#closing.signal).catch(failed)
+    const onFailed = (error: unknown) => onTrouble('discarded tables could not be removed', error)
+    this.#sweeping = sweep(this.#connection, this.#closing.signal).catch(onFailed)
   }
 
-  /** Appends to one or more streams, with all that belongs to it, or leaves no trace. */
+  /** Appends to one or more streams with parts, receipt and claims: all of it or nothing. */
   append(input: Append): Promise<Appended> {
     return this.#writer.append(input)
   }
 
   /** Reads a page of the log. */
   read(filter: ReadFilter): Promise<RecordedEvent[]> {
-    return readFrom(this.#connection, this.#schemas, filter)
+    return readOrSearch(this.#connection, this.#schemas, filter)
   }
 
   /** Reads the event at a position. */
@@ -198,35 +205,35 @@ export class Store {
     return this.#connection.read(() => readAt(this.#schemas, position))
   }
 
-  /** Reads a page of the log, with the end of the log at that moment. */
-  readOn(filter: ReadFilter): Promise<{ events: RecordedEvent[]; end: number }> {
-    return readOn(this.#connection, this.#schemas, filter)
+  /** Reads a page of the log together with the position of the newest event. */
+  readWithEnd(filter: ReadFilter): Promise<{ events: RecordedEvent[]; end: number }> {
+    return readWithEnd(this.#connection, this.#schemas, filter)
   }
 
-  /** Reads the newest event of those that a filter names. */
+  /** Reads the newest event that matches a filter. */
   async readLast(filter: LastFilter = {}): Promise<RecordedEvent | undefined> {
     return (await this.read({ ...filter, backward: true, limit: 1 }))[0]
   }
 
-  /** Opens a part; `undefined` when it is not there. */
+  /** Opens a part; `undefined` when it does not exist. */
   open(address: PartAddress): Promise<Json | undefined> {
-    const opening = () => openPart(this.vault, address)
-    return this.vault.keyring.whenRefreshed(() => this.#connection.read(opening))
+    const openIt = () => openPart(this.vault, address)
+    return this.vault.keyring.withRefresh(() => this.#connection.read(openIt))
   }
 
-  /** Finds what a keyed digest stands for. */
+  /** Finds the value that is indexed under a text's keyed digest. */
   lookUp(kind: string, text: string): Promise<string | undefined> {
     return this.#connection.read(() => lookUp(kind, this.digest(kind, text)))
   }
 
-  /** Finds the event that was recorded under a digest a short while ago, as far as this process knows. */
+  /** Finds the event that was recorded recently under a digest, as far as this process has read. */
   async findRecent(recent: RecentDigest): Promise<number | undefined> {
     const { recents } = this.#writer
-    if (recents.remembered(recent) === undefined) return undefined
+    if (recents.findInMemory(recent) === undefined) return undefined
     return this.#connection.read(() => recents.find(recent))
   }
 
-  /** The keyed digest under which something is looked up. */
+  /** Computes the keyed digest under which a text is indexed. */
   digest(kind: string, text: string): Uint8Array {
     return this.vault.keyring.digest(kind, text)
   }
@@ -235,47 +242,47 @@ export class Store {
     return this.#connection.read(() => findReceipt(commandId))
   }
 
-  /** The effects that are due, the oldest first. */
+  /** Lists the ids of the effects that are due, the oldest first. */
   dueEffects(now: number, filter: DueFilter = {}): Promise<string[]> {
     return this.#connection.read(() => dueEffects(this.#lease(now), filter))
   }
 
-  /** Takes an effect for one attempt without an event, written down before the request leaves. */
-  claimEffect(id: string, now: number): Promise<ClaimedSince | undefined> {
+  /** Claims an effect for one attempt, without an event. It is durable before the request is sent. */
+  claimEffect(id: string, now: number): Promise<LedgerClaim | undefined> {
     return this.#connection.transact(() => claimEffect(this.#schemas, id, this.#lease(now)))
   }
 
-  /** The same move with a lease that begins now. */
-  leased(move: EffectMove): EffectMove {
+  /** Copies a move with a lease that begins now. */
+  withLease(move: EffectMove): EffectMove {
     return { ...move, lease: this.#lease() }
   }
 
-  /** Finds an effect that may be taken for one attempt, with the move that takes it in the transaction of an event. */
-  findClaimable(id: string, now: number): Promise<Claimable | undefined> {
+  /** Finds an effect that can be claimed, with the move that claims it in the transaction of an event. */
+  findClaimable(id: string, now: number): Promise<ClaimCandidate | undefined> {
     return this.#connection.read(() => findClaimable(this.#schemas, id, this.#lease(now)))
   }
 
   /**
-   * Reports whether an attempt is still this process's, and extends it once a quarter of its time is over: a process
-   * that goes on at once waits for no disk.
+   * Reports whether this process still holds an attempt. Extends the lease once a quarter of it has passed: earlier
+   * calls need no write.
    */
-  async holdEffect(attempt: AttemptAt): Promise<boolean> {
+  async holdEffect(attempt: EffectAttempt): Promise<boolean> {
     const until = await this.#connection.read(() => heldUntil(attempt, this.#owner))
     if (until === undefined) return false
     const leftMs = fromInstant(until) - this.#clock.now()
-    // An end that a fast clock set is over for others already.
+    // A lease that a clock ahead of time set counts as over for other processes.
     if (leftMs >= this.leaseMs * 0.75 && leftMs <= this.leaseMs) return true
     return this.#connection.transact(() => extendEffect(attempt, this.#lease()))
   }
 
-  /** Puts an effect off that this process still has. */
+  /** Defers an effect that this process still holds. */
   deferEffect(id: string, dueAt: number, reason: string): Promise<void> {
     return this.#connection.transact(() => deferEffect(id, toInstant(dueAt), reason, this.#lease()))
   }
 
-  /** Reports whether an effect has neither been settled nor declined. */
+  /** Reports whether an effect has not ended. */
   isOpen(effect: string): Promise<boolean> {
-    return this.#connection.read(() => isOpen(effect))
+    return this.#connection.read(() => isEffectOpen(effect))
   }
 
   effect(id: string): Promise<PendingEffect | undefined> {
@@ -286,23 +293,23 @@ export class Store {
     return this.#connection.read(() => listEffects(this.#connection, this.#schemas, filter))
   }
 
-  /** Counts the effects that are open, by type and state. */
-  countOwed(): Promise<readonly PendingCount[]> {
+  /** Counts the open effects by type and state. */
+  countPending(): Promise<readonly PendingCount[]> {
     return this.#connection.read(countPending)
   }
 
-  /** Builds every view anew from the log, and tells how the serving rows differed. Ended, it gives those done. */
+  /** Rebuilds views from the log and reports how the served rows differed. After an abort: the finished ones. */
   rebuild(options: RebuildAll = {}): Promise<RebuildResult[]> {
     return rebuildAll(this.#rebuilder, this.#views, options)
   }
 
-  /** Lets stopped views whose next try is due catch up and rejoin: outside appends, until the signal. */
-  bringViewsBack(signal: AbortSignal): Promise<void> {
+  /** Retries the stopped views that are due, outside of appends, until the signal. */
+  retryStoppedViews(signal: AbortSignal): Promise<void> {
     return this.#stoppedViews.look(AbortSignal.any([signal, this.#closing.signal]))
   }
 
   /**
-   * The rows of a view as they were at a position or an instant.
+   * Builds the rows of a view as of a position or an instant.
    *
    * @throws {AverbaError} `INVALID_INPUT` when there is no such view
    */
@@ -317,30 +324,30 @@ export class Store {
     return this.#connection.read(treeRoot)
   }
 
-  /** Signs where the log stands, and writes the mark. Gives the newest checkpoint again when nothing was added. */
+  /** Signs a checkpoint and writes the high-water mark. Gives the newest one again when no event was added. */
   async checkpoint({ withAnchor = false } = {}): Promise<StoredCheckpoint> {
     const made = await this.#checkpointer.make()
     if (withAnchor) await this.#checkpointer.anchored()
     return made
   }
 
-  /** Reports whether an effect was owed when the log was restored: it may have been performed since. */
+  /** Reports whether an effect was pending when the log was restored: it may have been performed already. */
   isFromBeforeRestore({ position }: Pick<PendingEffect, 'position'>): boolean {
-    return position <= this.#resumedAt
+    return position <= this.#restoredAt
   }
 
-  /** How far every view has come, and which stand still: also one that another version took over. */
+  /** Reads how far every view has come and which are stopped, including those of another version. */
   checkpoints(): Promise<readonly ViewCheckpoint[]> {
     return this.#connection.read(() => readCheckpointsOf(this.#views))
   }
 
-  /** A process whose clock is ahead by more than a lease takes over all the same. */
+  /** A lease of this process. One that ends after `latest` was set by a clock that is ahead, and counts as over. */
   #lease(now = this.#clock.now()): Lease {
     const [until, latest] = [now + this.leaseMs, now + this.leaseMs + clocksDifferMaxMs]
     return { owner: this.#owner, now: toInstant(now), until: toInstant(until), latest: toInstant(latest) }
   }
 
-  /** The connection that the store is read through. */
+  /** The read side of the connection. */
   get reader(): Pick<Connection, 'read' | 'readOnly' | 'dialect'> {
     return this.#connection
   }

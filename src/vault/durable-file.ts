@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
-/** Makes a file of mode 0600 that is not there yet, whole and durable before it returns, and throws otherwise. */
+/** Creates a new file of mode 0600, complete and durable when it returns. Throws when the file exists. */
 export function writeDurably(path: string, text: string): void {
   const descriptor = openSync(path, 'wx', 0o600)
   try {
@@ -21,16 +21,15 @@ export function writeDurably(path: string, text: string): void {
   } finally {
     closeSync(descriptor)
   }
-  if (readFileSync(path, 'utf8') !== text) throw new Error('What was written does not read the same')
+  if (readFileSync(path, 'utf8') !== text) throw new Error('The file does not contain what was written')
 }
 
 /**
- * Puts a file of mode 0600 in the place of the one that is there, if any, durable before it returns: either is there at
- * any time. Of a link, the target is replaced. A leftover of a crash under the new file's name is removed first: no two
- * writers may use the same `suffix` at a time.
+ * Replaces or creates a file of mode 0600 atomically, durable when it returns. For a link, the target is replaced.
+ * Removes a leftover of a crash under the temporary name, so two writers must not use the same `suffix` at a time.
  */
 export function replaceDurably(path: string, text: string, suffix: string): void {
-  const target = endOfLinks(path)
+  const target = resolveLinks(path)
   const temporary = `${target}.${suffix}`
   rmSync(temporary, { force: true })
   try {
@@ -43,7 +42,7 @@ export function replaceDurably(path: string, text: string, suffix: string): void
   syncFolder(dirname(target))
 }
 
-/** Writes all of it: a nearly full disk accepts the beginning, and fails only at the rest. */
+/** Writes all bytes: on a nearly full disk one write call may write only the first part. */
 function writeWhole(descriptor: number, bytes: Uint8Array): void {
   for (let from = 0; from < bytes.length; ) from += writeSync(descriptor, bytes, from)
 }
@@ -58,13 +57,13 @@ export function syncFolder(path: string): void {
   }
 }
 
-/** The target of a name, through all links, even to a file that does not exist yet. */
-export function endOfLinks(path: string): string {
+/** Resolves all links of a path. The file at the end need not exist. */
+export function resolveLinks(path: string): string {
   try {
     return realpathSync(path)
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
     const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false
-    return isLink ? endOfLinks(resolve(dirname(path), readlinkSync(path))) : path
+    return isLink ? resolveLinks(resolve(dirname(path), readlinkSync(path))) : path
   }
 }

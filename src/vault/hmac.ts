@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 
-/** The two pads of a key (RFC 2104). */
+/** The inner and outer padded key (RFC 2104). */
 export interface HmacKey {
   readonly inner: Buffer
   readonly outer: Buffer
 }
 
-/** Makes the pads of a key of up to 64 bytes. */
+/** Prepares a key of up to 64 bytes. */
 export function hmacKey(key: Buffer): HmacKey {
   const padded = Buffer.concat([key, Buffer.alloc(64 - key.length)])
   return {
@@ -16,8 +16,8 @@ export function hmacKey(key: Buffer): HmacKey {
 }
 
 /**
- * HMAC-SHA-256 (RFC 2104) by two one-shot hashes: in Node several times as fast as an Hmac object for each. Hexadecimal
- * text is faster than a buffer, too.
+ * Computes HMAC-SHA-256 (RFC 2104) with two one-shot hashes: in Node several times as fast as an Hmac object. Output in
+ * hexadecimal is also faster than a buffer.
  */
 export function hmac({ inner, outer }: HmacKey, text: string): Buffer {
   const first = hash('sha256', Buffer.concat([inner, Buffer.from(text)]), 'hex')

@@ -6,7 +6,7 @@ import { asFileError } from '../vocabulary/file-errors.ts'
 import { replaceDurably, syncFolder, writeDurably } from './durable-file.ts'
 import { areErasures, type RememberedErasures } from './remembered-erasures.ts'
 
-/** The content of a keyring file. Without `root`, the root key is held elsewhere, and `digest` is wrapped by it too. */
+/** The content of a keyring file. Without `root`, an external root key wraps the epochs and `digest`. */
 export interface KeyringFile {
   readonly format: 1
   readonly id: string
@@ -14,40 +14,40 @@ export interface KeyringFile {
   readonly digest?: string
   /** The wrapped keys of the epochs, in base64. */
   readonly epochs: Readonly<Record<string, string>>
-  /** Erasures that an existing backup may predate. */
+  /** Erasures that are missing from backups which still open. */
   readonly erased?: RememberedErasures
 }
 
 /**
- * Reads a keyring file. Nothing in it is opened.
+ * Reads a keyring file without unwrapping its keys.
  *
- * @throws {AverbaError} `KEYS_MISSING` when there is none, `STORE_UNSAFE` when it cannot be read, `KEYS_MISMATCH` when
- * it is not a keyring
+ * @throws {AverbaError} `KEYS_MISSING` when it does not exist, `STORE_UNSAFE` when it cannot be read, `KEYS_MISMATCH`
+ * when it is not a keyring
  */
 export function readKeyringFile(path: string): KeyringFile {
   if (!existsSync(path)) {
-    throw new AverbaError('KEYS_MISSING', `Cannot open the keyring "${path}": it is not there`, {
-      hint: 'Without it the personal data in the log cannot be read. Put back the file that was made with the log',
+    throw new AverbaError('KEYS_MISSING', `Cannot open the keyring "${path}": it does not exist`, {
+      hint: 'Put back the file that was created with the log: without it the personal data cannot be read',
       path,
     })
   }
-  const text = readText(path)
+  const text = readKeyringText(path)
   try {
-    return parse(text)
+    return parseKeyring(text)
   } catch {
-    throw damaged(path)
+    throw damagedKeyringError(path)
   }
 }
 
-/** The error for a damaged keyring. Without a cause: a parser quotes the keys in the file. */
-export function damaged(path: string): AverbaError {
+/** The error for a damaged keyring. It has no cause: the parser's error may quote keys in the file. */
+export function damagedKeyringError(path: string): AverbaError {
   return new AverbaError('KEYS_MISMATCH', `Cannot read the keyring "${path}": it is damaged`, {
-    hint: 'Put back your backup of the keyring: without it the personal data in the log cannot be read',
+    hint: 'Put back your backup of the keyring: without it the personal data cannot be read',
     path,
   })
 }
 
-function readText(path: string): string {
+function readKeyringText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
@@ -55,7 +55,7 @@ function readText(path: string): string {
   }
 }
 
-function parse(text: string): KeyringFile {
+function parseKeyring(text: string): KeyringFile {
   const file: unknown = JSON.parse(text)
   if (typeof file !== 'object' || file === null) throw new TypeError('The keyring is not a JSON object')
   const { format, id, root, digest, epochs, erased } = file as Partial<KeyringFile> // Checked member by member below.
@@ -69,16 +69,15 @@ function parse(text: string): KeyringFile {
 }
 
 /**
- * Makes a keyring file with mode 0600, durable before it returns. Never replaces one: false where another process was
- * faster.
+ * Creates a keyring file of mode 0600, durable when it returns. Never replaces one: false when it exists already.
  *
- * @throws {AverbaError} `STORE_UNSAFE` when it cannot be written, or its first copy cannot be removed
+ * @throws {AverbaError} `STORE_UNSAFE` when it cannot be written, or its temporary copy cannot be removed
  */
 export function createKeyringFileAt(path: string, file: KeyringFile, entropy: Entropy): boolean {
   const temporary = `${path}.${Buffer.from(entropy.bytes(copyBytes)).toString('hex')}`
   try {
-    writeDurably(temporary, textOf(file))
-    // Unlike a rename, a link fails where a keyring exists.
+    writeDurably(temporary, serializeKeyring(file))
+    // Unlike a rename, a link fails when a keyring exists.
     linkSync(temporary, path)
     syncFolder(dirname(path))
     return true
@@ -90,48 +89,47 @@ export function createKeyringFileAt(path: string, file: KeyringFile, entropy: En
   }
 }
 
-/** The first copies that processes left beside a keyring which died while they made it: each opens what it did then. */
-export function copiesLeft(path: string): string[] {
+/** Lists the temporary copies that crashed processes left beside a keyring. Each one holds its keys. */
+export function findLeftoverCopies(path: string): string[] {
   const name = basename(path)
-  const isCopy = (each: string) => each.startsWith(`${name}.`) && endOfCopy.test(each.slice(name.length))
+  const isCopy = (file: string) => file.startsWith(`${name}.`) && copySuffix.test(file.slice(name.length))
   try {
     return readdirSync(dirname(path))
       .filter(isCopy)
-      .map(each => join(dirname(path), each))
+      .map(file => join(dirname(path), file))
   } catch {
-    // Who may not read the folder is told of nothing in it.
-    return []
+    return [] // This process may not read the folder.
   }
 }
 
 /**
- * Puts a keyring file in the place of the one that is there, durable before it returns: either is there at any time.
- * Where its name is a link, what it leads to is replaced. Only one process may do so at a time.
+ * Replaces a keyring file atomically, durable when it returns. For a link, the target is replaced. Only one process may
+ * do so at a time.
  *
- * @throws {AverbaError} `STORE_UNSAFE`
+ * @throws {AverbaError} `STORE_UNSAFE` when it cannot be written
  */
 export function replaceKeyringFile(path: string, file: KeyringFile): void {
   try {
-    replaceDurably(path, textOf(file), 'new')
+    replaceDurably(path, serializeKeyring(file), 'new')
   } catch (cause) {
     throw new AverbaError('STORE_UNSAFE', `Cannot write the keyring "${path}"`, { cause })
   }
 }
 
-/** How a first copy is told apart from others. */
+/** The random bytes in the suffix of a temporary copy. */
 const copyBytes = 8
-const endOfCopy = new RegExp(`^\\.[0-9a-f]{${copyBytes * 2}}$`)
+const copySuffix = new RegExp(`^\\.[0-9a-f]{${copyBytes * 2}}$`)
 
-function textOf(file: KeyringFile): string {
+function serializeKeyring(file: KeyringFile): string {
   return `${JSON.stringify(file, null, 2)}\n`
 }
 
-/** Removes the first copy. One left behind is a key that nobody knows of: the error names it. */
+/** Removes the temporary copy. The error names it, because it contains keys. */
 function removeCopy(path: string): void {
   try {
     rmSync(path, { force: true })
   } catch (cause) {
-    const hint = 'It is a copy of the keyring. Remove it, and open the log again'
+    const hint = 'It is a copy of the keyring. Remove it and open the log again'
     throw new AverbaError('STORE_UNSAFE', `Cannot remove "${path}"`, { cause, hint })
   }
 }

@@ -6,26 +6,26 @@ import { hmac } from './hmac.ts'
 import { createKeyringFileAt, type KeyringFile, readKeyringFile, replaceKeyringFile } from './keyring-file.ts'
 import type { Keys } from './keys.ts'
 import {
-  guarded,
+  decodeRootKey,
+  encodeKey,
   newRootedFile,
   type OpenedKeyring,
-  openKeys,
-  openRooted,
-  required,
-  rootOf,
-  toText,
+  requireKeys,
+  throwAsDamaged,
+  unwrapKeyring,
+  unwrapRootedKeyring,
 } from './opened-keyring.ts'
 import {
   type ErasureToRemember,
-  forgetting,
   type RememberedErasures,
-  remembering,
+  withErasure,
+  withoutOldErasures,
 } from './remembered-erasures.ts'
 import type { KeyringSigner } from './signer.ts'
 
-/** The keyring lacks an epoch that a key in the store is wrapped by: another process may have begun it. */
+/** The keyring lacks the epoch that wraps a key of the store. Another process may have begun it. */
 export class EpochMissingError extends AverbaError {
-  /** Newer than any that it holds: it was not destroyed, and the keyring has it when it is read again. */
+  /** The epoch is newer than all that the keyring holds, so it was not destroyed: read the keyring again. */
   readonly isNewer: boolean
 
   constructor(epoch: number, newest: number) {
@@ -34,38 +34,38 @@ export class EpochMissingError extends AverbaError {
   }
 }
 
-/** The keyring could not be read again: its file or its key service may be back later. */
-export class KeyringAwayError extends AverbaError {
+/** The keyring could not be read again. The failure may be temporary: its file or its key service may come back. */
+export class KeyringUnreadableError extends AverbaError {
   constructor({ code, message, hint, path, cause }: AverbaError) {
     super(code, message, { cause, ...(hint !== undefined && { hint }), ...(path !== undefined && { path }) })
   }
 }
 
-/** A key for a coming epoch: made and wrapped before anybody waits for it. */
+/** The key of the next epoch, created and wrapped in advance: wrapping may call a key service. */
 export interface PreparedEpoch {
   readonly key: KeyObject
   readonly wrapped: string
 }
 
-/** The place of a keyring, and who holds its root key. */
-interface KeyringHome {
+/** The path of a keyring, and the holder of its root key. Both are absent for a keyring in memory. */
+interface KeyringLocation {
   readonly path?: string
   readonly keys?: Keys
 }
 
 /**
- * The keys of one log: a root key, over epoch keys, over the owners' keys. The root and the epochs stand in the
- * keyring, outside the database, or the root is held by somebody else; the owners' keys stand in the database, wrapped
- * by an epoch. Destroying an epoch takes the keys in older copies of the database with it.
+ * The keys of one log. A root key wraps epoch keys, and the newest epoch wraps the owners' keys. The keyring file holds
+ * the epochs and the root, unless an external `Keys` holds the root. The database holds the wrapped owners' keys.
+ * Destroying an epoch also destroys the owners' keys in older copies of the database.
  */
 export class Keyring {
   readonly #entropy: Entropy
-  readonly #home: KeyringHome
+  readonly #location: KeyringLocation
   #opened: OpenedKeyring
 
-  constructor(opened: OpenedKeyring, home: KeyringHome, entropy: Entropy) {
+  constructor(opened: OpenedKeyring, location: KeyringLocation, entropy: Entropy) {
     this.#opened = opened
-    this.#home = home
+    this.#location = location
     this.#entropy = entropy
   }
 
@@ -73,64 +73,66 @@ export class Keyring {
     return this.#opened.file.id
   }
 
-  /** Signs checkpoints of the log: derived from what every copy of the keyring has. */
+  /** Signs checkpoints of the log. Every copy of the keyring gives the same signer. */
   get signer(): KeyringSigner {
     return this.#opened.signer
   }
 
-  /** The epoch that new keys are wrapped by: the newest. */
+  /** The newest epoch, which wraps new keys. */
   get epoch(): number {
-    return newestOf(this.#opened.epochs)
+    return newestEpoch(this.#opened.epochs)
   }
 
-  /** Every epoch that it holds, the oldest first. */
+  /** Every epoch of the keyring, the oldest first. */
   get epochs(): readonly number[] {
     return [...this.#opened.epochs.keys()].sort((a, b) => a - b)
   }
 
-  /** The erasures that a backup which still opens may predate. */
+  /** The erasures that are missing from backups which still open. */
   get erased(): RememberedErasures {
     return this.#opened.file.erased ?? {}
   }
 
   /** Wraps an owner's key by the newest epoch. */
   wrap(key: Uint8Array, owner: string): Uint8Array {
-    return encrypt(keyOf(this.#opened.epochs, this.epoch), key, owner, this.#entropy)
+    return encrypt(epochKey(this.#opened.epochs, this.epoch), key, owner, this.#entropy)
   }
 
-  /** Undoes `wrap`. Throws when the epoch is not there, or the key is another owner's. */
+  /** Reverses `wrap`. Throws when the keyring lacks the epoch, or the key belongs to another owner. */
   unwrap(wrapped: Uint8Array, epoch: number, owner: string): KeyObject {
-    return createSecretKey(decrypt(keyOf(this.#opened.epochs, epoch), wrapped, owner))
+    return createSecretKey(decrypt(epochKey(this.#opened.epochs, epoch), wrapped, owner))
   }
 
   /**
-   * A keyed digest (HMAC-SHA-256): the only form in which a CPF, a service's id or the input of a command can be looked
-   * up. Nobody without the keyring can test a guess against it.
+   * Computes a keyed digest (HMAC-SHA-256), the only form in which a CPF, a service's id or the input of a command is
+   * indexed. Testing a guess against it takes the keyring.
    */
   digest(purpose: string, text: string): Uint8Array {
     return hmac(this.#opened.digest, `${purpose}\0${text}`)
   }
 
   /**
-   * Reads the keyring again, for epochs that other processes have begun or destroyed.
+   * Reads the keyring again: other processes may have begun or destroyed epochs.
    *
-   * @throws {KeyringAwayError} `KEYS_MISSING`, `KEYS_MISMATCH`
+   * @throws {KeyringUnreadableError} with code `KEYS_MISSING`, `KEYS_MISMATCH` or `STORE_UNSAFE`
    */
   async refresh(): Promise<void> {
-    const { path, keys } = this.#home
+    const { path, keys } = this.#location
     if (path === undefined) return
     try {
       const file = readKeyringFile(path)
       if (file.id !== this.id)
-        throw new AverbaError('KEYS_MISMATCH', `Cannot use "${path}": it is another keyring`, { path })
-      this.#opened = await openKeys(file, path, keys)
+        throw new AverbaError('KEYS_MISMATCH', `Cannot use "${path}": it is the keyring of another log`, {
+          path,
+        })
+      this.#opened = await unwrapKeyring(file, path, keys)
     } catch (error) {
-      throw error instanceof AverbaError ? new KeyringAwayError(error) : error
+      throw error instanceof AverbaError ? new KeyringUnreadableError(error) : error
     }
   }
 
-  /** Does work that may meet an epoch of another process; in that case once more, with the keyring read again. */
-  async whenRefreshed<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs work. When it needs an epoch that another process has begun, reads the keyring again and repeats it once. */
+  async withRefresh<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (error) {
@@ -140,80 +142,79 @@ export class Keyring {
     }
   }
 
-  /** Makes a key for the next epoch. */
+  /** Creates and wraps the key of the next epoch. */
   async prepareEpoch(): Promise<PreparedEpoch> {
     const key = this.#entropy.bytes(32)
     const { root } = this.#opened.file
     const wrapped =
       root === undefined
-        ? await required(this.#home.keys).wrap(key)
-        : encrypt(rootOf(root), key, `epoch ${this.epoch + 1}`, this.#entropy)
+        ? await requireKeys(this.#location.keys).wrap(key)
+        : encrypt(decodeRootKey(root), key, `epoch ${this.epoch + 1}`, this.#entropy)
     return { key: createSecretKey(key), wrapped: Buffer.from(wrapped).toString('base64') }
   }
 
   /**
-   * Begins the next epoch, durable before it returns, and gives its number. The caller keeps all other processes from
-   * doing the same.
+   * Begins the next epoch, durable when it returns, and gives its number. The caller must hold a lock against other
+   * processes.
    *
-   * @throws {EpochMissingError} when another process has begun one since: `refresh`, and prepare again
+   * @throws {EpochMissingError} when another process has begun one since: `refresh` and prepare again
    */
   beginEpoch({ key, wrapped }: PreparedEpoch): number {
-    const file = this.#read()
+    const file = this.#readFile()
     const newest = Math.max(...Object.keys(file.epochs).map(Number))
     if (newest !== this.epoch) throw new EpochMissingError(newest, this.epoch)
     const epoch = newest + 1
-    this.#replace({ ...file, epochs: { ...file.epochs, [epoch]: wrapped } })
+    this.#replaceFile({ ...file, epochs: { ...file.epochs, [epoch]: wrapped } })
     this.#opened.epochs.set(epoch, key)
     return epoch
   }
 
   /**
-   * Remembers an erasure, durable before it returns, for as long as a backup from before it opens. The caller keeps all
-   * other processes from writing.
+   * Remembers an erasure, durable when it returns, for as long as backups from before it can be opened. The caller must
+   * hold a lock against other processes.
    */
   remember(erasure: ErasureToRemember): void {
-    this.#replace(remembering(this.#read(), erasure))
+    this.#replaceFile(withErasure(this.#readFile(), erasure))
   }
 
   /**
-   * Destroys an epoch that no longer wraps any key. The caller keeps all other processes from writing.
+   * Destroys an epoch that no longer wraps any key. The caller must hold a lock against other processes.
    *
-   * @param lost the subjects whose erasures are remembered until they are done again
+   * @param lost subjects whose erasures stay remembered because they were lost in a restore and must be repeated
    */
   destroyEpoch(epoch: number, lost: ReadonlySet<string> = new Set()): void {
-    const file = this.#read()
-    const { [String(epoch)]: gone, ...epochs } = file.epochs
-    if (gone !== undefined) this.#replace(forgetting({ ...file, epochs }, lost))
+    const file = this.#readFile()
+    const { [String(epoch)]: destroyed, ...epochs } = file.epochs
+    if (destroyed !== undefined) this.#replaceFile(withoutOldErasures({ ...file, epochs }, lost))
     this.#opened.epochs.delete(epoch)
   }
 
-  /** Tells the holder of the root key that an epoch is gone. */
+  /** Notifies the holder of the root key that an epoch was destroyed. */
   async announceDestroyed(epoch: number): Promise<void> {
-    await this.#home.keys?.destroyEpoch(epoch)
+    await this.#location.keys?.destroyEpoch(epoch)
   }
 
-  #read(): KeyringFile {
-    const { path } = this.#home
+  #readFile(): KeyringFile {
+    const { path } = this.#location
     return path === undefined ? this.#opened.file : readKeyringFile(path)
   }
 
-  #replace(file: KeyringFile): void {
-    if (this.#home.path !== undefined) replaceKeyringFile(this.#home.path, file)
+  #replaceFile(file: KeyringFile): void {
+    if (this.#location.path !== undefined) replaceKeyringFile(this.#location.path, file)
     this.#opened = { ...this.#opened, file }
   }
 }
 
-/** Makes a keyring that lives in memory only, for a log in memory. */
+/** Creates a keyring in memory, for a log in memory. */
 export function createKeyring(entropy: Entropy): Keyring {
   const file = newRootedFile(entropy)
-  return new Keyring(openRooted(file), {}, entropy)
+  return new Keyring(unwrapRootedKeyring(file), {}, entropy)
 }
 
 /**
- * Makes a keyring file with mode 0600, durable before it returns. Never replaces one: where another process
- * was faster, its keyring is opened.
+ * Creates a keyring file of mode 0600, durable when it returns. Opens the existing one when another process was faster.
  *
- * @throws {AverbaError} `STORE_UNSAFE` when it cannot be written, or its first copy cannot be removed
+ * @throws {AverbaError} `STORE_UNSAFE` when it cannot be written, or its temporary copy cannot be removed
  */
 export function createKeyringFile(path: string, entropy: Entropy): Keyring {
   createKeyringFileAt(path, newRootedFile(entropy), entropy)
@@ -221,64 +222,64 @@ export function createKeyringFile(path: string, entropy: Entropy): Keyring {
 }
 
 /**
- * Reads a keyring file that holds its own root key.
+ * Opens a keyring file that holds its own root key.
  *
- * @throws {AverbaError} `KEYS_MISSING` when there is none, or its root key is held elsewhere, `KEYS_MISMATCH` when it
- * is not a keyring
+ * @throws {AverbaError} `KEYS_MISSING` when it does not exist or does not hold its root key, `KEYS_MISMATCH` when it is
+ * not a keyring
  */
 export function openKeyringFile(path: string, entropy: Entropy): Keyring {
   const file = readKeyringFile(path)
   if (file.root === undefined) {
     throw new AverbaError(
       'KEYS_MISSING',
-      `Cannot open the keyring "${path}": its root key is held elsewhere`,
+      `Cannot open the keyring "${path}": it does not hold its root key`,
       {
-        hint: 'Give what the log was made with: keys to openAverba, rootKey to a function of a store, --root-key-from to a command',
+        hint: 'Pass the root key: keys to openAverba, rootKey to a function on a store, --root-key-from to a command',
       },
     )
   }
   return new Keyring(
-    guarded(path, () => openRooted(file)),
+    throwAsDamaged(path, () => unwrapRootedKeyring(file)),
     { path },
     entropy,
   )
 }
 
-/** Makes a keyring file under a root key that is held elsewhere. Throws as `createKeyringFile` does. */
+/** Creates a keyring file under an external root key. Throws as `createKeyringFile` does. */
 export async function createKeyringFileUnder(keys: Keys, path: string, entropy: Entropy): Promise<Keyring> {
   const [digest, epoch] = await Promise.all([keys.wrap(entropy.bytes(32)), keys.wrap(entropy.bytes(32))])
-  const file = { format: 1, id: keys.id, digest: toText(digest), epochs: { 1: toText(epoch) } } as const
+  const file = { format: 1, id: keys.id, digest: encodeKey(digest), epochs: { 1: encodeKey(epoch) } } as const
   createKeyringFileAt(path, file, entropy)
   return openKeyringFileUnder(keys, path, entropy)
 }
 
 /**
- * Reads a keyring file whose root key is held elsewhere.
+ * Opens a keyring file whose root key is external.
  *
- * @throws {AverbaError} `KEYS_MISSING` when there is none, `KEYS_MISMATCH` when it was made under another root key, or
- * is damaged
+ * @throws {AverbaError} `KEYS_MISSING` when it does not exist, `KEYS_MISMATCH` when it was created under another root
+ * key or is damaged
  */
 export async function openKeyringFileUnder(keys: Keys, path: string, entropy: Entropy): Promise<Keyring> {
   const file = readKeyringFile(path)
-  if (file.id === keys.id) return new Keyring(await openKeys(file, path, keys), { path, keys }, entropy)
+  if (file.id === keys.id) return new Keyring(await unwrapKeyring(file, path, keys), { path, keys }, entropy)
   throw new AverbaError(
     'KEYS_MISMATCH',
-    `Cannot open the keyring "${path}": it was made under another root key`,
+    `Cannot open the keyring "${path}": it was created under another root key`,
     {
-      hint: `It was made under ${file.id}, and the keys given are ${keys.id}`,
+      hint: `Pass the keys with id ${file.id} instead of ${keys.id}`,
     },
   )
 }
 
 /** Reports whether a keyring file holds its own root key. Throws as `openKeyringFile` does. */
-export function hasRoot(path: string): boolean {
+export function holdsRootKey(path: string): boolean {
   return readKeyringFile(path).root !== undefined
 }
 
-/** What can be told of a keyring without its root key. */
+/** What can be read of a keyring without its root key. */
 export type KeyringFacts = Pick<Keyring, 'id' | 'epochs' | 'erased'>
 
-/** What a keyring file tells of itself, opened if it holds its root key. Throws as `openKeyringFile` does. */
+/** Reads the facts of a keyring file, and opens it when it holds its root key. Throws as `openKeyringFile` does. */
 export function inspectKeyringFile(path: string, entropy: Entropy): KeyringFacts {
   const file = readKeyringFile(path)
   if (file.root !== undefined) return openKeyringFile(path, entropy)
@@ -291,12 +292,12 @@ export function inspectKeyringFile(path: string, entropy: Entropy): KeyringFacts
   }
 }
 
-function keyOf(epochs: ReadonlyMap<number, KeyObject>, epoch: number): KeyObject {
+function epochKey(epochs: ReadonlyMap<number, KeyObject>, epoch: number): KeyObject {
   const key = epochs.get(epoch)
   if (key) return key
-  throw new EpochMissingError(epoch, newestOf(epochs))
+  throw new EpochMissingError(epoch, newestEpoch(epochs))
 }
 
-function newestOf(epochs: ReadonlyMap<number, KeyObject>): number {
+function newestEpoch(epochs: ReadonlyMap<number, KeyObject>): number {
   return Math.max(...epochs.keys())
 }

@@ -3,11 +3,11 @@ import type { Entropy } from '../runtime/entropy.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { decrypt, encrypt } from './encrypt.ts'
 import { type HmacKey, hmacKey } from './hmac.ts'
-import { damaged, type KeyringFile } from './keyring-file.ts'
+import { damagedKeyringError, type KeyringFile } from './keyring-file.ts'
 import type { Keys } from './keys.ts'
-import { type KeyringSigner, signerOf } from './signer.ts'
+import { deriveSigner, type KeyringSigner } from './signer.ts'
 
-/** The few keys above all others, opened. */
+/** The unwrapped keys of a keyring file. */
 export interface OpenedKeyring {
   readonly file: KeyringFile
   readonly epochs: Map<number, KeyObject>
@@ -15,32 +15,32 @@ export interface OpenedKeyring {
   readonly signer: KeyringSigner
 }
 
-/** A keyring file with a root key of its own, of one epoch. */
+/** Creates the content of a keyring file with its own root key and one epoch. */
 export function newRootedFile(entropy: Entropy): KeyringFile {
-  const root = toText(entropy.bytes(32))
-  const epoch = encrypt(rootOf(root), entropy.bytes(32), 'epoch 1', entropy)
+  const root = encodeKey(entropy.bytes(32))
+  const epoch = encrypt(decodeRootKey(root), entropy.bytes(32), 'epoch 1', entropy)
   const id = `keys_${Buffer.from(entropy.bytes(10)).toString('hex')}`
-  return { format: 1, id, root, epochs: { 1: toText(epoch) } }
+  return { format: 1, id, root, epochs: { 1: encodeKey(epoch) } }
 }
 
 /**
- * Opens the keys in a keyring file.
+ * Unwraps the keys of a keyring file.
  *
- * @throws {AverbaError} `KEYS_MISMATCH` when it does not open
+ * @throws {AverbaError} `KEYS_MISMATCH` when the root key does not open it
  */
-export async function openKeys(
+export async function unwrapKeyring(
   file: KeyringFile,
   path: string,
   keys: Keys | undefined,
 ): Promise<OpenedKeyring> {
-  if (file.root !== undefined) return guarded(path, () => openRooted(file))
-  const { unwrap } = required(keys)
+  if (file.root !== undefined) return throwAsDamaged(path, () => unwrapRootedKeyring(file))
+  const { unwrap } = requireKeys(keys)
   try {
     const epochs = new Map<number, KeyObject>()
     for (const [epoch, wrapped] of Object.entries(file.epochs))
-      epochs.set(Number(epoch), createSecretKey(await unwrap(fromText(wrapped))))
-    const digest = await unwrap(fromText(file.digest ?? ''))
-    return { file, epochs, digest: hmacKey(Buffer.from(digest)), signer: signerOf(digest) }
+      epochs.set(Number(epoch), createSecretKey(await unwrap(decodeKey(wrapped))))
+    const digest = await unwrap(decodeKey(file.digest ?? ''))
+    return { file, epochs, digest: hmacKey(Buffer.from(digest)), signer: deriveSigner(digest) }
   } catch (cause) {
     throw new AverbaError(
       'KEYS_MISMATCH',
@@ -50,41 +50,41 @@ export async function openKeys(
   }
 }
 
-/** Opens a keyring file by the root key in it. Any error passes unchanged: see `guarded`. */
-export function openRooted(file: KeyringFile): OpenedKeyring {
-  const root = rootOf(file.root ?? '')
+/** Unwraps the keys of a keyring file with its own root key. Errors may quote keys: see `throwAsDamaged`. */
+export function unwrapRootedKeyring(file: KeyringFile): OpenedKeyring {
+  const root = decodeRootKey(file.root ?? '')
   const epochs = new Map<number, KeyObject>()
   for (const [epoch, wrapped] of Object.entries(file.epochs))
-    epochs.set(Number(epoch), createSecretKey(decrypt(root, fromText(wrapped), `epoch ${epoch}`)))
+    epochs.set(Number(epoch), createSecretKey(decrypt(root, decodeKey(wrapped), `epoch ${epoch}`)))
   const digest = hmacKey(Buffer.from(hkdfSync('sha256', root.export(), '', 'averba digest v1', 32)))
-  return { file, epochs, digest, signer: signerOf(root.export()) }
+  return { file, epochs, digest, signer: deriveSigner(root.export()) }
 }
 
-/** Turns any error into one that says that the keyring is damaged. */
-export function guarded<T>(path: string, work: () => T): T {
+/** Replaces any error by one that says that the keyring is damaged, and shows nothing of its content. */
+export function throwAsDamaged<T>(path: string, work: () => T): T {
   try {
     return work()
   } catch {
-    throw damaged(path)
+    throw damagedKeyringError(path)
   }
 }
 
-/** The keys of a keyring without a root key. */
-export function required(keys: Keys | undefined): Keys {
+/** Gives the external keys, which a keyring without a root key needs. */
+export function requireKeys(keys: Keys | undefined): Keys {
   if (keys) return keys
-  throw new TypeError('A keyring without a root key was opened without keys')
+  throw new TypeError('Cannot open a keyring without a root key: no keys were passed')
 }
 
-/** The root key as a keyring file has it. */
-export function rootOf(text: string): KeyObject {
-  return createSecretKey(fromText(text))
+/** Decodes the root key of a keyring file. */
+export function decodeRootKey(text: string): KeyObject {
+  return createSecretKey(decodeKey(text))
 }
 
-/** A key as a keyring file has it. */
-export function toText(bytes: Uint8Array): string {
+/** Encodes a key for a keyring file. */
+export function encodeKey(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64')
 }
 
-function fromText(text: string): Buffer {
+function decodeKey(text: string): Buffer {
   return Buffer.from(text, 'base64')
 }

@@ -6,11 +6,11 @@ export interface KeyringSigner {
   sign(text: Uint8Array): Uint8Array
 }
 
-/** What stands before the 32 bytes of an Ed25519 key in its PKCS#8 form (RFC 8410). */
+/** The bytes before the 32 bytes of an Ed25519 key in PKCS#8 (RFC 8410). */
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 /** Derives the signer from a secret that every copy of the keyring has. */
-export function signerOf(secret: Uint8Array): KeyringSigner {
+export function deriveSigner(secret: Uint8Array): KeyringSigner {
   const seed = Buffer.from(hkdfSync('sha256', secret, '', 'averba signing v1', 32))
   const key = createPrivateKey({ key: Buffer.concat([pkcs8Prefix, seed]), format: 'der', type: 'pkcs8' })
   const publicKey = createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(-32)

@@ -9,7 +9,7 @@ import { writeTlogProof } from '../../src/proof/tlog-proof.ts'
 import { systemEntropy } from '../../src/runtime/entropy.ts'
 import { encrypt } from '../../src/vault/encrypt.ts'
 import { createKeyring } from '../../src/vault/keyring.ts'
-import { recordKeyOf } from '../../src/vault/vault.ts'
+import { deriveRecordKey } from '../../src/vault/vault.ts'
 import { verifyDisclosure } from '../../src/verify.ts'
 
 const origin = 'log.exemplo.br'
@@ -19,7 +19,7 @@ const record = 'validation-a/2'
 /** A log of one event that its owner wrote as they pleased, and signed: its disclosure, and the key of the log. */
 function disclose({
   place = `${record}/result`,
-  key = recordKeyOf(createSecretKey(randomBytes(32)), owner, record),
+  key = deriveRecordKey(createSecretKey(randomBytes(32)), owner, record),
   recordKey = key.commitment as string | null,
   plain = '{"nome":true}',
 } = {}) {
@@ -62,12 +62,12 @@ test.each([
   ['a part that the event has sealed under no key of the record', { recordKey: null }, 'the key for'],
   [
     'a key of the same owner for another record',
-    { key: recordKeyOf(createSecretKey(randomBytes(32)), owner, 'validation-a/3') },
+    { key: deriveRecordKey(createSecretKey(randomBytes(32)), owner, 'validation-a/3') },
     'the key for',
   ],
   [
     'a key of the same record for another owner',
-    { key: recordKeyOf(createSecretKey(randomBytes(32)), 'subject-b', record) },
+    { key: deriveRecordKey(createSecretKey(randomBytes(32)), 'subject-b', record) },
     'the key for',
   ],
   ['a part that is no JSON', { plain: '{' }, 'does not open'],

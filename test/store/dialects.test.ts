@@ -6,7 +6,7 @@ import { claimEffect, deferEffect, dueEffects } from '../../src/store/ledger/led
 import { Projector } from '../../src/store/views/projector.ts'
 import { Batch } from '../../src/store/writing/batch.ts'
 import { RecentDigests } from '../../src/store/writing/recent-digests.ts'
-import { stage } from '../../src/store/writing/stage.ts'
+import { stageAppend } from '../../src/store/writing/stage.ts'
 import { WriterCache } from '../../src/store/writing/writer-cache.ts'
 import { createKeyring } from '../../src/vault/keyring.ts'
 import { Vault } from '../../src/vault/vault.ts'
@@ -44,8 +44,8 @@ function* appendOne(): Steps<void> {
   const parts = { cpf: { owner: 'subject-a', value: 'x' } }
   const machine = { name: 'subject', version: 1 }
   const [known, recents, batch] = [yield* WriterCache.load(), new RecentDigests(), new Batch()]
-  const appended = yield* stage(
-    { vault, schemas: {}, known, recents, batch },
+  const appended = yield* stageAppend(
+    { vault, schemas: {}, cache: known, recents, batch },
     {
       at,
       streams: [{ stream: 'subject-a', expect: 'none' }],

@@ -9,7 +9,11 @@ const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
  * Lets parts be missing in a store: one person is erased, and of another the law has kept some. Of a third everything
  * is there, between the two.
  */
-export async function explainAbsences({ averba, consentService, validationService }: World): Promise<void> {
+export async function eraseSamplePersons({
+  averba,
+  consentService,
+  validationService,
+}: World): Promise<void> {
   let last = 0
   const validate = async (cpf: string) => {
     last += 1

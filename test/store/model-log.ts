@@ -45,7 +45,7 @@ function isExpected(expected: StreamExpectation, version: number): boolean {
 }
 
 /** What became of an append, in a word and a position. */
-export function told(appended: Appended): string {
+export function describeResult(appended: Appended): string {
   if (appended.status === 'known') return `known ${appended.receipt.position}`
   return appended.status === 'conflict' ? 'conflict' : `appended ${appended.position}`
 }
@@ -147,7 +147,7 @@ export async function checkAgainstModel(
           order.map(share => share.appends),
         ),
       )
-      const became = made.map(each => each && told(each))
+      const became = made.map(each => each && describeResult(each))
       const expected = orders.map(order => all.map(({ each }) => order.told.get(each)))
       expect(expected).toContainEqual(became)
       model = orders[expected.findIndex(each => String(each) === String(became))]?.model ?? model

@@ -9,7 +9,7 @@ import { Tree } from '../../src/store/log/tree.ts'
 import { Store } from '../../src/store/store.ts'
 import type { Append } from '../../src/store/writing/append.ts'
 import { views } from '../../src/views/views.ts'
-import { checkAgainstModel, told } from './model-log.ts'
+import { checkAgainstModel, describeResult } from './model-log.ts'
 
 const open = (path: string) =>
   Store.open({
@@ -55,7 +55,7 @@ test('a command that waits among others with its own id gets the receipt of the 
     receipt: { commandId: 'c1', digest: new Uint8Array([1]), code: 'accepted', detail: '' },
   })
   const made = await Promise.all([store.append(one({ n: 1 })), store.append(one({ n: 2 }))])
-  expect(made.map(told)).toEqual(['appended 2', 'known 2'])
+  expect(made.map(describeResult)).toEqual(['appended 2', 'known 2'])
   expect(await store.read({ stream: 'bench-a' })).toHaveLength(1)
   await store.close()
 })
@@ -75,7 +75,7 @@ test('of two that end the same effect together one is told that it has ended', a
   const settles = { effect: 'bench-a/1/0', as: 'settled' as const, reason: '' }
   const ended = { type: 'bench.ended', data: {} }
   const made = await Promise.all([append(ended, { settles }), append(ended, { settles })])
-  expect(made.map(told)).toEqual(['appended 3', 'conflict'])
+  expect(made.map(describeResult)).toEqual(['appended 3', 'conflict'])
   await store.close()
 })
 

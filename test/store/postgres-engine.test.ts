@@ -10,7 +10,7 @@ import { InProcessPostgres } from './pglite-connection.ts'
 const evento = 'dimp-situacao-import'
 
 /** An engine on a PostgreSQL in this process, with the simulated services, which opens again on the same log. */
-async function given() {
+async function openWorld() {
   const postgres = new InProcessPostgres()
   const clock = new VirtualClock()
   const keyring = createKeyring(systemEntropy)
@@ -64,7 +64,7 @@ async function given() {
 }
 
 test('the whole engine works on PostgreSQL: what it did is there when it opens again, and a person is erased', async () => {
-  const world = await given()
+  const world = await openWorld()
   const { services } = world
   const subject = await world.averba.consents.enrol({ cpf: samples.cpf })
   expect(valueOf(await world.averba.consents.sync({ subject })).read).toBe(4)

@@ -1,13 +1,13 @@
 import type { Connection, Steps } from '../../src/store/database/connection.ts'
 
 /** What is done around each piece of work on a database. */
-export interface Around {
+export interface ConnectionHooks {
   readonly transact?: <T>(steps: () => Steps<T>, run: Connection['transact']) => Promise<T>
   readonly read?: <T>(steps: () => Steps<T>, run: Connection['read']) => Promise<T>
 }
 
 /** A connection that does its work as it is told. */
-export function around(connection: Connection, { transact, read }: Around): Connection {
+export function withHooks(connection: Connection, { transact, read }: ConnectionHooks): Connection {
   return {
     dialect: connection.dialect,
     compiler: connection.compiler,
@@ -25,14 +25,14 @@ export function around(connection: Connection, { transact, read }: Around): Conn
 }
 
 /** What one transaction did. */
-export interface Done {
+export interface ObservedSteps {
   readonly statements: readonly string[]
   /** How many rows it read, changed, or dropped with their table. */
   readonly rows: number
 }
 
 /** Runs steps on SQLite, and tells what they did. */
-export function* watched<T>(steps: () => Steps<T>, onDone: (done: Done) => void): Steps<T> {
+export function* observeSteps<T>(steps: () => Steps<T>, onDone: (done: ObservedSteps) => void): Steps<T> {
   const statements: string[] = []
   const ask = function* (sql: string): Steps<number> {
     const [row] = (yield { sql: `select (${sql}) as n`, parameters: [] }) as readonly { n: number }[] // As asked.

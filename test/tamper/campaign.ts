@@ -2,7 +2,7 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { AverbaError, openAverba, verifyLog } from '../../src/index.ts'
-import { explainAbsences } from '../store/explained-absences.ts'
+import { eraseSamplePersons } from '../store/explained-absences.ts'
 import { makeSampleStore, newPath } from '../store/sample-store.ts'
 import { type Mutation, mutationsOf } from './mutations.ts'
 
@@ -14,7 +14,7 @@ export interface Tried {
 
 /** A closed log with all kinds of rows, an older copy of it, and another log, each with keyring and mark. */
 export async function makeSample(notifications: number): Promise<string> {
-  const store = await makeSampleStore(notifications, explainAbsences)
+  const store = await makeSampleStore(notifications, eraseSamplePersons)
   for (const end of ['', '.mark']) copyFileSync(`${store}${end}`, `${store}.older${end}`)
   // A second life: another checkpoint, behind which the older copy stays.
   const averba = await openAverba({ store, receiver: { publicUrl: 'https://receptor.exemplo.br/averba' } })

@@ -13,6 +13,6 @@ test.each([
 })
 
 test('what names no file is recorded as it is', () => {
-  const message = 'Cannot open "validation-1/1/claims": it names another key of its record'
+  const message = 'Cannot open "validation-1/1/claims": its header names another record key'
   expect(recordable(new AverbaError('KEYS_MISMATCH', message))).toBe(message)
 })

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { diagnoseStore, exportBundle, verifyLog } from '../../src/index.ts'
-import { explainAbsences } from '../store/explained-absences.ts'
+import { eraseSamplePersons } from '../store/explained-absences.ts'
 import { copyStore, makeSampleStore, newPath } from '../store/sample-store.ts'
 
 interface Place {
@@ -32,7 +32,7 @@ function placesIn(store: string): Place[] {
 }
 
 test('each part that is there and goes without an event is missed, by all three verifiers', async () => {
-  const store = await makeSampleStore(2, explainAbsences)
+  const store = await makeSampleStore(2, eraseSamplePersons)
   const dir = `${newPath()}.bundle`
   await exportBundle({ store, dir })
   const whole = await verifyLog({ store: dir })
@@ -71,7 +71,7 @@ test('each part that is there and goes without an event is missed, by all three 
 }, 120_000)
 
 test('the key of who was erased is there exactly where parts were kept, and is the one that was made', async () => {
-  const store = await makeSampleStore(2, explainAbsences)
+  const store = await makeSampleStore(2, eraseSamplePersons)
   const looked = async (change: string) => {
     const copy = copyStore(store)
     const database = new Sqlite(copy)

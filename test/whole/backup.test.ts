@@ -141,7 +141,7 @@ test('a log that is lost is said to be, opening it leaves nothing, and what hold
   const left = ['log.sqlite.keys', 'log.sqlite.mark']
   await expect(openAverba({ store })).rejects.toMatchObject({
     code: 'KEYS_MISMATCH',
-    message: expect.stringContaining('the log that belongs to the keyring beside it is gone'),
+    message: expect.stringContaining('the log is missing, but its keyring is there'),
     hint: expect.stringContaining('Restore a backup'),
   })
   expect(readdirSync(folder).sort()).toEqual(left)

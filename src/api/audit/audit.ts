@@ -128,5 +128,5 @@ async function disclose(context: ApiContext, which: EventSelector, asking: Discl
   await recordReveal(context, 'audit.disclose', { parts, owners, purpose, isDisclosed: true }, actor)
   await store.checkpoint()
   const { keyring } = store.vault
-  return keyring.whenRefreshed(() => store.reader.read(() => discloseEvent(store.vault, which)))
+  return keyring.withRefresh(() => store.reader.read(() => discloseEvent(store.vault, which)))
 }

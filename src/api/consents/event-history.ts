@@ -1,7 +1,7 @@
 import type { StandingReason } from '../../machines/consent/standing.ts'
 import type { SubjectEvent } from '../../machines/subject/messages.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { pageRows } from '../../store/log/read.ts'
+import { logPageRows } from '../../store/log/read.ts'
 import type { Store } from '../../store/store.ts'
 import { fromInstant, nearNowMs, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
@@ -60,7 +60,7 @@ export async function readConsentEvents(
     const page = await store.read({ ...filter, after: events.at(-1)?.position ?? 0 })
     const known = page.filter(({ position }) => position <= until)
     events.push(...(known as ConsentRecorded[])) // As above.
-    if (known.length < pageRows) return { events, last: newest[0] }
+    if (known.length < logPageRows) return { events, last: newest[0] }
   }
 }
 

@@ -14,7 +14,7 @@ export function logChecks({ store, followers, options, clock, engine }: ApiConte
       return { ok: last !== undefined, detail: `${last?.position ?? 0} events` }
     },
     async writing() {
-      await store.trial.make(store.secrets.leases)
+      await store.trial.run(store.secrets.leases)
       return { ok: true, detail: 'it can be written' }
     },
     async keyring() {
@@ -44,7 +44,7 @@ export function logChecks({ store, followers, options, clock, engine }: ApiConte
       return { ok: false, detail: `${each}: run brings back what can be, and so does rebuild` }
     },
     async effects() {
-      return checkPending(await store.countOwed(), await engine.left())
+      return checkPending(await store.countPending(), await engine.left())
     },
     async followers() {
       const parked = (await followers.list()).filter(each => each.isParked).map(each => each.name)

@@ -13,7 +13,7 @@ export async function readLogFigures({ store, engine, followers }: ApiContext): 
   return {
     position,
     effects: sum(
-      (await store.countOwed()).map(({ type, state, count }) => ({
+      (await store.countPending()).map(({ type, state, count }) => ({
         service: serviceNames.find(name => name === serviceOf(type)) ?? 'other',
         effectClass: engine.classOf(type) ?? 'other',
         state,

@@ -2,7 +2,7 @@ import type { FollowHandler } from '../../engine/following/followers.ts'
 import type { HandlerCall, HandlerTime } from '../../engine/following/handler-call.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { Follower } from '../../store/ledger/followers.ts'
-import { pageRows } from '../../store/log/read.ts'
+import { logPageRows } from '../../store/log/read.ts'
 import type { Store } from '../../store/store.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
@@ -175,7 +175,7 @@ async function* readLog(
     for (const event of page) yield event as Recorded // Only the machines wrote to the log.
     const last = page.at(-1)
     // A page that is not full is the last: waiting for an empty one could take for ever while others append.
-    if (!last || page.length < pageRows) return
+    if (!last || page.length < logPageRows) return
     after = last.position
     await yieldToEventLoop()
   }

@@ -136,7 +136,9 @@ export class HandlerWorker {
     const { pending, cursor } = standing
     const limit = Math.min(pendingMax - pending.size, pageEvents)
     if (limit <= 0) return true
-    const page = await this.#parts.context.store.readOn({ after: cursor, types, limit }).catch(unlessDamaged)
+    const page = await this.#parts.context.store
+      .readWithEnd({ after: cursor, types, limit })
+      .catch(unlessDamaged)
     if (page instanceof AverbaError) {
       standing.damage = page
       return true

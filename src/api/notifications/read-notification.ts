@@ -1,5 +1,5 @@
 import { type HandlerState, handlingsAfter, type NotificationEvent } from '../../machines/notification.ts'
-import { pageRows } from '../../store/log/read.ts'
+import { logPageRows } from '../../store/log/read.ts'
 import type { Store } from '../../store/store.ts'
 import type { RecordedEvent } from '../../vocabulary/message.ts'
 import type { RegisteredHandler } from './call-handler.ts'
@@ -27,7 +27,7 @@ export async function readClear(
       after = event.position
       if (tellsOf(name, event)) version = event.version
     }
-    if (page.length < pageRows) break
+    if (page.length < logPageRows) break
   }
   if (!first) throw new TypeError(`The notification "${stream}" is not in the log`)
   const clear = { stream, evento, copies, at: first.at, handlers, body: bodyOf(first) }

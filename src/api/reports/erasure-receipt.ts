@@ -1,6 +1,6 @@
 import type { ErasureCompleted, ErasureRequest, ErasureSummary } from '../../machines/subject/erasure.ts'
 import type { DestroyedPart, ProvenEvent } from '../../proof/erasure.ts'
-import { placeOf } from '../../store/parts/parts.ts'
+import { partPlaceKey } from '../../store/parts/parts.ts'
 import type { Store } from '../../store/store.ts'
 import type { Instant, RecordedEvent } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
@@ -80,7 +80,7 @@ export async function readReceipt(store: Store, subject: SubjectRef): Promise<Er
   const { origin = '' } = (began?.data ?? {}) as { origin?: string } // The first event of every log.
   const kept = new Set(erased.data.kept)
   const isKeyKept = kept.size > 0
-  const gone = parts.filter(part => part.position < erased.position && !kept.has(placeOf(part)))
+  const gone = parts.filter(part => part.position < erased.position && !kept.has(partPlaceKey(part)))
   return {
     format: 'averba erasure 1',
     log: origin,

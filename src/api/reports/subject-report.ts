@@ -14,7 +14,7 @@ import type {
 } from '../../pages/subject-report.ts'
 import type { LanguageWords } from '../../pages/words.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
-import { isOf, streamsHolding } from '../../store/parts/person-search.ts'
+import { findStreamsNaming, isEventOfPerson } from '../../store/parts/person-search.ts'
 import type { Store } from '../../store/store.ts'
 import { parseCpf } from '../../vocabulary/cpf.ts'
 import { effectStates, type PendingEffect, type RecordedEvent } from '../../vocabulary/message.ts'
@@ -44,7 +44,7 @@ export async function gatherSubjectReport(
   const words = wordsOf(language)
   const isErased = 'subject' in selector && (await subjects.isErased(streamOf('subject', selector.subject)))
   const subject = isErased ? selector.subject : await subjects.find(selector)
-  const { streams, until } = await streamsHolding(store.reader, subject)
+  const { streams, until } = await findStreamsNaming(store.reader, subject)
   const own = await readOwn(store, subject, streams, until)
   const calls = await callsOf(store, own.streams, until)
   const attempts = await readStreams(store, calls.map(effectStream), until)
@@ -91,7 +91,7 @@ async function readOwn(store: Store, subject: SubjectRef, streams: readonly stri
   for (const stream of streams) {
     // Somebody who acts for many is named by many streams.
     const [first] = await store.read({ stream, limit: 1 })
-    if (first && isOf(subject, first))
+    if (first && isEventOfPerson(subject, first))
       found.push({ stream, events: await readStreams(store, [stream], until) })
   }
   return { streams: found.map(({ stream }) => stream), events: found.flatMap(({ events }) => events) }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import { listOf } from '../../proof/erasure.ts'
 import type { NamedPart, PersonSurvey } from '../../store/owners/survey.ts'
-import { placeOf } from '../../store/parts/parts.ts'
+import { partPlaceKey } from '../../store/parts/parts.ts'
 import { parseCpf } from '../../vocabulary/cpf.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { RecordedEvent } from '../../vocabulary/message.ts'
@@ -96,7 +96,7 @@ export function createErasures(context: ApiContext): Erasures {
     const { until, effects } = found
     const claims = found.claims.filter(({ kind }) => !staying.has(kind))
     const data = {
-      ...{ requester, legalBasis, subject, keeps, kept: kept.map(placeOf), effects },
+      ...{ requester, legalBasis, subject, keeps, kept: kept.map(partPlaceKey), effects },
       ...{ parts: gone.length, list: hash('sha256', listOf(gone), 'hex'), indexRows: claims.length },
       endings: endingsOf(found, gone, keepsKey),
     }

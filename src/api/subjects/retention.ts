@@ -1,9 +1,9 @@
 import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import { runSequentially, yieldToEventLoop } from '../../runtime/event-loop.ts'
-import { isAwaited } from '../../store/ledger/followers.ts'
-import { pageRows } from '../../store/log/read.ts'
+import { hasPendingHandler } from '../../store/ledger/followers.ts'
+import { logPageRows } from '../../store/log/read.ts'
 import type { AgedPage, AgedPart } from '../../store/owners/aged-parts.ts'
-import { placeOf } from '../../store/parts/parts.ts'
+import { partPlaceKey } from '../../store/parts/parts.ts'
 import type { ExpectedStream } from '../../store/writing/append.ts'
 import { readHandlings } from '../../views/notifications.ts'
 import { readIso } from '../../vocabulary/brasilia.ts'
@@ -156,11 +156,11 @@ export class Retention {
     for (;;) {
       const after = pending.at(-1)
       const page = await this.#context.store.effects({
-        ...{ states, withDamaged: true, limit: pageRows },
+        ...{ states, withDamaged: true, limit: logPageRows },
         ...(after && { after }),
       })
       pending.push(...page)
-      if (page.length < pageRows) return pending
+      if (page.length < logPageRows) return pending
       await yieldToEventLoop()
     }
   }
@@ -179,7 +179,7 @@ export class Retention {
     for (const owner of owners) if (await this.#isHeld(owner)) held.add(owner)
     const free = await this.#context.store.owners.present(over.filter(({ owner }) => !held.has(owner)))
     if (free.length === 0) return { targets: [] }
-    const data = { ...named, parts: free.map(placeOf) }
+    const data = { ...named, parts: free.map(partPlaceKey) }
     const message = { type: 'retention.apply', data }
     return {
       targets: [{ stream: streamOf('retention', named.kind), message }],
@@ -219,7 +219,7 @@ export class Retention {
    * is down.
    */
   async #isAwaited(evento: string, position: number): Promise<boolean> {
-    return isAwaited(await this.#context.store.followers.list(), evento, position)
+    return hasPendingHandler(await this.#context.store.followers.list(), evento, position)
   }
 
   async #isHeld(owner: string): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { type Clock, cancelReason } from '../../runtime/clock.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { WakeSignal } from '../../runtime/wake-signal.ts'
-import { type Follower, hasTypes } from '../../store/ledger/followers.ts'
+import { type Follower, followsTypes } from '../../store/ledger/followers.ts'
 import type { Store } from '../../store/store.ts'
 import { nameOf } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
@@ -238,7 +238,7 @@ export class Followers {
     await this.#store.followers.keepTypes(taken, types)
     let follower = taken
     for (;;) {
-      const page = await this.#store.readOn({ after: follower.position, types }).catch(unlessDamaged)
+      const page = await this.#store.readWithEnd({ after: follower.position, types }).catch(unlessDamaged)
       if (page instanceof AverbaError) return this.failAtNext(follower, types, page)
       const { events, end } = page
       for (const event of events) {
@@ -263,7 +263,9 @@ export class Followers {
     const follower = await this.#store.followers.find(name)
     if (!follower) return true
     if (!this.isDue(follower)) return false
-    return (follower.types !== null && !hasTypes(follower, types)) || this.hasNews(follower.position, types)
+    return (
+      (follower.types !== null && !followsTypes(follower, types)) || this.hasNews(follower.position, types)
+    )
   }
 
   /** Whether there are events of some types after a position, or so many others that it should move past them. */

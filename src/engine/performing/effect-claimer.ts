@@ -1,5 +1,5 @@
 import type { Clock } from '../../runtime/clock.ts'
-import type { Claimable, ClaimedSince } from '../../store/ledger/ledger.ts'
+import type { ClaimCandidate, LedgerClaim } from '../../store/ledger/ledger.ts'
 import type { Store } from '../../store/store.ts'
 import type { PendingEffect } from '../../vocabulary/message.ts'
 import { effectStream } from '../../vocabulary/names.ts'
@@ -12,12 +12,12 @@ import type { LocalBackoff } from './local-backoff.ts'
 type Requester = Omit<RequestContext, 'commandId'>
 
 /** An effect that may be taken, with what performs it. */
-export interface ClaimableEffect extends Claimable {
+export interface ClaimableEffect extends ClaimCandidate {
   readonly performer: Performer
 }
 
 /** An effect that was taken for an attempt. */
-export interface ClaimedEffect extends ClaimedSince {
+export interface ClaimedEffect extends LedgerClaim {
   readonly performer: Performer
   readonly about: Requester
 }
@@ -70,8 +70,8 @@ export class EffectClaimer {
       const read = await store.claimEffect(id, clock.now())
       return read && { ...read, performer, about }
     }
-    let known: Claimable | undefined = found
-    let claimed: Claimable | undefined
+    let known: ClaimCandidate | undefined = found
+    let claimed: ClaimCandidate | undefined
     const deliver = async (): Promise<DecisionRequest> => {
       // Where it stands elsewhere by now, the append conflicts, and it is looked at again.
       const now = known ?? (await store.findClaimable(id, clock.now()))
@@ -81,7 +81,7 @@ export class EffectClaimer {
       const { pending, move } = claimed
       const data = { effect: id, type: pending.type, attempts: pending.attempts }
       const message = { type: 'effect.attempt', data }
-      return { targets: [{ stream: effectStream(pending), message }], moves: store.leased(move) }
+      return { targets: [{ stream: effectStream(pending), message }], moves: store.withLease(move) }
     }
     const { position } = await this.#recorder.record(deliver, { about })
     return claimed && { ...claimed, performer, about, since: position }
@@ -104,7 +104,7 @@ export class EffectClaimer {
    * Whether the attempt gets an event. A reading gets none; nor does a call that began and never reported back, which
    * is not sent again unless it is idempotent.
    */
-  #isRecorded({ pending, wasStarted }: Claimable): boolean {
+  #isRecorded({ pending, wasStarted }: ClaimCandidate): boolean {
     const effectClass = this.#parts.performers[pending.type]?.effectClass
     if (effectClass === undefined || effectClass === 'read') return false
     return effectClass === 'idempotent' || !wasStarted

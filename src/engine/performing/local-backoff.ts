@@ -1,5 +1,5 @@
 import { type Clock, monotonicClock } from '../../runtime/clock.ts'
-import type { Claimable } from '../../store/ledger/ledger.ts'
+import type { ClaimCandidate } from '../../store/ledger/ledger.ts'
 import type { PendingEffect } from '../../vocabulary/message.ts'
 
 /** How many are remembered: more are as if they had never been put off here. */
@@ -31,7 +31,7 @@ export class LocalBackoff {
    * Reports whether a call has to wait for this process's own sake: not one whose attempts are counted anew, since an
    * operator has let it go, nor one that another process has begun since.
    */
-  holds({ pending: { id, attempts }, wasStarted }: Claimable): boolean {
+  holds({ pending: { id, attempts }, wasStarted }: ClaimCandidate): boolean {
     const wait = this.#waits.get(id)
     if (!wait || wasStarted) return false
     const now = this.#elapsedMs()

@@ -2,10 +2,10 @@ import type { Machine, MachineState } from '../../machines/definition/machine.ts
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { GenerationalCache } from '../../runtime/generational-cache.ts'
 import type { EffectMove } from '../../store/ledger/ledger.ts'
-import { pageRows } from '../../store/log/read.ts'
+import { logPageRows } from '../../store/log/read.ts'
 import type { Store } from '../../store/store.ts'
 import type { Append, ExpectedStream, IndexEntry } from '../../store/writing/append.ts'
-import type { DestroyedWith } from '../../store/writing/destruction.ts'
+import type { Destruction } from '../../store/writing/destruction.ts'
 import type { RecentDigest } from '../../store/writing/recent-digests.ts'
 import type { ErrorCode } from '../../vocabulary/errors.ts'
 import type { DecisionInput, Event, MessageWithParts, RecordedEvent } from '../../vocabulary/message.ts'
@@ -33,7 +33,7 @@ export interface DecisionRequest {
   /** Streams without a message of their own that must still be as they were when it was made. */
   readonly preconditions?: readonly ExpectedStream[]
   /** What is destroyed with them. */
-  readonly destroys?: DestroyedWith
+  readonly destroys?: Destruction
   /** What becomes of it where an owner was erased: see `Append`. */
   readonly whenErased?: Append['whenErased']
 }
@@ -166,7 +166,7 @@ export class Decisions {
     if (await readOn({ limit: shortRows })) {
       // Its end is found first: were events added after that, the decision would rest on an old version.
       const last = await this.#store.readLast({ stream })
-      while (await readOn({ limit: pageRows, exceptTypes: machine.passedOver })) await yieldToEventLoop()
+      while (await readOn({ limit: logPageRows, exceptTypes: machine.passedOver })) await yieldToEventLoop()
       if (last && last.version > loaded.version)
         loaded = { ...loaded, version: last.version, position: last.position }
     }

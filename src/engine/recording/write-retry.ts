@@ -1,5 +1,5 @@
 import type { Clock } from '../../runtime/clock.ts'
-import { EpochMissingError, KeyringAwayError } from '../../vault/keyring.ts'
+import { EpochMissingError, KeyringUnreadableError } from '../../vault/keyring.ts'
 import { AverbaError, type ErrorCode } from '../../vocabulary/errors.ts'
 
 /** How long to wait before knocking again: at first, and at most. */
@@ -81,6 +81,7 @@ export class WriteRetry {
 
 /** Whether a store may take later what it does not take now: its disk is full or held, its keyring away or behind. */
 function isPassing(error: unknown): error is AverbaError {
-  if (error instanceof KeyringAwayError || (error instanceof EpochMissingError && error.isNewer)) return true
+  if (error instanceof KeyringUnreadableError || (error instanceof EpochMissingError && error.isNewer))
+    return true
   return error instanceof AverbaError && (error.code === 'STORE_UNSAFE' || error.code === 'STORE_BUSY')
 }

@@ -4,7 +4,7 @@ import { anchorBytesMax, anchorTooLong } from '../../proof/marks.ts'
 import type { Signer } from '../../proof/note.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
-import { damaged } from '../log/damaged.ts'
+import { damagedLogError } from '../log/damaged.ts'
 import { parseHeader } from '../log/header.ts'
 import { rootAt, treeHead } from '../log/tree.ts'
 
@@ -61,7 +61,7 @@ export function* readOrigin(): Steps<string> {
   })
   const { origin } = found ? parseHeader(found.header).data : {}
   if (typeof origin === 'string') return origin
-  throw damaged('Cannot sign a checkpoint: the log has no beginning')
+  throw damagedLogError('Cannot sign a checkpoint: the log has no beginning')
 }
 
 /** What is wrong where the mark itself is: the log may be whole. */

@@ -1,6 +1,6 @@
 import { hashBytes, isLeafOf } from '../../proof/merkle.ts'
 import { first, type Steps } from '../database/connection.ts'
-import { damaged } from '../log/damaged.ts'
+import { damagedLogError } from '../log/damaged.ts'
 import { tileHashes } from '../log/tree.ts'
 
 /**
@@ -13,7 +13,7 @@ import { tileHashes } from '../log/tree.ts'
 export function* checkEnd(path: string): Steps<void> {
   const fault = yield* endFault()
   if (fault === undefined) return
-  throw damaged(`Cannot open "${path}": ${fault}`)
+  throw damagedLogError(`Cannot open "${path}": ${fault}`)
 }
 
 /** Says what is wrong at the end of the log, if anything. */

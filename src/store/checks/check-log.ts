@@ -6,7 +6,7 @@ import type { PartMark } from '../../vocabulary/message.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
 import type { Snapshot } from '../database/snapshot.ts'
 import { type Tile, Tree, tileHashes } from '../log/tree.ts'
-import { present } from '../parts/parts.ts'
+import { findPresent } from '../parts/parts.ts'
 import { ErasureCheck } from './check-erasures.ts'
 import { LedgerCheck } from './check-ledger.ts'
 import { ReceiptCheck } from './check-receipts.ts'
@@ -148,7 +148,7 @@ class RowCheck {
       const [position = '', name = ''] = place.split('/')
       return { position: Number(position), name }
     })
-    for (const { position, name } of yield* present(destroyed))
+    for (const { position, name } of yield* findPresent(destroyed))
       this.#faults.add('parts', `the part "${name}" at ${position} was destroyed, and is there`)
   }
 

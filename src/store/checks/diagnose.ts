@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import type { Entropy } from '../../runtime/entropy.ts'
-import { hasRoot, inspectKeyringFile, openKeyringFile } from '../../vault/keyring.ts'
-import { copiesLeft } from '../../vault/keyring-file.ts'
+import { holdsRootKey, inspectKeyringFile, openKeyringFile } from '../../vault/keyring.ts'
+import { findLeftoverCopies } from '../../vault/keyring-file.ts'
 import type { RememberedErasures } from '../../vault/remembered-erasures.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
@@ -11,7 +11,7 @@ import { readMark } from '../checkpoints/high-water-mark.ts'
 import { contradicted } from '../checkpoints/resuming.ts'
 import type { Steps } from '../database/connection.ts'
 import { Snapshot } from '../database/snapshot.ts'
-import { promisedPragmas } from '../database/sqlite.ts'
+import { requiredPragmas } from '../database/sqlite.ts'
 import { countPending, type PendingCount } from '../ledger/ledger.ts'
 import { readFacts, type StoreFacts } from '../log/facts.ts'
 import { positionBefore, timeAt } from '../log/position-before.ts'
@@ -158,7 +158,7 @@ function findMark(store: string): (snapshot: Snapshot) => string[] {
 
 /** Of a keyring whose root key is held elsewhere, nobody can tell here. */
 function unopened(snapshot: Snapshot, { path, epochs }: KeysFound, entropy: Entropy): string[] {
-  if (epochs === undefined || !hasRoot(path)) return []
+  if (epochs === undefined || !holdsRootKey(path)) return []
   const keyring = openKeyringFile(path, entropy)
   return snapshot.run(() => unopenedKeys(keyring)).map(fault => `keys: ${fault}`)
 }
@@ -194,7 +194,7 @@ function monthBefore(month: string): string {
 }
 
 function readPragmas(snapshot: Snapshot): Record<string, unknown> {
-  const names = ['journal_mode', 'page_size', ...Object.keys(promisedPragmas)]
+  const names = ['journal_mode', 'page_size', ...Object.keys(requiredPragmas)]
   return Object.fromEntries(names.map(name => [name, Object.values(snapshot.pragma(name)[0] ?? {})[0]]))
 }
 
@@ -210,7 +210,7 @@ function findKeys(
   }
   const mode = (statSync(path).mode & 0o777).toString(8).padStart(3, '0')
   const problems = mode.endsWith('00') ? [] : [`keys: the keyring has mode ${mode} instead of 600`]
-  for (const copy of copiesLeft(path))
+  for (const copy of findLeftoverCopies(path))
     problems.push(
       `keys: a process died and left "${copy}", a copy that opens what was erased since: remove it`,
     )

@@ -6,7 +6,7 @@ import { type GivenCheckpoint, verifyCheckpoint, verifyCheckpoints } from '../..
 import { createVerifierKey, parseVerifierKey, type VerifierKey, writeVerifierKey } from '../../proof/note.ts'
 import { conclude, type Findings, type Verdict } from '../../proof/verdict.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
-import { hasRoot, type Keyring, openKeyringFile, openKeyringFileUnder } from '../../vault/keyring.ts'
+import { holdsRootKey, type Keyring, openKeyringFile, openKeyringFileUnder } from '../../vault/keyring.ts'
 import type { Keys } from '../../vault/keys.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { keyringPath, markPath } from '../../vocabulary/names.ts'
@@ -133,7 +133,7 @@ async function keyringBeside(
   const path = keyringPath(store)
   if (!existsSync(path)) return undefined
   try {
-    if (hasRoot(path)) return openKeyringFile(path, entropy)
+    if (holdsRootKey(path)) return openKeyringFile(path, entropy)
   } catch (error) {
     // Who may not read it learns nothing of the log from that.
     if (error instanceof AverbaError && error.code === 'STORE_UNSAFE') throw error

@@ -2,19 +2,17 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
 import { createTables } from './schema.ts'
 
-/** The statements that lead from one version of the tables to the next. */
+/** Writes the statements that lead from one version of the tables to the next. */
 export type Migration = (dialect: Connection['dialect']) => readonly string[]
 
 /**
- * Every version of the tables, the oldest first: the first makes an empty database, and each other one leads from the
- * version before it. Forward only; a released one is never edited.
+ * The migrations to every version of the tables, the oldest first. The first one creates the tables of an empty
+ * database. Forward only: a released migration is never edited.
  */
 export const migrations: readonly Migration[] = [createTables]
 
-/**
- * The statements that bring tables of a version to the present one, as they are run. Version 0 is an empty database.
- */
-export function statementsFrom(
+/** Lists the statements that migrate tables from a version to the newest one. Version 0 is an empty database. */
+export function migrationStatements(
   version: number,
   dialect: Connection['dialect'],
   all: readonly Migration[] = migrations,
@@ -25,9 +23,9 @@ export function statementsFrom(
 }
 
 /**
- * Makes the tables of an empty database, and brings those of an older version forward, in one transaction.
+ * Creates the tables of an empty database, or migrates those of an older version. The caller opens the transaction.
  *
- * @throws {AverbaError} `NOT_OURS` when the tables are of a version that this library does not know
+ * @throws {AverbaError} `NOT_OURS` when the tables are of a newer version
  */
 export function* migrate(
   connection: Connection,
@@ -35,14 +33,15 @@ export function* migrate(
   all: readonly Migration[] = migrations,
 ): Steps<void> {
   const tables = yield* rows(connection.listTables)
-  const version = tables.length === 0 ? 0 : yield* versionOf(connection)
+  const version = tables.length === 0 ? 0 : yield* readSchemaVersion(connection)
   if (version === undefined || version > all.length) {
-    const cannot = `Cannot open "${path}": its tables are of version ${version ?? 'unknown'}, and this is ${all.length}`
+    const cannot = `Cannot open "${path}": its tables have version ${version ?? 'unknown'}, this averba knows ${all.length}`
     throw new AverbaError('NOT_OURS', cannot, { hint: 'Update averba' })
   }
-  for (const sql of statementsFrom(version, connection.dialect, all)) yield* rows({ sql, parameters: [] })
+  for (const sql of migrationStatements(version, connection.dialect, all))
+    yield* rows({ sql, parameters: [] })
 }
 
-function* versionOf({ compiler }: Connection): Steps<number | undefined> {
+function* readSchemaVersion({ compiler }: Connection): Steps<number | undefined> {
   return (yield* first(compiler.selectFrom('head').select('schema')))?.schema
 }

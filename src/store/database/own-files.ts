@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { monotonicClock, systemClock } from '../../runtime/clock.ts'
-import { endOfLinks } from '../../vault/durable-file.ts'
+import { resolveLinks } from '../../vault/durable-file.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 
 interface OwnFile {
@@ -9,83 +9,81 @@ interface OwnFile {
   id: string | undefined
 }
 
-/** Folders whose time of change does not change with what is in them are not believed for longer. */
-const believedMs = 1_000
-/** Linux before 6.13 counts such times in ticks of up to 10 ms: what changes in one tick bears one time. */
+/** The files are checked at least this often, because a folder's ctime does not show every replacement. */
+const recheckMs = 1_000
+/** Linux before 6.13 counts ctime in ticks of up to 10 ms: two changes in one tick have the same time. */
 const tickMs = 20
 
 /**
- * The files of an open store: the file itself, its journal and the index of that. What is written into one that has no
- * name any more is lost: nothing may be acknowledged that stands there. While a connection is open, SQLite itself
- * replaces none of them.
+ * Watches the files of an open store: the file, its journal, and the journal's index. What is written into a moved or
+ * deleted file is lost, so no write to one may be acknowledged. SQLite replaces none of them while a connection is open.
  */
 export class OwnFiles {
   readonly #store: string
-  readonly #own: readonly OwnFile[]
+  readonly #files: readonly OwnFile[]
   readonly #folders: readonly string[]
-  readonly #idAt: typeof idAt
+  readonly #readId: typeof readFileId
   readonly #stopwatch = monotonicClock(systemClock)
-  #seen = ''
-  #lookedAt = Number.NEGATIVE_INFINITY
+  #folderState = ''
+  #checkedAt = Number.NEGATIVE_INFINITY
 
-  /** Notes the files as they are. Where they are does not change with the folder of the process. */
-  constructor(store: string, look = idAt) {
+  /** Remembers the present files by absolute path: the process may change its working directory. */
+  constructor(store: string, readId = readFileId) {
     this.#store = store
-    this.#idAt = look
-    const whole = resolve(store)
-    const real = endOfLinks(whole)
-    this.#own = [whole, `${real}-wal`, `${real}-shm`].map(path => ({ path, id: look(path) }))
-    this.#folders = [...new Set([dirname(whole), dirname(real)])]
+    this.#readId = readId
+    const absolute = resolve(store)
+    const real = resolveLinks(absolute)
+    this.#files = [absolute, `${real}-wal`, `${real}-shm`].map(path => ({ path, id: readId(path) }))
+    this.#folders = [...new Set([dirname(absolute), dirname(real)])]
   }
 
   /**
-   * Looks at the folders first: Linux writes a file whose times were read more slowly the next time, and the journal is
-   * written by each transaction.
+   * Checks the folders first: on Linux, reading the times of a file slows down its next write, and every transaction
+   * writes the journal.
    *
-   * @throws {AverbaError} `STORE_UNSAFE` when one of them is not the file that it was
+   * @throws {AverbaError} `STORE_UNSAFE` when a file was moved, replaced or deleted
    */
   check(): void {
     const now = this.#stopwatch()
-    const changes = this.#folders.map(changeOf)
-    const seen = changes.map(({ place, atMs }) => `${place} ${atMs}`).join()
-    if (seen === this.#seen && now - this.#lookedAt < believedMs) return
-    const isOver = changes.every(({ atMs }) => Math.abs(systemClock.now() - atMs) > tickMs)
+    const changes = this.#folders.map(readFolderChange)
+    const state = changes.map(({ folderId, atMs }) => `${folderId} ${atMs}`).join()
+    if (state === this.#folderState && now - this.#checkedAt < recheckMs) return
+    const isTickOver = changes.every(({ atMs }) => Math.abs(systemClock.now() - atMs) > tickMs)
     this.#checkEach()
-    this.#seen = isOver ? seen : ''
-    this.#lookedAt = now
+    this.#folderState = isTickOver ? state : ''
+    this.#checkedAt = now
   }
 
   #checkEach(): void {
-    for (const own of this.#own) {
-      const id = this.#idAt(own.path)
-      if (id === undefined || id === own.id) continue
-      // The journal comes with the first transaction.
-      if (own.id) throw this.#foul()
-      own.id = id
+    for (const file of this.#files) {
+      const id = this.#readId(file.path)
+      if (id === undefined || id === file.id) continue
+      // A file without an id is new: the first transaction creates the journal.
+      if (file.id) throw this.#replacedError()
+      file.id = id
     }
   }
 
-  #foul(): AverbaError {
+  #replacedError(): AverbaError {
     const why = `Cannot write "${this.#store}": its file, or its -wal or -shm, was moved, replaced or deleted`
-    const hint =
-      'Stop this process, and put the file in its place: nothing is recorded until it is opened again'
+    const hint = 'Stop this process and put the file back: nothing is recorded until the log is opened again'
     return new AverbaError('STORE_UNSAFE', why, { hint, path: this.#store })
   }
 }
 
-/** Which folder it is, and when something in it got another name, or none. */
-function changeOf(folder: string): { place: string; atMs: number } {
+/** Identifies a folder, and reads when an entry in it was last added, renamed or removed. */
+function readFolderChange(folder: string): { folderId: string; atMs: number } {
   try {
-    // Not the time that a copying program may set back.
+    // Not mtime: copying programs may set it back.
     const { dev, ino, ctimeMs } = statSync(folder)
-    return { place: `${dev} ${ino}`, atMs: ctimeMs }
+    return { folderId: `${dev} ${ino}`, atMs: ctimeMs }
   } catch {
-    return { place: '', atMs: 0 }
+    return { folderId: '', atMs: 0 }
   }
 }
 
-/** Which file has a path now: empty where there is none, `undefined` where this process may no longer look. */
-export function idAt(path: string): string | undefined {
+/** Identifies the file at a path: empty when there is none, `undefined` when this process may not read it. */
+export function readFileId(path: string): string | undefined {
   try {
     const found = statSync(path, { throwIfNoEntry: false })
     return found ? `${found.dev} ${found.ino}` : ''

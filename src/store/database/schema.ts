@@ -1,17 +1,17 @@
 import type { EffectState } from '../../vocabulary/message.ts'
 
-/** The columns of the log and of what stands beside it. The views have tables of their own. */
+/** The tables of the log and its ledger. Views have further tables. */
 export interface Schema {
   /**
-   * One row: the version of these tables, the views that stand at the end of the log, and the epoch of the keyring that
-   * new keys are wrapped by, with the position where it began. It seldom changes.
+   * One row, seldom changed: the version of these tables, the views that are up to date, and the keyring epoch that new
+   * keys are wrapped by, with the position where it began.
    */
   head: { id: 1; schema: number; views: string; epoch: number; epoch_since: number }
-  /** Every view: its version, and, where it has stopped, the position whose rows it shows and why. */
+  /** Every view with its version. For a stopped one, also the position that its rows show, and the reason. */
   projection: { view: string; version: number; position: number; reason: string }
-  /** Streams by number: integer keys keep the indexes of a long log flat. */
+  /** Streams by number: integer keys keep the indexes small. */
   stream: { key: number; name: string }
-  /** The log. `header` is the exact text that is hashed, `leaf` its hash; the other columns only find it. */
+  /** The log. `header` is the exact text that is hashed and `leaf` its hash. The other columns only index it. */
   event: {
     position: number
     stream: number
@@ -20,15 +20,15 @@ export interface Schema {
     header: string
     leaf: Uint8Array
   }
-  /** The Merkle tree above its leaves: 256 hashes of a level in a row. */
+  /** The Merkle tree above its leaves, 256 hashes of a level per row. */
   tile: { level: number; number: number; hashes: Uint8Array }
-  /** Signed checkpoints of the tree, numbered from 1 without gaps, and what an anchor gave for one. */
+  /** Signed checkpoints of the tree, numbered from 1 without gaps, with the answer of an anchor. */
   checkpoint: { number: number; size: number; note: string; anchor: Uint8Array | null }
-  /** Personal data, sealed, beside its event. Rows can go; the header keeps their hash. */
+  /** Sealed personal data of an event. Rows can be deleted; the event's header keeps their hash. */
   part: { position: number; name: string; owner: number; sealed: Uint8Array }
   /**
-   * One key per owner, wrapped by an epoch of the keyring, with what it is known by. The row of an erased person stays,
-   * so that none is made again; its key is empty, of epoch 0.
+   * One key per owner, wrapped by an epoch of the keyring, with its commitment. The row of an erased person stays, with
+   * an empty key of epoch 0, so that no new key is created.
    */
   owner_key: {
     key: number
@@ -39,9 +39,8 @@ export interface Schema {
     is_erased: 0 | 1
   }
   /**
-   * What a command id led to. `digest` is keyed, so that it cannot be used to guess the input, and empty once the
-   * person was erased. `stream` is set for a command that recorded nothing, to tell what it was about: no header leads
-   * to its receipt.
+   * The outcome of a command id. `digest` is keyed, so that nobody can test guesses of the input against it, and empty
+   * after an erasure. `stream` is set only for a command without events, whose stream no header names.
    */
   receipt: {
     command_id: string
@@ -52,19 +51,17 @@ export interface Schema {
     position: number
     stream: string
   }
-  /** The ledger of calls owed to the outside: effect `n` of the event at `position`. */
+  /** The ledger of pending effects: effect `n` of the event at `position`. */
   effect: {
     position: number
     n: number
     stream: number
     type: string
     state: EffectState
-    /** 1 until it is settled or declined: the index holds the open ones only, and stays small. */
+    /** 1 until it is settled, declined or cancelled. The index covers open effects only. */
     is_open: number
     due_at: string
-    /**
-     * When it was given its time, or its lease, by the clock of who gave it; null where no clock can have been ahead.
-     */
+    /** When `due_at` or the lease was set, by the clock of that process; null where no clock can have been ahead. */
     given_at: string | null
     attempts: number
     reason: string
@@ -72,11 +69,11 @@ export interface Schema {
     lease_owner: string | null
     lease_until: string | null
   }
-  /** Which stream stands for a CPF or a service's id: keyed digests only. */
+  /** Finds a stream by the keyed digest of a CPF or of a service's id. */
   keyed_index: { kind: string; digest: Uint8Array; value: string }
-  /** Which contents came a short while ago: keyed digests only, in the order of the log. Rows may go at any time. */
+  /** Keyed digests of recently received contents, in log order. Rows may be deleted at any time. */
   recent_digest: { position: number; at: string; digest: Uint8Array }
-  /** How far each durable handler has come in the log, and which process has it now. */
+  /** How far each durable handler has come in the log, and the process that runs it. */
   follower: {
     name: string
     types: string | null
@@ -88,30 +85,30 @@ export interface Schema {
     lease_owner: string | null
     lease_until: string | null
   }
-  /** Secrets for the other processes of the file, sealed under an epoch of the keyring. Rows may go at any time. */
+  /** Secrets shared by the processes of the file, sealed under a keyring epoch. Rows may be deleted at any time. */
   secret: { name: string; generation: number; epoch: number; sealed: Uint8Array }
-  /** What one process of the file does at a time, such as logging in somewhere. Rows may go at any time. */
+  /** Leases for work that one process at a time may do, such as a login. Rows may be deleted at any time. */
   lease: { name: string; owner: string; until: string }
-  /** How far a rebuild of a view has come, in a table beside the serving one: see `SideTable`. */
+  /** How far the rebuild of a view has come, in a table beside the served one: see `SideTable`. */
   rebuild: { view: string; version: number; position: number; until: number; written: number; run: number }
 }
 
 /**
- * Writes the statements that make an empty database, of version 1.
+ * Lists the statements that create the tables of version 1.
  *
- * Keys that grow are `integer primary key` in SQLite, which is the row id itself; positions come from the
- * writer, never from the database's own counting, so that they are dense in both dialects.
+ * Growing keys are `integer primary key` in SQLite, which is the row id itself. The writer assigns positions, not the
+ * database, so that they have no gaps in either dialect.
  */
 export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
   const isSqlite = dialect === 'sqlite'
   const bytes = isSqlite ? 'blob' : 'bytea'
   const integer = isSqlite ? 'integer' : 'bigint'
   const end = isSqlite ? 'strict' : ''
-  // Texts are compared by their bytes, whatever the language of a database.
+  // Texts are compared by bytes, whatever the locale of the database.
   const ordered = (column: string) => (isSqlite ? column : column.replace(' text', ' text collate "C"'))
   const table = (name: string, ...columns: string[]) =>
     `create table ${name} (${columns.map(ordered).join(', ')}) ${end}`
-  /** A table whose rows are stored in its primary key: one tree instead of two. */
+  /** A table stored in its primary key: one B-tree instead of two. */
   const indexed = (name: string, ...columns: string[]) =>
     `${table(name, ...columns)}${isSqlite ? ', without rowid' : ''}`
   return [
@@ -244,7 +241,7 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
   ]
 }
 
-/** A guard against accidents, not against an owner of the file: events are never edited or removed. */
+/** Guards against accidental edits of events. Somebody who owns the file can drop the triggers. */
 function appendOnlyTriggers(): string[] {
   return ['update', 'delete'].map(
     verb =>

@@ -2,32 +2,32 @@ import type { Database, Statement as Prepared } from 'better-sqlite3'
 import type { AttemptSteps, Statement, StatementForEach, Steps } from './connection.ts'
 
 const statementsKeptMax = 500
-/** How many rows one statement inserts: more would save little. */
+/** Rows per insert statement: more would save little. */
 const rowsAtOnce = 16
 
-/** Runs steps on one SQLite connection, in one go, with statements prepared once. */
+/** Runs steps synchronously on one SQLite connection and keeps their prepared statements. */
 export class SqliteRunner {
   readonly #database: Database
   readonly #statements = new Map<string, Prepared>()
-  /** Inserts of many rows, by those of one row. */
-  readonly #wide = new Map<string, string>()
+  /** By the insert of one row. */
+  readonly #multiRowInserts = new Map<string, string>()
 
   constructor(database: Database) {
     this.#database = database
   }
 
-  /** Runs steps to their end. The transaction that they run in is the caller's. */
+  /** Runs steps to their end. The caller opens and closes the transaction. */
   run<T>(work: Steps<T>): T {
     let step = work.next()
-    while (!step.done) step = work.next(this.#answer(step.value))
+    while (!step.done) step = work.next(this.#execute(step.value))
     return step.value
   }
 
-  /** Prepares a statement, or finds it prepared: one of ours is made steady, a host's stays as it is. */
-  prepare(sql: string, write = steady): Prepared {
-    const known = this.#statements.get(sql)
-    if (known) return known
-    const statement = this.#database.prepare(write(sql))
+  /** Prepares a statement once. `rewrite` adapts our own statements; a host's must stay unchanged. */
+  prepare(sql: string, rewrite = hideParameterValues): Prepared {
+    const prepared = this.#statements.get(sql)
+    if (prepared) return prepared
+    const statement = this.#database.prepare(rewrite(sql))
     if (this.#statements.size >= statementsKeptMax) this.#statements.clear()
     this.#statements.set(sql, statement)
     return statement
@@ -38,21 +38,21 @@ export class SqliteRunner {
     this.#statements.clear()
   }
 
-  #answer(request: Statement | StatementForEach | AttemptSteps): readonly unknown[] {
-    if ('attempt' in request) return this.#attempt(request.attempt)
-    if ('forEach' in request) return this.#answerEach(request)
+  #execute(request: Statement | StatementForEach | AttemptSteps): readonly unknown[] {
+    if ('attempt' in request) return this.#executeAttempt(request.attempt)
+    if ('forEach' in request) return this.#executeForEach(request)
     const statement = this.prepare(request.sql)
-    if (request.isColumn) return allOfColumn(statement, request.parameters)
+    if (request.isColumn) return readColumn(statement, request.parameters)
     if (statement.reader) return statement.all(...request.parameters)
     statement.run(...request.parameters)
     return []
   }
 
-  /** Inserts many rows per statement, which takes two thirds of the time of one by one. */
-  #answerEach({ sql, forEach }: StatementForEach): readonly unknown[] {
+  /** Inserts many rows per statement: two thirds of the time of single inserts. */
+  #executeForEach({ sql, forEach }: StatementForEach): readonly unknown[] {
     let done = 0
-    if (forEach.length >= rowsAtOnce && insertedRow.test(sql)) {
-      const statement = this.prepare(this.#insertingMany(sql))
+    if (forEach.length >= rowsAtOnce && insertedRowPattern.test(sql)) {
+      const statement = this.prepare(this.#toMultiRowInsert(sql))
       for (; done + rowsAtOnce <= forEach.length; done += rowsAtOnce)
         statement.run(forEach.slice(done, done + rowsAtOnce).flat())
     }
@@ -62,18 +62,17 @@ export class SqliteRunner {
     return []
   }
 
-  /** Turns an insert of one row into one of many. */
-  #insertingMany(sql: string): string {
-    let text = this.#wide.get(sql)
+  #toMultiRowInsert(sql: string): string {
+    let text = this.#multiRowInserts.get(sql)
     if (!text) {
-      text = sql.replace(insertedRow, row => Array(rowsAtOnce).fill(row).join(', '))
-      this.#wide.set(sql, text)
+      text = sql.replace(insertedRowPattern, row => Array(rowsAtOnce).fill(row).join(', '))
+      this.#multiRowInserts.set(sql, text)
     }
     return text
   }
 
-  /** On some errors, such as a full disk, SQLite ends the whole transaction: then the attempt cannot go on. */
-  #attempt(steps: () => Steps<void>): readonly unknown[] {
+  /** On some errors, such as a full disk, SQLite rolls back the whole transaction: then this throws. */
+  #executeAttempt(steps: () => Steps<void>): readonly unknown[] {
     this.prepare('savepoint attempt').run()
     try {
       this.run(steps())
@@ -88,8 +87,8 @@ export class SqliteRunner {
   }
 }
 
-/** Leaves the statement as it was: others share it and ask for rows. */
-function allOfColumn(statement: Prepared, parameters: readonly unknown[]): readonly unknown[] {
+/** Resets `pluck` afterwards, because other callers share the statement and expect rows. */
+function readColumn(statement: Prepared, parameters: readonly unknown[]): readonly unknown[] {
   try {
     return statement.pluck(true).all(...parameters)
   } finally {
@@ -98,13 +97,13 @@ function allOfColumn(statement: Prepared, parameters: readonly unknown[]): reado
 }
 
 /**
- * SQLite looks at the values of parameters to choose its plan, and compiles the statement anew for every other value:
- * for most of ours that takes many times as long as their work. It does not look behind a plus, which changes nothing
- * else. No statement of ours has a question mark in a literal.
+ * SQLite plans by the values of parameters and recompiles the statement for every new value, which often takes many
+ * times as long as running it. A unary plus hides the value and changes nothing else. None of our own statements has a
+ * question mark in a literal.
  */
-function steady(sql: string): string {
+function hideParameterValues(sql: string): string {
   return sql.replaceAll('?', '+?')
 }
 
-/** What stands for one row of an insert, parameters or not. */
-const insertedRow = /(?<=values )\([^()]+\)/
+/** Matches the value list of an insert of one row. */
+const insertedRowPattern = /(?<=values )\([^()]+\)/

@@ -11,50 +11,50 @@ import {
   sql,
 } from 'kysely'
 import { systemClock } from '../../runtime/clock.ts'
-import { endOfLinks } from '../../vault/durable-file.ts'
+import { resolveLinks } from '../../vault/durable-file.ts'
 import { AverbaError, closed } from '../../vocabulary/errors.ts'
 import type { CheckTables, Connection, SearchProgress, Steps } from './connection.ts'
 import { OwnFiles } from './own-files.ts'
 import type { Schema } from './schema.ts'
 import { searchFile } from './search-file.ts'
-import { guarded, isNamingNone, tablesOf } from './sqlite-errors.ts'
+import { classifyTables, isUnknownName, wrapSqliteErrors } from './sqlite-errors.ts'
 import { SqliteRunner } from './sqlite-runner.ts'
-import { onlyRead, TablesRead, wordsOf } from './tables-read.ts'
+import { readOnlyError, sqlWords, TablesRead } from './tables-read.ts'
 
 const inMemory = ':memory:'
-/** How long opening waits for a lock, in one piece. */
+/** How long opening waits for a lock, blocking the event loop. */
 const openTimeoutMs = 2_000
-/** How long one try for a lock holds up the event loop; tries are repeated, with waits in between. */
-const knockMs = 10
-const knocksMax = 250
+/** How long one try for a lock blocks the event loop. Tries are repeated, with pauses of the same length. */
+const lockTryMs = 10
+const lockTriesMax = 250
 
-/** The driver, loaded on first use. */
+/** Loads the SQLite driver on first use. */
 export async function loadSqlite(): Promise<typeof import('better-sqlite3')> {
   return (await import('better-sqlite3')).default
 }
 
 /**
- * Opens a SQLite file, or makes one. The driver is loaded here, on first use.
+ * Opens a SQLite file, or creates it.
  *
- * better-sqlite3 is built to fall back to `synchronous=NORMAL` in WAL mode, which loses acknowledged
- * events on power loss. So every pragma that matters is set, and read back after a write.
+ * better-sqlite3 is built to fall back to `synchronous=NORMAL` in WAL mode, which loses acknowledged events on power
+ * loss. So every required pragma is set, and read back after a write.
  *
- * @throws {AverbaError} `STORE_UNSAFE` when a promise of durability cannot be kept, `NOT_OURS` when the
- * file is no database, `STORE_BUSY` when another process holds it
+ * @throws {AverbaError} `STORE_UNSAFE` when durability cannot be guaranteed, `NOT_OURS` when the file is not a
+ * database of averba, `STORE_BUSY` when another process holds it, `CORRUPT` when it was cut off
  */
 export async function openSqlite(path: string): Promise<Connection> {
   const Sqlite = await loadSqlite()
   if (path !== inMemory && !existsSync(dirname(path))) {
     throw new AverbaError('STORE_UNSAFE', `Cannot open "${path}": its folder does not exist`)
   }
-  return guarded(path, () => {
-    if (path !== inMemory) makeFile(path)
+  return wrapSqliteErrors(path, () => {
+    if (path !== inMemory) createEmptyFile(path)
     const database = new Sqlite(path, { timeout: openTimeoutMs })
     try {
       checkOwner(database, path)
-      if (path !== inMemory) checkWhole(database, path)
+      if (path !== inMemory) checkNotCutOff(database, path)
       setPragmas(database, path)
-      database.pragma(`busy_timeout = ${knockMs}`)
+      database.pragma(`busy_timeout = ${lockTryMs}`)
     } catch (error) {
       database.close()
       throw error
@@ -64,19 +64,19 @@ export async function openSqlite(path: string): Promise<Connection> {
 }
 
 /**
- * Makes an empty file readable for its owner only, where there is none: SQLite would follow the umask. Its journals
- * inherit the mode. An existing file is not touched: closing it would drop the locks of an engine in this process.
+ * Creates an empty file of mode 0600 unless one exists: SQLite would follow the umask. Journals inherit the mode. An
+ * existing file is not opened: closing it would drop the locks that an engine in this process holds on it.
  */
-function makeFile(path: string): void {
+function createEmptyFile(path: string): void {
   try {
-    closeSync(openSync(endOfLinks(path), 'wx', 0o600))
+    closeSync(openSync(resolveLinks(path), 'wx', 0o600))
   } catch {
-    // It exists; if not, SQLite explains better why it cannot be made.
+    // It exists, or SQLite reports better why it cannot be created.
   }
 }
 
-/** The pragmas of every connection, beside the journal's. */
-export const promisedPragmas = {
+/** The pragmas of every connection except `journal_mode`. */
+export const requiredPragmas = {
   synchronous: 2,
   foreign_keys: 1,
   secure_delete: 1,
@@ -84,22 +84,22 @@ export const promisedPragmas = {
   cell_size_check: 1,
 }
 
-/** Marks a file as a log of averba ("aver"), in the place that SQLite keeps for it. */
+/** The `application_id` of a log of averba: "aver" in ASCII. */
 export const applicationId = 0x61766572
 
-/** Leaves a database with foreign tables as it is, down to its journal mode. */
+/** Refuses the database of another program before anything in it changes, even its journal mode. */
 function checkOwner(database: Database, path: string): void {
   const id = database.pragma('application_id', { simple: true })
   const { tables } = database.prepare('select count(*) as tables from sqlite_schema').get() as {
     tables: number
-  } // As asked.
+  } // The one column of the query.
   if (id === applicationId || (id === 0 && tables === 0)) return
   throw new AverbaError('NOT_OURS', `Cannot open "${path}": it is not a log of averba`, {
-    hint: 'Name the file of the log, or, for a new one, a file that is not there yet',
+    hint: 'Name the file of a log, or a file that does not exist yet to create a log',
   })
 }
 
-function checkWhole(database: Database, path: string): void {
+function checkNotCutOff(database: Database, path: string): void {
   const pageBytes = Number(database.pragma('page_size', { simple: true }))
   if (!isCutOff(path, pageBytes)) return
   throw new AverbaError('CORRUPT', `Cannot open "${path}": the file was cut off`, {
@@ -108,8 +108,8 @@ function checkWhole(database: Database, path: string): void {
 }
 
 /**
- * Reports whether a file ends within a page: SQLite reads zeros for the missing rest. A write-ahead log beside it may
- * hold that rest.
+ * Reports whether a file ends within a page: SQLite would read zeros for the missing rest. A file with a write-ahead
+ * log passes, because that log may hold the rest.
  */
 export function isCutOff(path: string, pageBytes: number): boolean {
   const { size } = statSync(path)
@@ -120,13 +120,13 @@ export function isCutOff(path: string, pageBytes: number): boolean {
 function setPragmas(database: Database, path: string): void {
   const mode = path === inMemory ? 'memory' : 'wal'
   database.pragma(`journal_mode = ${mode}`)
-  for (const [name, value] of Object.entries(promisedPragmas)) database.pragma(`${name} = ${value}`)
+  for (const [name, value] of Object.entries(requiredPragmas)) database.pragma(`${name} = ${value}`)
   database.pragma('fullfsync = 1')
-  // 8 MB of log before pages move into the file: a page that changes often moves only once.
+  // A checkpoint every 8 MB of write-ahead log: a page that changes often is then copied only once.
   database.pragma('wal_autocheckpoint = 2000')
-  mark(database)
-  const promised = { ...promisedPragmas, journal_mode: mode }
-  for (const [name, value] of Object.entries(promised)) {
+  markAsLog(database)
+  const required = { ...requiredPragmas, journal_mode: mode }
+  for (const [name, value] of Object.entries(required)) {
     const actual = database.pragma(name, { simple: true })
     if (actual === value) continue
     throw new AverbaError('STORE_UNSAFE', `Cannot open "${path}": ${name} is ${actual} instead of ${value}`, {
@@ -136,10 +136,10 @@ function setPragmas(database: Database, path: string): void {
 }
 
 /**
- * Marks a new file as ours. On one that is marked this only finds out whether it can be written: it may be refused
- * later, by its keyring, and is left as it is then.
+ * Marks a new file as a log of averba. For a marked file this only tests whether it is writable, and rolls back: the
+ * file may still be refused because of its keyring, and must not change then.
  */
-function mark(database: Database): void {
+function markAsLog(database: Database): void {
   const isMarked = database.pragma('application_id', { simple: true }) === applicationId
   database.exec('begin immediate')
   try {
@@ -150,8 +150,8 @@ function mark(database: Database): void {
   }
 }
 
-/** A host's text may have a question mark anywhere, so it is not changed. */
-const asItIs = (sql: string) => sql
+/** For a host's SQL: a question mark in it may be part of a literal. */
+const unchanged = (sql: string) => sql
 
 class SqliteConnection implements Connection {
   readonly dialect = 'sqlite'
@@ -185,71 +185,68 @@ class SqliteConnection implements Connection {
   }
 
   async transact<T>(steps: () => Steps<T>): Promise<T> {
-    // Once the lock is held, an error of the steps is theirs, whatever its code.
-    let hasBegun = false
-    const begun = () => {
-      hasBegun = true
+    // Only a failed try for the lock is repeated, never the steps: they may throw `STORE_BUSY` themselves.
+    let hasLock = false
+    const lockedSteps = () => {
+      hasLock = true
       return steps()
     }
-    for (let knocks = 1; ; knocks++) {
+    for (let tries = 1; ; tries++) {
       try {
         this.#checkOpen()
         this.#files?.check()
-        return this.#within('begin immediate', begun)
+        return this.#runTransaction('begin immediate', lockedSteps)
       } catch (error) {
         const isBusy = error instanceof AverbaError && error.code === 'STORE_BUSY'
-        if (hasBegun || !isBusy || knocks >= knocksMax) throw error
+        if (hasLock || !isBusy || tries >= lockTriesMax) throw error
       }
-      // Another process holds its lock in real time, whatever clock drives this one.
-      await systemClock.sleep(knockMs)
+      // Real time, even when a simulated clock drives this process: the other process holds the lock in real time.
+      await systemClock.sleep(lockTryMs)
     }
   }
 
   async read<T>(steps: () => Steps<T>): Promise<T> {
-    return this.#within('begin', steps)
+    return this.#runTransaction('begin', steps)
   }
 
   async readOnly(query: CompiledQuery, check?: CheckTables): Promise<readonly unknown[]> {
-    return this.#within('begin', () => this.#read(query, check))
+    return this.#runTransaction('begin', () => this.#read(query, check))
   }
 
   *#read(query: CompiledQuery, check?: CheckTables): Steps<readonly unknown[]> {
-    const statement = yield* this.#prepareReading(query, check)
-    if (check) yield* check(this.#tablesRead.of(query))
+    const statement = yield* this.#prepareQuery(query, check)
+    if (check) yield* check(this.#tablesRead.find(query))
     return statement.all(...query.parameters)
   }
 
-  /**
-   * A host that names something no view has is wrong, and the file is not, unless the name is a view's of another
-   * version.
-   */
-  *#prepareReading({ sql }: CompiledQuery, check?: CheckTables): Steps<Prepared> {
-    // A pragma takes effect while it is prepared: only what begins like a query gets that far.
-    const isReading = /^\s*(select|with)\b/i.test(sql)
+  /** An unknown name is the host's mistake, unless the tables are damaged or of another version. */
+  *#prepareQuery({ sql }: CompiledQuery, check?: CheckTables): Steps<Prepared> {
+    // SQLite runs some pragmas while it prepares them, so only queries are prepared.
+    const isQuery = /^\s*(select|with)\b/i.test(sql)
     try {
-      const statement = isReading ? this.#runner.prepare(sql, asItIs) : undefined
+      const statement = isQuery ? this.#runner.prepare(sql, unchanged) : undefined
       if (statement?.readonly && statement.reader) return statement
     } catch (cause) {
-      if (!isNamingNone(cause) || tablesOf(this.#database) !== 'ours') throw cause
-      if (check) yield* check(wordsOf(sql), 'perhaps')
-      const cannot = 'Cannot run this statement: it names no view or column'
-      const hint = 'averba doctor lists the views; their columns are those of the type Views'
+      if (!isUnknownName(cause) || classifyTables(this.#database) !== 'current') throw cause
+      if (check) yield* check(sqlWords(sql), 'perhaps')
+      const cannot = 'Cannot run this statement: it names a view or column that does not exist'
+      const hint = 'averba doctor lists the views. The type Views has their columns'
       throw new AverbaError('INVALID_INPUT', cannot, { cause, hint })
     }
-    throw onlyRead('Cannot run this statement')
+    throw readOnlyError('Cannot run this statement')
   }
 
   async emptyJournal(): Promise<boolean> {
     this.#checkOpen()
-    return guarded(this.#path, () => {
-      const [row] = this.#database.pragma('wal_checkpoint(truncate)') as { busy: number }[] // As SQLite answers.
+    return wrapSqliteErrors(this.#path, () => {
+      const [row] = this.#database.pragma('wal_checkpoint(truncate)') as { busy: number }[] // SQLite's answer.
       return row?.busy === 0
     })
   }
 
   async rewrite(): Promise<void> {
     this.#checkOpen()
-    guarded(this.#path, () => this.#database.exec('vacuum'), this.#database)
+    wrapSqliteErrors(this.#path, () => this.#database.exec('vacuum'), this.#database)
   }
 
   async searchFile(pieces: readonly Uint8Array[]): Promise<SearchProgress> {
@@ -265,9 +262,9 @@ class SqliteConnection implements Connection {
     if (!this.#database.open) throw closed()
   }
 
-  #within<T>(begin: string, steps: () => Steps<T>): T {
+  #runTransaction<T>(begin: string, steps: () => Steps<T>): T {
     this.#checkOpen()
-    return guarded(
+    return wrapSqliteErrors(
       this.#path,
       () => {
         this.#runner.prepare(begin).run()

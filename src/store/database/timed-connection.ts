@@ -1,10 +1,10 @@
 import type { Connection } from './connection.ts'
 
 /**
- * Measures each committed write transaction from its first statement: waiting for another process's lock comes before,
- * and does not count. Tells why one failed, too.
+ * Measures each committed write transaction from its first statement, so that waiting for another process's lock does
+ * not count. Also reports the errors of failed ones.
  */
-export function timed(
+export function timeTransactions(
   connection: Connection,
   elapsedMs: () => number,
   onCommitted: (ms: number) => void,

@@ -4,44 +4,44 @@ import type { Schema } from '../database/schema.ts'
 import { readHeader } from '../log/header.ts'
 import type { Schemas } from '../log/upcasters.ts'
 
-/** An effect with the stream that owes it. */
+/** A row of the ledger with the header, version and stream of its event. */
 export type EffectRow = Schema['effect'] & {
   readonly version: number
   readonly header: string
   readonly name: string
 }
 
-/** What the id of an effect is made of. */
+/** The components of an effect's id. */
 export type EffectIdParts = Pick<EffectRow, 'name' | 'version' | 'n'>
 
-/** The id of an effect. */
-export function idOf({ name, version, n }: EffectIdParts): string {
+/** Formats the id of an effect. */
+export function effectIdOf({ name, version, n }: EffectIdParts): string {
   return `${name}/${version}/${n}`
 }
 
-/** Makes an effect of its row; of one whose event is damaged, what the ledger has by itself. */
+/** Builds an effect from its row. When its event is damaged, it has only the columns of the ledger. */
 export function toPendingOrDamaged(row: EffectRow, schemas: Schemas): PendingEffect {
   try {
     return toPendingEffect(row, schemas)
   } catch (error) {
     if (!(error instanceof AverbaError) || error.code !== 'CORRUPT') throw error
-    return { ...inLedger(row), data: {}, isDamaged: true }
+    return { ...ledgerFields(row), data: {}, isDamaged: true }
   }
 }
 
-/** Makes an effect of its row. Addresses that begin with `./` are those of the event's own parts. */
+/** Builds an effect from its row. Addresses that begin with `./` name parts of the effect's own event. */
 export function toPendingEffect(row: EffectRow, schemas: Schemas): PendingEffect {
   const event = readHeader(row.header, schemas)
   const { data = {}, opens = {} } = event.effects?.[row.n] ?? {}
   const addresses = Object.entries(opens).map(([name, address]) => {
     return [name, address.startsWith('./') ? `${event.id}/${address.slice(2)}` : address]
   })
-  return { ...inLedger(row), data, opens: Object.fromEntries(addresses) }
+  return { ...ledgerFields(row), data, opens: Object.fromEntries(addresses) }
 }
 
-function inLedger(row: EffectRow): Omit<PendingEffect, 'data'> {
+function ledgerFields(row: EffectRow): Omit<PendingEffect, 'data'> {
   return {
-    id: idOf(row),
+    id: effectIdOf(row),
     type: row.type,
     stream: row.name,
     position: row.position,

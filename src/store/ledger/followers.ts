@@ -2,19 +2,19 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { followerOf } from '../../vocabulary/names.ts'
 import { type Connection, column, first, oneOf, rows, type Steps } from '../database/connection.ts'
-import { type PositionWindow, search } from '../log/search.ts'
-import { isOver, type Lease } from './leases.ts'
+import { type PositionWindow, searchLog } from '../log/search.ts'
+import { isLeaseOver, type Lease } from './leases.ts'
 
-/** Where a follower of the log stands. */
+/** How far a follower of the log has come, and how its last attempts went. */
 export interface Follower {
   readonly name: string
-  /** The types of events that it follows, sorted; null for a handler of notifications, whose name tells its event. */
+  /** The sorted types of events that it follows; null for a handler of notifications, whose name has its `evento`. */
   readonly types: readonly string[] | null
-  /** Its handler has done all events of its types up to here. */
+  /** Its handler has processed all events of its types up to here. */
   readonly position: number
-  /** Parked: its handler failed too often, and it waits for a person. */
+  /** Its handler failed too often, and an operator has to resume it. */
   readonly isParked: boolean
-  /** How often the next event was tried, and when it is tried again. */
+  /** How often the next event was tried. `dueAt` is the time of the next attempt. */
   readonly attempts: number
   readonly dueAt: Instant | null
   /** Why the last attempt failed: the name of the error, never its message. */
@@ -33,89 +33,86 @@ interface FollowerRow {
   readonly lease_until: Instant | null
 }
 
-/** Where every follower of the log stands, and which process has it. */
+/** The table of followers: how far each has come, and which process runs it. */
 export class FollowerTable {
   readonly #connection: Connection
   readonly #lease: () => Lease
 
-  /** `lease` tells who this process is, and the time. */
+  /** `lease` makes a lease of this process that begins now. */
   constructor(connection: Connection, lease: () => Lease) {
     this.#connection = connection
     this.#lease = lease
   }
 
-  /** Takes a follower for this process, or keeps it for longer; `undefined` while another one has it. */
+  /** Takes the lease of a follower, or extends it; `undefined` while another process holds it. */
   take(name: string): Promise<Follower | undefined> {
-    return this.#connection.transact(() => take(name, this.#lease()))
+    return this.#connection.transact(() => takeFollower(name, this.#lease()))
   }
 
-  /** Keeps a follower for longer. False once another process has had it: what it made of it is not known here. */
+  /** Extends the lease of a follower. False when another process has taken it, and may have moved it. */
   keep(name: string): Promise<boolean> {
     const { owner, until } = this.#lease()
-    return this.#change({ sql: keepOne, parameters: [until, name, owner] })
+    return this.#update({ sql: keepOne, parameters: [until, name, owner] })
   }
 
-  /** Reports whether a follower is still this process's, and where it was; takes it again if it is free. */
+  /** Reports whether this process still holds a follower at its position. Takes the lease again if it is free. */
   async holds({ name, position }: Follower): Promise<boolean> {
     const lease = this.#lease()
     const row = await this.#connection.read(() =>
       first<FollowerRow>({ sql: selectFollower, parameters: [name] }),
     )
-    const isOurs = row?.lease_owner === lease.owner && !isOver(row.lease_until, lease)
+    const isOurs = row?.lease_owner === lease.owner && !isLeaseOver(row.lease_until, lease)
     const found = isOurs ? toFollower(row) : await this.take(name)
     return found?.position === position && !found.isParked
   }
 
-  /** Moves a follower on, and keeps it for longer. False when it is no longer ours, or was moved meanwhile. */
+  /** Moves a follower forward and extends its lease. False when the lease was lost or the follower was moved. */
   move({ name, position }: Follower, to: number): Promise<boolean> {
     const { owner, until } = this.#lease()
-    return this.#change({ sql: moveOne, parameters: [to, until, name, owner, position] })
+    return this.#update({ sql: moveOne, parameters: [to, until, name, owner, position] })
   }
 
   /**
-   * Keeps the types of a follower, sorted, beside its place, which says what it has done of those alone. Types may be
-   * dropped; events of an added type that lie before its place would be passed over in silence.
+   * Stores the sorted types of a follower. Types may be dropped. A type may be added only when none of its events lie
+   * before the follower's position: they would be skipped silently.
    *
-   * @throws {AverbaError} `INVALID_INPUT` when it is past events of a type that it did not follow
+   * @throws {AverbaError} `INVALID_INPUT` when an added type has earlier events
    */
   async keepTypes(follower: Follower, types: readonly string[]): Promise<void> {
-    if (hasTypes(follower, types)) return
+    if (followsTypes(follower, types)) return
     const { name, position, types: before } = follower
-    const more = types.filter(type => !before?.includes(type))
-    const first = more.length > 0 && position > 0 ? await this.next(0, more) : undefined
+    const added = types.filter(type => !before?.includes(type))
+    const first = added.length > 0 && position > 0 ? await this.next(0, added) : undefined
     if (first !== undefined && first <= position) {
-      const cannot = `Cannot follow as "${name}": it is past events of types that it did not follow: ${more.join(', ')}`
+      const cannot = `Cannot follow as "${name}": it would skip earlier events of the added types: ${added.join(', ')}`
       throw new AverbaError('INVALID_INPUT', cannot, {
-        hint: 'Follow them under a name of their own, which begins with the log',
+        hint: 'Follow these types under a new name, which starts at the beginning of the log',
       })
     }
     const parameters = [JSON.stringify(types), name, this.#lease().owner, position]
-    await this.#change({ sql: setTypes, parameters })
+    await this.#update({ sql: setTypes, parameters })
   }
 
-  /**
-   * Records at which event the handler failed, and when it is tried again; `null` parks it right before that event.
-   * False as for `move`.
-   */
+  /** Records the event at which the handler failed and the time of the retry; `null` parks it. False as for `move`. */
   fail(follower: Follower, at: number, dueAt: Instant | null, reason: string): Promise<boolean> {
     const { name, position, attempts } = follower
     const isParked = dueAt === null ? 1 : 0
     const parameters = [at - 1, attempts + 1, dueAt, reason, isParked, name, this.#lease().owner, position]
-    return this.#change({ sql: failOne, parameters })
+    return this.#update({ sql: failOne, parameters })
   }
 
-  /** Lets another process take a follower. */
+  /** Releases the lease of a follower. */
   async release(name: string): Promise<void> {
-    await this.#change({ sql: releaseOne, parameters: [name, this.#lease().owner] })
+    await this.#update({ sql: releaseOne, parameters: [name, this.#lease().owner] })
   }
 
-  /** Finds the next event of some types, or of any, without reading it: it may be damaged. */
+  /** Finds the position of the next event, of any type or of some, without reading the event: it may be damaged. */
   async next(after: number, types?: readonly string[]): Promise<number | undefined> {
     const ofTypes = types ? `and ${oneOf('type', types)}` : ''
     const sql = `select position from event where position > ? and position <= ? ${ofTypes} order by position limit 1`
-    const look = ({ above, upTo }: PositionWindow) =>
+    const readWindow = ({ above, upTo }: PositionWindow) =>
       column<number>({ sql, parameters: [above, upTo, ...(types ?? [])] })
-    return (await search(this.#connection, { after, limit: 1 }, look)).found[0]
+    return (await searchLog(this.#connection, { after, limit: 1 }, readWindow)).found[0]
   }
 
   /** Lists every follower that ever existed, by name. */
@@ -125,7 +122,7 @@ export class FollowerTable {
     })
   }
 
-  /** Finds a follower; `undefined` when nothing ever followed under the name. */
+  /** Finds a follower; `undefined` when the name was never used. */
   find(name: string): Promise<Follower | undefined> {
     return this.#connection.read(function* (): Steps<Follower | undefined> {
       const row = yield* first<FollowerRow>({ sql: selectFollower, parameters: [name] })
@@ -133,24 +130,24 @@ export class FollowerTable {
     })
   }
 
-  /** Lets a follower that is parked here go on: with the event that it failed at, or past it. False when it is not. */
+  /** Resumes a follower parked at this position, at the failed event or past it. False when it is not parked there. */
   resume({ name, position }: Follower, how: 'again' | 'past'): Promise<boolean> {
-    return this.#change({ sql: resumeOne, parameters: [how === 'past' ? 1 : 0, name, position] })
+    return this.#update({ sql: resumeOne, parameters: [how === 'past' ? 1 : 0, name, position] })
   }
 
-  /** Reports whether there was something to change. */
-  #change(statement: { sql: string; parameters: readonly unknown[] }): Promise<boolean> {
+  /** Reports whether a row was changed. */
+  #update(statement: { sql: string; parameters: readonly unknown[] }): Promise<boolean> {
     return this.#connection.transact(function* (): Steps<boolean> {
       return (yield* first(statement)) !== undefined
     })
   }
 }
 
-/** A new one begins with the log. */
-function* take(name: string, lease: Lease): Steps<Follower | undefined> {
+/** A new follower starts at the beginning of the log. */
+function* takeFollower(name: string, lease: Lease): Steps<Follower | undefined> {
   yield* rows({ sql: addFollower, parameters: [name] })
   const row = yield* first<FollowerRow>({ sql: selectFollower, parameters: [name] })
-  if (!row || (row.lease_owner !== lease.owner && !isOver(row.lease_until, lease))) return undefined
+  if (!row || (row.lease_owner !== lease.owner && !isLeaseOver(row.lease_until, lease))) return undefined
   yield* rows({ sql: leaseFollower, parameters: [lease.owner, lease.until, name] })
   return toFollower(row)
 }
@@ -176,21 +173,18 @@ const releaseOne = `update follower set lease_owner = null, lease_until = null w
 const resumeOne = `update follower set position = position + ?, is_parked = 0, attempts = 0, due_at = null,
   reason = '' where name = ? and is_parked = 1 and position = ? returning name`
 
-/**
- * Reports whether some handler of an event has not passed the position yet; it may belong to another process, or to one
- * that is down.
- */
-export function isAwaited(
+/** Reports whether a handler of an `evento`, in any process, has not passed the position yet. */
+export function hasPendingHandler(
   followers: readonly Pick<Follower, 'name' | 'position'>[],
   evento: string,
   position: number,
 ): boolean {
-  const ofEvento = followerOf({ evento, name: '' })
-  const isOf = (name: string) => name.startsWith(ofEvento) && !name.includes('/', ofEvento.length)
-  return followers.some(each => isOf(each.name) && each.position < position)
+  const prefix = followerOf({ evento, name: '' })
+  const isHandler = (name: string) => name.startsWith(prefix) && !name.includes('/', prefix.length)
+  return followers.some(each => isHandler(each.name) && each.position < position)
 }
 
-/** Reports whether a follower follows these very types, which are sorted. */
-export function hasTypes({ types }: Pick<Follower, 'types'>, others: readonly string[]): boolean {
+/** Reports whether a follower follows exactly these sorted types. */
+export function followsTypes({ types }: Pick<Follower, 'types'>, others: readonly string[]): boolean {
   return types?.length === others.length && types.every((each, at) => each === others[at])
 }

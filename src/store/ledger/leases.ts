@@ -1,35 +1,35 @@
 import type { Instant } from '../../vocabulary/message.ts'
 import { type Connection, first, rows, type Steps } from '../database/connection.ts'
 
-/** Who wants something for itself, and until when nobody else may have it. */
+/** A process's claim on something, and until when no other process may take it. */
 export interface Lease {
   readonly owner: string
   readonly now: Instant
   readonly until: Instant
-  /** No lease ends later than this, however much the clocks of processes that share a store differ. */
+  /** The latest end of a valid lease, given how far the clocks of processes that share a store may differ. */
   readonly latest: Instant
 }
 
 /**
- * Whether a lease no longer keeps others off: its end has come, or lies so far ahead that it came from a clock that was
- * ahead and has been put right since. Otherwise it would last for as long as that clock was ahead.
+ * Reports whether a lease is over. An end that lies too far in the future was set by a clock that was ahead and has been
+ * corrected since: it counts as over, because it would last as long as that clock was ahead.
  */
-export function isOver(until: Instant | null, { now, latest }: Pick<Lease, 'now' | 'latest'>): boolean {
+export function isLeaseOver(until: Instant | null, { now, latest }: Pick<Lease, 'now' | 'latest'>): boolean {
   return until === null || until <= now || until > latest
 }
 
-/** What only one process of a file does at a time, such as logging in somewhere. Disposable. */
+/** Named leases for work that only one process of a file may do at a time, such as a login. */
 export class Leases {
   readonly #connection: Connection
   readonly #lease: () => Lease
 
-  /** `lease` tells who this process is, and the time. */
+  /** `lease` makes a lease of this process that begins now. */
   constructor(connection: Connection, lease: () => Lease) {
     this.#connection = connection
     this.#lease = lease
   }
 
-  /** Takes a lease, or keeps it for longer. False while another process has it. */
+  /** Takes a lease, or extends it. False while another process holds it. */
   take(name: string): Promise<boolean> {
     const { owner, now, until, latest } = this.#lease()
     return this.#connection.transact(function* (): Steps<boolean> {
@@ -39,9 +39,9 @@ export class Leases {
   }
 
   /**
-   * Writes a row and takes it away again, in one durable transaction.
+   * Tests whether the store is writable: inserts and deletes a row in one durable transaction.
    *
-   * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `CLOSED` when nothing can be written
+   * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `CLOSED` when it is not
    */
   tryWriting(): Promise<void> {
     const { owner, until } = this.#lease()
@@ -52,7 +52,7 @@ export class Leases {
     })
   }
 
-  /** Lets another process take it. */
+  /** Releases a lease of this process. */
   release(name: string): Promise<void> {
     const { owner } = this.#lease()
     return this.#connection.transact(function* (): Steps<void> {
@@ -61,7 +61,7 @@ export class Leases {
   }
 }
 
-/** As `isOver` says it. */
+/** The same condition as `isLeaseOver`. */
 const takeOne = `insert into lease (name, owner, until) values (?, ?, ?)
   on conflict (name) do update set owner = excluded.owner, until = excluded.until
   where lease.owner = excluded.owner or lease.until <= ? or lease.until > ?

@@ -13,15 +13,15 @@ import type { Schemas } from '../log/upcasters.ts'
 import {
   type EffectIdParts,
   type EffectRow,
-  idOf,
+  effectIdOf,
   toPendingEffect,
   toPendingOrDamaged,
 } from './effect-row.ts'
-import { isOver, type Lease } from './leases.ts'
+import { isLeaseOver, type Lease } from './leases.ts'
 
-// The ledger of calls owed to the outside. An effect's id is `<stream>/<version>/<n>`.
+// The ledger of pending effects. An effect's id is `<stream>/<version>/<n>`.
 
-/** Writes down an effect that an event owes, in the event's own transaction: takes a row of `effectRows`. */
+/** Inserts a row of `effectRows`, in the transaction of the event. */
 export const insertEffect = `insert into effect (position, n, stream, type, state, is_open, due_at, given_at, attempts,
   reason) values (?, ?, ?, ?, 'owed', 1, ?, ?, 0, '')`
 const effectOf = `effect.position = (select event.position from event join stream on stream.key = event.stream
@@ -45,7 +45,7 @@ const newestUnknown = `select effect.*, event.version, event.header, stream.name
   where effect.stream = ? and effect.type = ? and effect.state = 'unknown' and effect.is_open = 1
   order by effect.settled_at desc limit 1`
 
-// A literal in place of a parameter, so that the small index of open effects is used.
+// `is_open = 1` is a literal, not a parameter, so that the small index of open effects is used.
 const selectOpen = `select event.version, stream.name, effect.n from effect
   join event on event.position = effect.position join stream on stream.key = event.stream where effect.is_open = 1`
 const selectDue = `${selectOpen} and effect.state not in ('unknown', 'parked') and effect.due_at <= ?
@@ -56,8 +56,8 @@ const inDueOrder = 'order by effect.due_at, effect.position, effect.n'
 const inGivenOrder = 'order by effect.given_at, effect.position, effect.n'
 
 /**
- * The row of each effect that an event owes. What is owed stands in the event itself. What is done to keys keeps its
- * time, whatever clock gave it: a backup may hold them until then.
+ * Makes a row for each effect of an event. Effects on keys have no `given_at`, so they never run before `dueAt`, even
+ * when that came from a clock that was ahead: a backup may need the keys until then.
  */
 export function effectRows({ position, effects }: RecordedEvent, stream: number, now: Instant): unknown[][] {
   return (effects ?? []).map(({ type, dueAt }, n) => {
@@ -65,7 +65,7 @@ export function effectRows({ position, effects }: RecordedEvent, stream: number,
   })
 }
 
-/** Marks how an effect ended, with the position of the event that says so. */
+/** Stores how an effect ended, with the position of the event that records it. */
 export function* endEffect(
   { effect, as, reason }: { effect: string; as: Settlement; reason: string },
   position: number,
@@ -74,7 +74,7 @@ export function* endEffect(
   yield* rows({ sql: endOne, parameters: [as, isOpen, reason, position, ...parseEffectId(effect)] })
 }
 
-/** Ends an effect for good that nobody may perform any longer: whoever has it cannot end it differently. */
+/** Cancels an effect: a process that is performing it cannot settle it any more. */
 export function* cancelEffect(
   effect: string,
   { type, position }: Pick<RecordedEvent, 'type' | 'position'>,
@@ -84,31 +84,31 @@ export function* cancelEffect(
   yield* rows({ sql: endOne, parameters })
 }
 
-/** Ends the effect of a type that came into doubt last. */
+/** Ends the effect of a type that became `unknown` last. */
 export function* resolveEffect(
   stream: number,
   { effect, as }: NonNullable<RecordedEvent['resolves']>,
   position: number,
 ): Steps<void> {
   const newest = yield* first<EffectRow>({ sql: newestUnknown, parameters: [stream, effect] })
-  if (newest) yield* endEffect({ effect: idOf(newest), as, reason: 'it was found out' }, position)
+  if (newest) yield* endEffect({ effect: effectIdOf(newest), as, reason: 'it was found out' }, position)
 }
 
-/** A step of an effect: held or released by an operator, put off, given up, or begun. */
+/** A change of an effect's state that does not end it: defer, park, release, or begin an attempt. */
 export interface EffectMove {
   readonly effect: string
   readonly to: 'deferred' | 'parked' | 'owed' | 'started'
-  /** The states that it must be in. */
+  /** The states that it may be in. */
   readonly from: readonly EffectState[]
-  /** How often it must have been tried: another attempt may be another process's. */
+  /** The attempts that it must have: a higher count means that another process has tried it. */
   readonly attempts: number
   readonly dueAt: Instant
   readonly reason: string
-  /** Who makes the attempt, and until when nobody else does. */
+  /** The lease of the process that makes the attempt. */
   readonly lease?: Lease
 }
 
-/** Parks an effect, puts it off, releases it with its attempts counted anew, or begins one more attempt. */
+/** Parks or defers an effect, releases it with its attempts reset, or begins one more attempt. */
 export function* moveEffect(
   { effect, to, dueAt, attempts, reason, lease }: EffectMove,
   now: Instant,
@@ -123,37 +123,36 @@ export function* moveEffect(
   yield* rows({ sql: moveOne, parameters: [to, dueAt, givenAt, counted, reason, ...parseEffectId(effect)] })
 }
 
-/** Reports whether an effect still stands where a move requires it to. */
+/** Reports whether an effect still is in the state that a move requires. */
 export function* canMove({ effect, from, attempts, lease }: EffectMove): Steps<boolean> {
   const row = yield* first<EffectRow>({ sql: selectEffect, parameters: parseEffectId(effect) })
   if (!row || !from.includes(row.state) || row.attempts !== attempts) return false
-  return lease === undefined || isFree(row, lease)
+  return lease === undefined || isClaimable(row, lease)
 }
 
 /**
- * What was begun was due once. What a clock gave its time, or its lease, that was ahead and has been put right since,
- * is due and free: it would wait for as long as that clock had been ahead.
+ * Reports whether an effect is due and its lease is over. A started effect was due before. A time or lease set by a
+ * clock that was ahead and has been corrected since does not count: it would last as long as that clock was ahead.
  */
-function isFree({ state, due_at, given_at, lease_until }: EffectRow, lease: Lease): boolean {
-  const isDue = state === 'started' || due_at <= lease.now || (given_at ?? '') > aheadOf(lease)
-  return isDue && isOver(lease_until, lease)
+function isClaimable({ state, due_at, given_at, lease_until }: EffectRow, lease: Lease): boolean {
+  const isDue = state === 'started' || due_at <= lease.now || (given_at ?? '') > latestPlausible(lease)
+  return isDue && isLeaseOver(lease_until, lease)
 }
 
-/** What bears a later time was written by a clock that was ahead. */
-function aheadOf({ now }: Pick<Lease, 'now'>): Instant {
+/** A `given_at` later than this was written by a clock that was ahead. */
+function latestPlausible({ now }: Pick<Lease, 'now'>): Instant {
   return toInstant(fromInstant(now) + clocksDifferMaxMs)
 }
 
-/** Which due effects: of some types, and how many at most. */
+/** Which due effects to list. */
 export interface DueFilter {
   readonly types?: readonly string[]
   readonly limit?: number
 }
 
 /**
- * The effects that are due, the oldest first, as `isFree` says it: those that another process holds are left to it.
- * Last come those that a clock gave their time, or their lease, that was ahead; they are few, and found by an index of
- * their own.
+ * Lists the ids of due effects without a running lease, the oldest first, by the condition of `isClaimable`. The few
+ * effects whose time or lease was set by a clock that was ahead come last. They have their own index.
  */
 export function* dueEffects(
   { now, latest }: Pick<Lease, 'now' | 'latest'>,
@@ -165,69 +164,70 @@ export function* dueEffects(
   const due = { sql: `${selectDue} ${ofTypes} ${inDueOrder} ${most}`, parameters: [now, now, ...given] }
   const ahead = {
     sql: `${selectGivenAhead} ${ofTypes} ${inGivenOrder} ${most}`,
-    parameters: [aheadOf({ now }), now, latest, ...given],
+    parameters: [latestPlausible({ now }), now, latest, ...given],
   }
   return [...(yield* rows<EffectIdParts>(due)), ...(yield* rows<EffectIdParts>(ahead))]
     .slice(0, limit)
-    .map(idOf)
+    .map(effectIdOf)
 }
 
-/** An effect that may be taken for an attempt. */
-export interface Claimable {
-  /** With this attempt counted. */
+/** An effect that can be claimed. */
+export interface ClaimCandidate {
+  /** The effect, with this attempt counted. */
   readonly pending: PendingEffect
-  /** An earlier attempt never reported back. */
+  /** An earlier attempt was started and never reported its result. */
   readonly wasStarted: boolean
-  /** Takes it, in the transaction of an event that says so. */
+  /** Claims it, in the transaction of an event that records the attempt. */
   readonly move: EffectMove
 }
 
-/** What taking an effect found. */
-export interface ClaimedSince extends Omit<Claimable, 'move'> {
-  /** The end of the log when it was taken: the answer does not know of later events. */
+/** An effect that was claimed without an event. */
+export interface LedgerClaim extends Omit<ClaimCandidate, 'move'> {
+  /** The end of the log at the claim: the service's answer cannot reflect later events. */
   readonly since: number
 }
 
-/**
- * Finds an effect that may be taken for one attempt; nothing when it has ended, is not due yet, or another holder's
- * lease still runs.
- */
-export function* findClaimable(schemas: Schemas, id: string, lease: Lease): Steps<Claimable | undefined> {
+/** Finds an effect that can be claimed; `undefined` when it has ended, is not due, or another lease still runs. */
+export function* findClaimable(
+  schemas: Schemas,
+  id: string,
+  lease: Lease,
+): Steps<ClaimCandidate | undefined> {
   const row = yield* first<EffectRow>({ sql: selectEffect, parameters: parseEffectId(id) })
   if (!row?.is_open || row.state === 'unknown' || row.state === 'parked') return undefined
-  if (!isFree(row, lease)) return undefined
+  if (!isClaimable(row, lease)) return undefined
   const { attempts, state, due_at: dueAt, reason } = row
   const move = { effect: id, to: 'started', from: [state], attempts, dueAt, reason, lease } as const
-  const owed = { ...toPendingEffect(row, schemas), attempts: attempts + 1 }
-  return { pending: owed, wasStarted: state === 'started', move }
+  const pending = { ...toPendingEffect(row, schemas), attempts: attempts + 1 }
+  return { pending, wasStarted: state === 'started', move }
 }
 
-/** Takes an effect for one attempt, without an event: written down before the request leaves. */
-export function* claimEffect(schemas: Schemas, id: string, lease: Lease): Steps<ClaimedSince | undefined> {
+/** Claims an effect for one attempt without an event, in a transaction before the request is sent. */
+export function* claimEffect(schemas: Schemas, id: string, lease: Lease): Steps<LedgerClaim | undefined> {
   const found = yield* findClaimable(schemas, id, lease)
   if (!found) return undefined
   yield* moveEffect(found.move, lease.now)
   return { pending: found.pending, wasStarted: found.wasStarted, since: yield* endOfLog() }
 }
 
-/** An attempt: the effect, with the attempt counted. */
-export type AttemptAt = Pick<PendingEffect, 'id' | 'attempts'>
+/** An attempt at an effect: `attempts` includes it. */
+export type EffectAttempt = Pick<PendingEffect, 'id' | 'attempts'>
 
-/** Until when an attempt is its owner's, or was if nobody has taken the effect since; `undefined` otherwise. */
-export function* heldUntil({ id, attempts }: AttemptAt, owner: string): Steps<Instant | undefined> {
+/** Reads the end of an attempt's lease; `undefined` when another attempt has begun or the effect has ended. */
+export function* heldUntil({ id, attempts }: EffectAttempt, owner: string): Steps<Instant | undefined> {
   const parameters = [...parseEffectId(id), attempts, owner]
   return (yield* first<{ until: Instant }>({ sql: selectLease, parameters }))?.until
 }
 
-/** Keeps an attempt for longer. False when it is no longer its owner's. */
-export function* extendEffect({ id, attempts }: AttemptAt, { owner, now, until }: Lease): Steps<boolean> {
+/** Extends the lease of an attempt. False when its owner no longer holds it. */
+export function* extendEffect({ id, attempts }: EffectAttempt, { owner, now, until }: Lease): Steps<boolean> {
   const parameters = [now, until, ...parseEffectId(id), attempts, owner]
   return (yield* first({ sql: extendOne, parameters })) !== undefined
 }
 
 /**
- * Puts an effect off until a known time: this attempt certainly did nothing. Without its lease it changes nothing:
- * another process may be at it now, or have ended it.
+ * Defers an effect whose attempt certainly had no effect. Does nothing when the owner lost the lease: another process
+ * may be performing the effect, or may have ended it.
  */
 export function* deferEffect(
   id: string,
@@ -238,30 +238,30 @@ export function* deferEffect(
   yield* rows({ sql: deferOne, parameters: [dueAt, now, reason, ...parseEffectId(id), owner] })
 }
 
-/** Reads one effect; one whose event is damaged is marked. */
+/** Reads one effect. One with a damaged event has `isDamaged`. */
 export function* readEffect(schemas: Schemas, id: string): Steps<PendingEffect | undefined> {
   const row = yield* first<EffectRow>({ sql: selectEffect, parameters: parseEffectId(id) })
   return row && toPendingOrDamaged(row, schemas)
 }
 
-/** Reports whether an effect has neither been settled nor declined. */
-export function* isOpen(id: string): Steps<boolean> {
+/** Reports whether an effect has not ended. */
+export function* isEffectOpen(id: string): Steps<boolean> {
   const row = yield* first<EffectRow>({ sql: selectEffect, parameters: parseEffectId(id) })
   return row?.is_open === 1
 }
 
-/** Which effects to list, and which part of the list. */
+/** Which effects to list. */
 export interface EffectFilter {
   readonly stream?: string
   readonly states?: readonly EffectState[]
-  /** Also those whose event cannot be read, marked as such. */
+  /** Lists effects with a damaged event too, with `isDamaged`, instead of throwing. */
   readonly withDamaged?: boolean
-  /** Only those after this one. */
+  /** Lists only effects after this one. */
   readonly after?: Pick<PendingEffect, 'id' | 'position'>
   readonly limit?: number
 }
 
-/** Lists effects, the oldest first: those that are open, unless a state asks for others. */
+/** Lists effects, the oldest first: of any state unless the filter has states. */
 export function* listEffects(
   connection: Connection,
   schemas: Schemas,
@@ -300,24 +300,24 @@ function allEffects({ compiler }: Connection) {
     .select(['event.version', 'event.header', 'stream.name'])
 }
 
-/** A literal in place of a parameter, so that the small index of open effects is used. */
+/** With a literal instead of a parameter, so that the small index of open effects is used. */
 function openEffects(connection: Connection) {
   return allEffects(connection).where('effect.is_open', '=', eb => eb.lit(1))
 }
 
-/** Calls to the outside that have not ended, of one type and state. */
+/** The number of open effects of one type and state. */
 export interface PendingCount {
   readonly type: string
   readonly state: EffectState
   readonly count: number
-  /** When the first of them is due. */
+  /** When the first one is due. */
   readonly dueAt: Instant
 }
 
-/** Counts the calls that have not ended. */
+/** Counts the open effects by type and state. */
 export function* countPending(): Steps<readonly PendingCount[]> {
-  return yield* rows<PendingCount>({ sql: selectOwed, parameters: [] })
+  return yield* rows<PendingCount>({ sql: selectPendingCounts, parameters: [] })
 }
 
-const selectOwed = `select type, state, count(*) as count, min(due_at) as "dueAt" from effect where is_open = 1
+const selectPendingCounts = `select type, state, count(*) as count, min(due_at) as "dueAt" from effect where is_open = 1
   group by type, state order by type, state`

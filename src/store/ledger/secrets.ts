@@ -2,7 +2,7 @@ import type { Vault } from '../../vault/vault.ts'
 import { type Connection, each, first, rows, type Steps } from '../database/connection.ts'
 import { type Lease, Leases } from './leases.ts'
 
-/** A secret as the processes of one file share it. */
+/** A secret that the processes of one file share. */
 export interface SharedSecret {
   readonly generation: number
   readonly value: string
@@ -15,12 +15,12 @@ interface SecretRow {
 }
 
 /**
- * Secrets that live for a while, such as a bearer token, and digests of secrets that changed: for the other processes
- * of the file, sealed under the keyring, at most one of a name, and never in the log. A lost token could be requested
- * again, but nobody else knows a former secret, so all of them outlive the epoch that they were sealed under.
+ * Short-lived secrets, such as a bearer token, and digests of replaced secrets, shared by the processes of the file.
+ * They are sealed under the keyring, one per name, and never in the log. A former secret cannot be requested again, so
+ * `resealSecrets` keeps all of them when an epoch is destroyed.
  */
 export class Secrets {
-  /** Who may get a new one, where only one process may request it. */
+  /** Decide which process may request a new secret. */
   readonly leases: Leases
   readonly #connection: Connection
   readonly #vault: Vault
@@ -32,27 +32,26 @@ export class Secrets {
   }
 
   /**
-   * The secret of a name; `undefined` when it is not there, or was sealed under a key that is gone.
+   * Finds a secret by name; `undefined` when there is none, or the key that sealed it was destroyed.
    *
-   * @throws {AverbaError} `KEYS_MISSING`, `KEYS_MISMATCH` when it is of a newer epoch, and the keyring cannot be read
+   * @throws {AverbaError} `KEYS_MISSING`, `KEYS_MISMATCH` when its epoch is newer and the keyring cannot be read
    */
   async find(name: string): Promise<SharedSecret | undefined> {
-    const row = await this.#row(name)
+    const row = await this.#readRow(name)
     const value = row && this.#open(name, row)
     return row && value !== undefined ? { generation: row.generation, value } : undefined
   }
 
-  /** Keeps a secret in place of an older one. One that is older than what is there is dropped. */
+  /** Stores a secret in place of an older generation. Does nothing when a newer one is stored. */
   async keep(name: string, { generation, value }: SharedSecret): Promise<void> {
-    const { epoch, sealed } = this.#vault.sealSecret(placeOf(name, generation), value)
+    const { epoch, sealed } = this.#vault.sealSecret(sealingPlace(name, generation), value)
     const parameters = [name, generation, epoch, sealed]
-    await this.#connection.transact(() => run(upsertSecret, parameters))
+    await this.#connection.transact(() => execute(upsertSecret, parameters))
   }
 
   /**
-   * Replaces the value of a name by what a function makes of it, and gives the value then; where that makes
-   * `undefined`, nothing changes. It is called again where another process was faster, so that no change is lost,
-   * whatever the clocks say.
+   * Replaces a value by what `make` returns for it, and gives the new value. When `make` returns `undefined`, the value
+   * stays. When another process changed it first, `make` is called again, so that no change is lost.
    *
    * @throws {AverbaError} as `find`
    */
@@ -61,7 +60,7 @@ export class Secrets {
     make: (before: string | undefined) => Promise<string | undefined>,
   ): Promise<string | undefined> {
     for (;;) {
-      const row = await this.#row(name)
+      const row = await this.#readRow(name)
       const before = row && this.#open(name, row)
       const value = await make(before)
       if (value === undefined) return before
@@ -69,26 +68,26 @@ export class Secrets {
     }
   }
 
-  /** Removes a secret that is older than a generation, and overwrites it. */
+  /** Deletes a secret of a generation before `before`. */
   async drop(name: string, before: number): Promise<void> {
-    await this.#connection.transact(() => run(deleteSecret, [name, before]))
+    await this.#connection.transact(() => execute(deleteSecret, [name, before]))
   }
 
-  async #row(name: string): Promise<SecretRow | undefined> {
+  async #readRow(name: string): Promise<SecretRow | undefined> {
     const row = await this.#connection.read(() => first<SecretRow>({ sql: selectSecret, parameters: [name] }))
-    // Another process has begun an epoch.
+    // Another process has begun a newer epoch.
     if (row && row.epoch > this.#vault.keyring.epoch) await this.#vault.keyring.refresh()
     return row
   }
 
   #open(name: string, { generation, epoch, sealed }: SecretRow): string | undefined {
-    return this.#vault.openSecret(placeOf(name, generation), epoch, sealed)
+    return this.#vault.openSecret(sealingPlace(name, generation), epoch, sealed)
   }
 
-  /** False where another generation is there by now. */
+  /** False when another generation is stored by now. */
   #replace(name: string, before: number, value: string): Promise<boolean> {
     const generation = before + 1
-    const { epoch, sealed } = this.#vault.sealSecret(placeOf(name, generation), value)
+    const { epoch, sealed } = this.#vault.sealSecret(sealingPlace(name, generation), value)
     const parameters = [name, generation, epoch, sealed, before]
     return this.#connection.transact(function* (): Steps<boolean> {
       return (yield* first({ sql: replaceSecret, parameters })) !== undefined
@@ -96,27 +95,27 @@ export class Secrets {
   }
 }
 
-/** Seals every secret that still opens under the newest epoch, so that an older one may be destroyed. */
+/** Reseals every secret that opens under the newest epoch, so that older epochs can be destroyed. */
 export function* resealSecrets(vault: Vault): Steps<void> {
   const older = yield* rows<SecretRow & { name: string }>({
     sql: selectOlder,
     parameters: [vault.keyring.epoch],
   })
-  const resealed = older.flatMap(({ name, generation, epoch, sealed }) => {
-    const place = placeOf(name, generation)
+  const updates = older.flatMap(({ name, generation, epoch, sealed }) => {
+    const place = sealingPlace(name, generation)
     const value = vault.openSecret(place, epoch, sealed)
     if (value === undefined) return []
-    const anew = vault.sealSecret(place, value)
-    return [[anew.epoch, anew.sealed, name]]
+    const resealed = vault.sealSecret(place, value)
+    return [[resealed.epoch, resealed.sealed, name]]
   })
-  yield* each(updateSealed, resealed)
+  yield* each(updateSealed, updates)
 }
 
-function* run(sql: string, parameters: readonly unknown[]): Steps<void> {
+function* execute(sql: string, parameters: readonly unknown[]): Steps<void> {
   yield* rows({ sql, parameters })
 }
 
-function placeOf(name: string, generation: number): string {
+function sealingPlace(name: string, generation: number): string {
   return `secret ${name}/${generation}`
 }
 

@@ -3,31 +3,32 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { isWithin } from '../../vocabulary/instant.ts'
 import type { Leases } from './leases.ts'
 
-/** For this long, a failed write says more than a small one that fits. */
+/** For this long a failed write counts more than a test row that succeeds: a nearly full disk may accept one row. */
 const rememberedMs = 60_000
 
-/** Whether a store can be written: a full disk may have room for one row and none for work. */
+/** Tests whether a store is writable. */
 export class WriteTrial {
   readonly #clock: Clock
-  #last: { readonly error: AverbaError; readonly at: number } | undefined
+  #lastFailure: { readonly error: AverbaError; readonly at: number } | undefined
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Hears why a write transaction failed. */
-  hear(error: unknown): void {
+  /** Remembers the error of a failed write transaction. */
+  recordFailure(error: unknown): void {
     if (!(error instanceof AverbaError) || error.code !== 'STORE_UNSAFE') return
-    this.#last = { error, at: this.#clock.now() }
+    this.#lastFailure = { error, at: this.#clock.now() }
   }
 
   /**
-   * Writes a row and takes it away again, unless a write has failed within the last minute.
+   * Writes and deletes a test row, unless a write has failed within the last minute.
    *
-   * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `CLOSED` when nothing can be written, or recently could not be
+   * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `CLOSED` when the store is not writable, or was not recently
    */
-  async make(leases: Leases): Promise<void> {
-    if (this.#last && isWithin(rememberedMs, this.#last.at, this.#clock.now())) throw this.#last.error
+  async run(leases: Leases): Promise<void> {
+    if (this.#lastFailure && isWithin(rememberedMs, this.#lastFailure.at, this.#clock.now()))
+      throw this.#lastFailure.error
     await leases.tryWriting()
   }
 }

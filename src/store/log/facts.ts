@@ -2,20 +2,20 @@ import type { Instant } from '../../vocabulary/message.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
 import { parseHeader } from './header.ts'
 
-/** What a store says of itself. */
+/** What identifies a store and shows how far it has come. */
 export interface StoreFacts {
-  /** The log's own name, made with it. */
+  /** The name of the log, given when it was created. */
   readonly origin: string
-  /** The keyring that the log was made with. */
+  /** The id of the keyring that the log was created with. */
   readonly keyring: string
-  /** The epochs of the keyring under which owners' keys are wrapped. */
+  /** The keyring epochs that owners' keys are wrapped by. */
   readonly epochs: readonly number[]
   readonly position: number
   /** The time of the last event. */
   readonly at: Instant
 }
 
-/** Reads what a store says of itself. */
+/** Reads the facts of a store from its first and last events and its keys. */
 export function* readFacts(): Steps<StoreFacts> {
   const last = yield* first<{ position: number; header: string }>({ sql: selectLast, parameters: [] })
   const began = yield* first<{ header: string }>({ sql: selectBegan, parameters: [] })

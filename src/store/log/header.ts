@@ -7,10 +7,10 @@ import { type Schemas, upcast } from './upcasters.ts'
 /** The format of the header itself. */
 const headerFormat = 1
 
-/** Writes an event's clear header: the exact text that is stored, hashed and verified. */
+/** Writes an event's unencrypted header: the exact text that is stored, hashed and verified. */
 export function writeHeader(event: RecordedEvent, schema: number): string {
-  // Named one by one: nothing else that an object may carry can get into the log. Sorted, so that the canonical writer
-  // need not sort.
+  // Members are listed, so that no other member of the object reaches the log, and sorted, so that `canonicalJson`
+  // need not sort them.
   return canonicalJson({
     actor: event.actor,
     anomaly: event.anomaly,
@@ -38,52 +38,52 @@ export function writeHeader(event: RecordedEvent, schema: number): string {
 }
 
 /**
- * Reads a header as it was written, without upcasting.
+ * Parses a header without upcasting.
  *
- * @throws {AverbaError} `CORRUPT` when it is not a JSON object: a damaged page may read as nothing at all
+ * @throws {AverbaError} `CORRUPT` when it is not a JSON object: a damaged page may give any text, or none
  */
 export function parseHeader(text: string) {
-  const why = 'its header is not a JSON object'
+  const reason = 'its header is not a JSON object'
   let header: unknown
   try {
     header = JSON.parse(text)
   } catch (cause) {
-    throw new DamagedEvent(why, { cause })
+    throw new DamagedEvent(reason, { cause })
   }
-  if (typeof header !== 'object' || header === null || Array.isArray(header)) throw new DamagedEvent(why)
-  return header as ReturnType<typeof JSON.parse> // Who asks knows what the log writes.
+  if (typeof header !== 'object' || header === null || Array.isArray(header)) throw new DamagedEvent(reason)
+  return header as ReturnType<typeof JSON.parse> // The caller knows the members that the log writes.
 }
 
-/** What the key of a part's record is known by; `undefined` where the owner's key itself seals the part. */
-export function recordKeyIn(text: string, name: string): string | undefined {
-  // Most headers name none, and need not be parsed.
+/** Finds the commitment of the record key that seals a part; `undefined` when the owner's key seals it. */
+export function findRecordKey(text: string, name: string): string | undefined {
+  // Most headers have no record key and need not be parsed.
   if (!text.includes('"recordKey":"')) return undefined
   const marks: readonly PartMark[] = parseHeader(text).parts ?? []
   return marks.find(mark => mark.name === name)?.recordKey
 }
 
-/** An event with the members of its header that say how to read it. */
-interface DatedEvent extends RecordedEvent {
+/** An event with the version of its header and of its data. */
+interface EventWithSchema extends RecordedEvent {
   at: Instant
   readonly format: number
   readonly schema?: number
 }
 
-/** Reads a header: the one place where stored events become today's. Unknown members are kept. */
+/** Reads a header and upcasts its event. Unknown members are kept. */
 export function readHeader(text: string, schemas: Schemas): RecordedEvent {
-  const { format: _, schema: __, ...event } = readWhole(text, schemas)
+  const { format: _, schema: __, ...event } = readHeaderWithSchema(text, schemas)
   return event
 }
 
-/** The same with the members of the header: not copying the event saves a tenth of a rebuild. */
-export function readWhole(text: string, schemas: Schemas): DatedEvent {
+/** Like `readHeader`, but keeps `format` and `schema`: saving the copy saves a tenth of a rebuild's time. */
+export function readHeaderWithSchema(text: string, schemas: Schemas): EventWithSchema {
   const event = parseHeader(text)
   if (event.format !== headerFormat) {
-    // Only a later number can be a later version's.
+    // A higher number was written by a newer version. Anything else is damage.
     if (!(Number.isSafeInteger(event.format) && event.format > headerFormat))
       throw new DamagedEvent(`its format is ${JSON.stringify(event.format)}`)
     throw new AverbaError('CORRUPT', `Cannot read an event: its format is ${JSON.stringify(event.format)}`, {
-      hint: 'The log may be written by a newer version of averba',
+      hint: 'Update averba: a newer version may have written the log',
     })
   }
   event.id = `${event.stream}/${event.version}`

@@ -3,8 +3,8 @@ import { first, type Steps } from '../database/connection.ts'
 import { parseHeader } from './header.ts'
 
 /**
- * Finds the position of the last event recorded before an instant; 0 when there is none. Times never go back
- * along the log, so that halving it again and again gets there.
+ * Finds the position of the last event recorded before an instant; 0 when there is none. Uses a binary search, because
+ * times never decrease along the log.
  */
 export function* positionBefore(instant: Instant): Steps<number> {
   let [low, high] = [0, yield* endOfLog()]
@@ -16,7 +16,7 @@ export function* positionBefore(instant: Instant): Steps<number> {
   return low
 }
 
-/** The time of an event; empty when there is none. */
+/** Reads the time of an event; empty when there is no event at the position. */
 export function* timeAt(position: number): Steps<Instant> {
   const event = yield* first<{ header: string }>({ sql: selectHeader, parameters: [position] })
   return event ? parseHeader(event.header).at : ''
@@ -24,7 +24,7 @@ export function* timeAt(position: number): Steps<Instant> {
 
 const selectHeader = 'select header from event where position = ?'
 
-/** The position of the newest event: how many there are. */
+/** Reads the position of the newest event, which is the number of events. */
 export function* endOfLog(): Steps<number> {
   return (yield* first<{ position: number }>({ sql: selectEnd, parameters: [] }))?.position ?? 0
 }

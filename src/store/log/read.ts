@@ -2,59 +2,58 @@ import type { RecordedEvent } from '../../vocabulary/message.ts'
 import { type Connection, column, first, oneOf, type Statement, type Steps } from '../database/connection.ts'
 import { readHeader } from './header.ts'
 import { endOfLog } from './position-before.ts'
-import { type PositionWindow, search } from './search.ts'
+import { type PositionWindow, searchLog } from './search.ts'
 import type { Schemas } from './upcasters.ts'
 
-/** Which events to read: after a position, of some types, of one kind or stream, the newest first or last. */
+/** Which events to read, and in which order. */
 export interface ReadFilter {
   readonly after?: number
   readonly types?: readonly string[]
-  /** Events of these types are left out. */
   readonly exceptTypes?: readonly string[]
   /** The machine whose streams are read, such as `consent`. */
   readonly kind?: string
   readonly stream?: string
-  /** Of a stream: from this version on, or from it down. */
+  /** With `stream`: the first version to read. */
   readonly fromVersion?: number
   readonly backward?: boolean
   readonly limit?: number
 }
 
-/** Of which events the newest is read: of all of them when absent. */
+/** Which events the newest is chosen from. */
 export type LastFilter = Pick<ReadFilter, 'types' | 'stream'>
 
-/** How many events are in a page, unless it is the last. */
-export const pageRows = 1_000
+/** The default size of a page. */
+export const logPageRows = 1_000
 
-/** Reads one page of the log, in order of position. */
+/** Reads one page of the log in order of position. */
 export function* readPage(schemas: Schemas, filter: ReadFilter): Steps<RecordedEvent[]> {
-  return (yield* readTexts(filter)).map(header => readHeader(header, schemas))
+  return (yield* readHeaders(filter)).map(header => readHeader(header, schemas))
 }
 
 type Reader = Pick<Connection, 'read'>
 
-/** Reads one page of the log, in order of position; what no index leads to is searched for. */
-export async function readFrom(
+/** Reads one page of the log in order of position. A filter without an index searches the log in windows. */
+export async function readOrSearch(
   reader: Reader,
   schemas: Schemas,
   filter: ReadFilter,
 ): Promise<RecordedEvent[]> {
-  if (!isSearched(filter)) return reader.read(() => readPage(schemas, filter))
-  return (await searchTexts(reader, filter)).found.map(header => readHeader(header, schemas))
+  if (!needsSearch(filter)) return reader.read(() => readPage(schemas, filter))
+  return (await searchHeaders(reader, filter)).found.map(header => readHeader(header, schemas))
 }
 
 /**
- * The same, with the end of the log at that moment. It ends before an event that cannot be read, and throws only when
- * that is the first: what comes before is not held up.
+ * Like `readOrSearch`, with the end of the log at that moment. The page ends before a damaged event, so that the events
+ * before it are still processed. Throws when the first event of the page is damaged.
  */
-export async function readOn(
+export async function readWithEnd(
   reader: Reader,
   schemas: Schemas,
   filter: ReadFilter,
 ): Promise<{ events: RecordedEvent[]; end: number }> {
-  const { found, end } = isSearched(filter)
-    ? await searchTexts(reader, filter)
-    : await reader.read(() => readTextsOn(filter))
+  const { found, end } = needsSearch(filter)
+    ? await searchHeaders(reader, filter)
+    : await reader.read(() => readHeadersWithEnd(filter))
   const events: RecordedEvent[] = []
   for (const text of found) {
     try {
@@ -67,38 +66,35 @@ export async function readOn(
   return { events, end }
 }
 
-/** No index leads to the events of a type. */
-function isSearched({ stream, types, exceptTypes, kind }: ReadFilter): boolean {
+/** Reports whether a filter has no index: event types have none. */
+function needsSearch({ stream, types, exceptTypes, kind }: ReadFilter): boolean {
   return stream === undefined && (types ?? exceptTypes ?? kind) !== undefined
 }
 
-interface FoundTexts {
+interface FoundHeaders {
   readonly found: readonly string[]
   readonly end: number
 }
 
-function searchTexts(reader: Reader, filter: ReadFilter): Promise<FoundTexts> {
-  const { limit = pageRows } = filter
-  const look = (window: PositionWindow, left: number) =>
-    column<string>(pageOf({ ...filter, limit: left }, window))
-  return search(reader, { ...filter, limit }, look)
+function searchHeaders(reader: Reader, filter: ReadFilter): Promise<FoundHeaders> {
+  const { limit = logPageRows } = filter
+  const readWindow = (window: PositionWindow, left: number) =>
+    column<string>(pageStatement({ ...filter, limit: left }, window))
+  return searchLog(reader, { ...filter, limit }, readWindow)
 }
 
-function* readTextsOn(filter: ReadFilter): Steps<FoundTexts> {
-  return { found: yield* readTexts(filter), end: yield* endOfLog() }
+function* readHeadersWithEnd(filter: ReadFilter): Steps<FoundHeaders> {
+  return { found: yield* readHeaders(filter), end: yield* endOfLog() }
 }
 
-/**
- * Reads one page of the log as it is stored, for readers that take one event after the other: a thousand parsed events
- * at once would live long enough to grow the heap.
- */
-export function* readTexts(filter: ReadFilter): Steps<readonly string[]> {
-  return yield* column(pageOf(filter))
+/** Reads one page of headers without parsing them: a thousand parsed events at once would grow the heap. */
+export function* readHeaders(filter: ReadFilter): Steps<readonly string[]> {
+  return yield* column(pageStatement(filter))
 }
 
-/** Written by hand: it is asked for at every step, and compiling the text takes as long as reading an event. */
-function pageOf(filter: ReadFilter, window?: PositionWindow): Statement {
-  const { backward = false, after = backward ? undefined : 0, limit = pageRows } = filter
+/** Hand-written SQL, because it runs very often and compiling a query takes as long as reading an event. */
+function pageStatement(filter: ReadFilter, window?: PositionWindow): Statement {
+  const { backward = false, after = backward ? undefined : 0, limit = logPageRows } = filter
   const { types, exceptTypes, kind, stream, fromVersion } = filter
   const [later, earlier, order] = backward ? ['<', '<=', 'desc'] : ['>', '>=', 'asc']
   const conditions: string[] = []
@@ -116,16 +112,16 @@ function pageOf(filter: ReadFilter, window?: PositionWindow): Statement {
     where(`type not in (${exceptTypes.map(() => '?')})`, ...exceptTypes)
   // Events are named after their machine, and '/' is the character after '.'.
   if (kind !== undefined) where('type > ? and type < ?', `${kind}.`, `${kind}/`)
-  const which = conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''
-  // Within a stream both orders are the same, and the index has versions.
+  const whereClause = conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''
+  // Both orders are the same within a stream, and its index has versions.
   const by = stream === undefined ? 'position' : 'version'
   return {
-    sql: `select header from event ${which} order by ${by} ${order} limit ?`,
+    sql: `select header from event ${whereClause} order by ${by} ${order} limit ?`,
     parameters: [...parameters, limit],
   }
 }
 
-/** Reads one event. */
+/** Reads the event at a position. */
 export function* readAt(schemas: Schemas, position: number): Steps<RecordedEvent | undefined> {
   const row = yield* first<{ header: string }>({ sql: selectAt, parameters: [position] })
   return row && readHeader(row.header, schemas)
@@ -133,13 +129,13 @@ export function* readAt(schemas: Schemas, position: number): Steps<RecordedEvent
 
 const selectAt = 'select header from event where position = ?'
 
-/** An event as it is in the tree: the text that was hashed, and its hash, in hexadecimal. */
+/** A leaf of the Merkle tree: an event's header, and its hash in hexadecimal. */
 export interface Leaf {
   readonly header: string
   readonly leaf: string
 }
 
-/** Reads what the tree has of one event. */
+/** Reads the leaf of the event at a position. */
 export function* readLeaf(position: number): Steps<Leaf | undefined> {
   const row = yield* first<{ header: string; leaf: Uint8Array }>({ sql: selectLeaf, parameters: [position] })
   return row && { header: row.header, leaf: Buffer.from(row.leaf).toString('hex') }

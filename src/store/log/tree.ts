@@ -6,29 +6,29 @@ import { endOfLog } from './position-before.ts'
 /** How many hashes a tile holds. */
 export const tileHashes = 256
 
-/** A row of hashes as it is stored: tile `number` of `level`. Leaves are level 0, and stand beside their events. */
+/** A stored row of hashes: tile `number` of `level`. Leaves are level 0 and stored with their events. */
 export interface Tile {
   readonly level: number
   readonly number: number
   readonly hashes: Buffer
 }
 
-/** The unfinished tile of one level. */
-interface TreeTile {
+/** The last, incomplete tile of one level. */
+interface TreeEdge {
   readonly hashes: Buffer
   count: number
 }
 
 /**
- * The Merkle tree of the log at its growing edge. A hash of level `n` stands for 256 of the level below: only the last
- * tile of each level is held, and a leaf costs one hash now and one when its tile is full.
+ * The growing edge of the log's Merkle tree. A hash of level `n` covers 256 hashes of the level below. Only the last
+ * tile of each level is in memory, and a tile is hashed once, when it is full.
  */
 export class Tree {
   #size = 0
-  readonly #edges: TreeTile[] = []
+  readonly #edges: TreeEdge[] = []
   #changed = new Map<string, Tile>()
 
-  /** How many leaves it has. */
+  /** The number of leaves. */
   get size(): number {
     return this.#size
   }
@@ -49,7 +49,7 @@ export class Tree {
     this.#push(level + 1, rootOver(edge.hashes))
   }
 
-  #stage(level: number, { hashes, count }: TreeTile): void {
+  #stage(level: number, { hashes, count }: TreeEdge): void {
     const number = Math.ceil(this.#size / tileHashes ** (level + 1)) - 1
     this.#changed.set(`${level}/${number}`, {
       level,
@@ -58,12 +58,12 @@ export class Tree {
     })
   }
 
-  #edgeOf(level: number): TreeTile {
+  #edgeOf(level: number): TreeEdge {
     this.#edges[level] ??= { hashes: Buffer.alloc(tileHashes * hashBytes), count: 0 }
     return this.#edges[level]
   }
 
-  /** The tiles that changed since the last call. */
+  /** Gives the tiles that changed since the last call. */
   takeChanged(): Tile[] {
     if (this.#changed.size === 0) return []
     const changed = [...this.#changed.values()]
@@ -71,7 +71,7 @@ export class Tree {
     return changed
   }
 
-  /** The root over all leaves, in hexadecimal; `undefined` when there are none. */
+  /** Computes the root over all leaves in hexadecimal; `undefined` without leaves. */
   root(): string | undefined {
     let below: Buffer = Buffer.alloc(0)
     for (const { hashes, count } of this.#edges) {
@@ -81,7 +81,7 @@ export class Tree {
     return below.length > 0 ? below.toString('hex') : undefined
   }
 
-  /** Reads the edge of a log when it had `size` events. */
+  /** Reads the edge of the tree over the first `size` events. */
   static *load(size: number): Steps<Tree> {
     const tree = new Tree()
     tree.#size = size
@@ -99,49 +99,48 @@ export class Tree {
       const upper = tree.#edgeOf(level)
       if (count === 0) continue
       const number = Math.floor(size / tileHashes ** (level + 1))
-      const tile = yield* first<{ hashes: Uint8Array }>({ sql: selectTile, parameters: [level, number] })
-      upper.hashes.set(tile?.hashes ?? Buffer.alloc(0))
+      upper.hashes.set(yield* readTile(level, number))
       upper.count = count
     }
     return tree
   }
 }
 
-/** The root over all events of the log, in hexadecimal. */
+/** Computes the root over all events in hexadecimal. */
 export function* treeRoot(): Steps<string | undefined> {
   return (yield* treeHead()).root
 }
 
-/** How many events the log has, and the root over them in hexadecimal. */
+/** Counts the events of the log and computes the root over them in hexadecimal. */
 export function* treeHead(): Steps<{ size: number; root: string | undefined }> {
   const size = yield* endOfLog()
   return { size, root: (yield* Tree.load(size)).root() }
 }
 
-/** The root over the first events of the log, in hexadecimal. */
+/** Computes the root over the first `size` events in hexadecimal. */
 export function* rootAt(size: number): Steps<string | undefined> {
   return (yield* Tree.load(size)).root()
 }
 
-/** The root of a full subtree of `2 ** n` leaves, in hexadecimal: positions count from 1, and leaves from 0. */
+/** Computes the root of a full subtree of `2 ** n` leaves in hexadecimal. Leaves count from 0, positions from 1. */
 export function* subtreeRoot([from, to]: LeafRange): Steps<string> {
   let level = 0
   while (tileHashes ** (level + 1) <= to - from) level += 1
   const each = tileHashes ** level
   const start = (from / each) % tileHashes
   const hashes =
-    level === 0 ? yield* leavesOf(from, to) : yield* tileOf(level, Math.floor(from / each / tileHashes))
+    level === 0 ? yield* readLeaves(from, to) : yield* readTile(level, Math.floor(from / each / tileHashes))
   const first = level === 0 ? 0 : start * hashBytes
   const own = Buffer.from(hashes.subarray(first, first + ((to - from) / each) * hashBytes))
   return rootOver(own).toString('hex')
 }
 
-function* leavesOf(from: number, to: number): Steps<Buffer> {
+function* readLeaves(from: number, to: number): Steps<Buffer> {
   const leaves = yield* rows<{ leaf: Uint8Array }>({ sql: selectLeaves, parameters: [from, to] })
   return Buffer.concat(leaves.map(({ leaf }) => leaf))
 }
 
-function* tileOf(level: number, number: number): Steps<Uint8Array> {
+function* readTile(level: number, number: number): Steps<Uint8Array> {
   const tile = yield* first<{ hashes: Uint8Array }>({ sql: selectTile, parameters: [level, number] })
   return tile?.hashes ?? Buffer.alloc(0)
 }

@@ -1,35 +1,34 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { RecordedEvent } from '../../vocabulary/message.ts'
 
-/** Turns the clear data of an event, in one schema version, into that of the next. */
+/** Converts an event's unencrypted data from one schema version to the next. */
 export type Upcaster = (data: unknown, event: RecordedEvent) => unknown
 
 /**
- * The schema versions of event types that have changed: `upcasters[0]` leads from version 1 to 2, and so on.
- * The newest version is one more than there are upcasters. A type that is not named has version 1.
+ * The upcasters of event types whose schema has changed: the first leads from version 1 to 2, and so on. The newest
+ * version is one more than the number of upcasters. A type without upcasters has version 1.
  *
- * An upcaster maps one event to exactly one, of the same type: readers and followers ask for types by name, and a
- * name that changed would be passed over.
+ * An upcaster maps one event to exactly one of the same type: readers and followers select by type, and would miss an
+ * event whose type changed.
  */
 export type Schemas = Readonly<Record<string, readonly Upcaster[]>>
 
-/** The schema version under which a type is written today. */
+/** The schema version that new events of a type are written with. */
 export function schemaOf(type: string, schemas: Schemas): number {
   return (schemas[type]?.length ?? 0) + 1
 }
 
 /**
- * Brings an event from the schema version that it was written under to the present one. Types without upcasters stay as
- * they are.
+ * Converts an event from its schema version to the newest one.
  *
- * @throws {AverbaError} `NOT_OURS` when it was written under a version that this library does not know yet
+ * @throws {AverbaError} `NOT_OURS` when its schema version is newer than this library
  */
 export function upcast<E extends RecordedEvent>(event: E, version: number, schemas: Schemas): E {
   const upcasters = schemas[event.type]
   if (!upcasters && version === 1) return event
   const newest = (upcasters?.length ?? 0) + 1
   if (version > newest) {
-    const cannot = `Cannot read an event of type "${event.type}": its schema is ${version}, and this library knows ${newest}`
+    const cannot = `Cannot read an event of type "${event.type}": its schema is ${version}, this averba knows ${newest}`
     throw new AverbaError('NOT_OURS', cannot, { hint: 'Update averba' })
   }
   let { data } = event

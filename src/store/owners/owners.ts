@@ -17,7 +17,7 @@ import { resealSecrets } from '../ledger/secrets.ts'
 import { parseHeader } from '../log/header.ts'
 import { endOfLog } from '../log/position-before.ts'
 import { type Leaf, readLeaf } from '../log/read.ts'
-import { type PartPlace, present } from '../parts/parts.ts'
+import { findPresent, type PartPlace } from '../parts/parts.ts'
 import type { IndexEntry } from '../writing/append.ts'
 import { type AgedPage, agedParts } from './aged-parts.ts'
 import { findLostErasures, type LostErasure } from './lost-erasures.ts'
@@ -73,7 +73,7 @@ export class Owners {
 
   /** The given parts that are there: the others were destroyed. */
   present<P extends PartPlace>(parts: readonly P[]): Promise<P[]> {
-    return this.#connection.read(() => present(parts))
+    return this.#connection.read(() => findPresent(parts))
   }
 
   /** The parts of a person that the log names, whether they still exist or not. */
@@ -91,7 +91,7 @@ export class Owners {
   async rotate(since: number, erasure?: ErasureToRemember): Promise<Rotated> {
     const { keyring } = this.#vault
     await keyring.refresh()
-    await keyring.whenRefreshed(async () => {
+    await keyring.withRefresh(async () => {
       const prepared = await keyring.prepareEpoch()
       await this.#connection.transact(() => beginEpoch(keyring, prepared, since, erasure))
     })

@@ -4,7 +4,7 @@ import { streamOf } from '../../vocabulary/names.ts'
 import { type Connection, first, rows, type Steps } from '../database/connection.ts'
 import { parseHeader } from '../log/header.ts'
 import { endOfLog } from '../log/position-before.ts'
-import { isOf } from '../parts/person-search.ts'
+import { isEventOfPerson } from '../parts/person-search.ts'
 
 /** A part that a header names. */
 export interface NamedPart {
@@ -62,7 +62,7 @@ export async function findMarks(connection: Connection, subject: string): Promis
     const { found, last, end } = await connection.read(() => readFound(subject, until))
     for (const row of found) {
       const header: SurveyedHeader = parseHeader(row.header)
-      if (!isOf(subject, header)) continue
+      if (!isEventOfPerson(subject, header)) continue
       streams.set(row.key, row.stream)
       const { parts: marks = [], data, commandId } = header
       if (commandId !== undefined) commands.add(commandId)

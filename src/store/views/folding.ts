@@ -2,8 +2,8 @@ import type { Instant } from '../../vocabulary/message.ts'
 import type { View } from '../../vocabulary/view.ts'
 import type { Connection, Steps } from '../database/connection.ts'
 import { DamagedEvent } from '../log/damaged.ts'
-import { readWhole } from '../log/header.ts'
-import { readTexts } from '../log/read.ts'
+import { readHeaderWithSchema } from '../log/header.ts'
+import { readHeaders } from '../log/read.ts'
 import type { Schemas } from '../log/upcasters.ts'
 import { foldOne, type ViewRow, type ViewTable } from './view-table.ts'
 
@@ -59,18 +59,18 @@ export class Folding {
     try {
       yield* this.#foldPage(until)
     } catch (error) {
-      throw error instanceof DamagedEvent ? error.at(this.failing) : error
+      throw error instanceof DamagedEvent ? error.withPosition(this.failing) : error
     }
   }
 
   *#foldPage(until: number): Steps<void> {
     const { schemas } = this.#parts
     const limit = Math.min(pageRows, until - this.position)
-    const page = yield* readTexts({ after: this.position, limit })
+    const page = yield* readHeaders({ after: this.position, limit })
     for (const text of page) {
       // Positions are dense.
       this.failing = this.position + 1
-      const event = readWhole(text, schemas)
+      const event = readHeaderWithSchema(text, schemas)
       // Events appended together have the same instant: sharing its text leaves less to collect.
       if (event.at === this.#at) event.at = this.#at
       this.#at = event.at

@@ -4,7 +4,7 @@ import type { RecordedEvent } from '../../vocabulary/message.ts'
 import type { View } from '../../vocabulary/view.ts'
 import type { Connection, Steps } from '../database/connection.ts'
 import { schemaTable } from '../database/tables-read.ts'
-import { pageRows, type ReadFilter, readPage } from '../log/read.ts'
+import { logPageRows, type ReadFilter, readPage } from '../log/read.ts'
 import type { Schemas } from '../log/upcasters.ts'
 import { nameOf, readRunning } from './projector.ts'
 import { foldOne, noSuchView, type ViewRow, ViewTable } from './view-table.ts'
@@ -70,7 +70,7 @@ export class ViewReader {
       const page = await connection.read(() => readPage(schemas, { ...source, after }))
       foldInto(rows, view, page)
       const last = page.at(-1)
-      if (!last || page.length < pageRows) return rows
+      if (!last || page.length < logPageRows) return rows
       after = last.position
     }
   }

@@ -11,7 +11,7 @@ import {
 } from 'kysely'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Connection } from '../database/connection.ts'
-import { onlyRead } from '../database/tables-read.ts'
+import { readOnlyError } from '../database/tables-read.ts'
 
 /** A typed handle on the views that refuses everything but reads. */
 export type ViewsHandle<Tables> = Pick<Kysely<Tables>, 'selectFrom' | 'with'>
@@ -50,7 +50,7 @@ class ReadOnlyDriver implements Driver {
   }
 
   async beginTransaction(): Promise<never> {
-    throw onlyRead('Cannot begin a transaction')
+    throw readOnlyError('Cannot begin a transaction')
   }
 
   async commitTransaction(): Promise<void> {}

@@ -10,58 +10,58 @@ import type {
   Settlement,
 } from '../../vocabulary/message.ts'
 import type { EffectMove } from '../ledger/ledger.ts'
-import type { DestroyedWith } from './destruction.ts'
+import type { Destruction } from './destruction.ts'
 import type { RecentDigest } from './recent-digests.ts'
 
-/** What a stream must look like: not there, there, at a version, or anything. */
+/** The state that a stream must be in: missing, existing, any, or at a version. */
 export type StreamExpectation = 'none' | 'exists' | 'any' | number
 
-/** An event to append, with the parts that go with it. */
+/** An event to append, with its parts. */
 interface NewEvent {
   readonly event: Event
   readonly causedBy: string
-  /** What replay needs of the command or fact. */
+  /** The input of the decision, kept for replay. */
   readonly input?: DecisionInput
   readonly machine: { readonly name: string; readonly version: number }
   readonly parts?: Parts
 }
 
-/** A stream with the state that it must be in. A name that was made just now cannot exist yet: it is not looked up. */
+/** A stream with the state that it must be in. With `isNew` its name was just created, so it is not looked up. */
 export interface ExpectedStream {
   readonly stream: string
   readonly expect: StreamExpectation
   readonly isNew?: boolean
 }
 
-/** One indivisible append. */
+/** One atomic append. */
 export interface Append {
   readonly at: Instant
-  /** Every stream that is written, and every other one that the decision rests on. */
+  /** Every stream that is written, and every other stream that the decision depends on. */
   readonly streams: readonly ExpectedStream[]
   readonly events: readonly (NewEvent & { readonly stream: string })[]
   readonly about?: { commandId?: string; correlationId?: string; actor?: Actor; basis?: Basis }
-  /** What to remember of the command: asked for again, it gives the same answer. */
+  /** The receipt to store, so that a repeated command gets the same answer. */
   readonly receipt?: AskedReceipt
-  /** The stream that it is about, where it writes to none. */
+  /** The stream that an append without events is about. */
   readonly concerns?: string
-  /** The effect that the last event ends. It must still be open. */
+  /** The effect that the last event ends. It must be open. */
   readonly settles?: { readonly effect: string; readonly as: Settlement; readonly reason: string }
-  /** The effect that the last event puts off, parks, releases, or begins an attempt at. */
+  /** The effect that the last event defers, parks, releases, or begins an attempt at. */
   readonly moves?: EffectMove
-  /** Keyed digests to be given a value. Each must have the expected value now, or none. */
+  /** Values to store under keyed digests. Each digest must have the value `replaces` now, or none. */
   readonly claims?: readonly IndexEntry[]
-  /** A digest under which nothing may have been recorded recently; a later append under the same fails in turn. */
+  /** A digest for deduplication: the append conflicts when one with the same digest was recorded recently. */
   readonly recent?: RecentDigest
-  /** What is destroyed with it: parts that are there; of an erased person, nothing was recorded meanwhile. */
-  readonly destroys?: DestroyedWith
+  /** The data to destroy. Its parts must exist, and nothing of an erased person may have been recorded meanwhile. */
+  readonly destroys?: Destruction
   /**
-   * What becomes of a fact whose owner was erased: it conflicts, to be delivered again under another owner, or is
-   * recorded without parts and claims. A command is refused.
+   * How to append a fact whose owner was erased: as a conflict, to be recorded again under another owner, or (by
+   * default) without parts and claims. A command is always refused.
    */
-  readonly whenErased?: 'conflict' | 'bare'
+  readonly whenErased?: 'conflict' | 'withoutParts'
 }
 
-/** A keyed digest to be given a value; `replaces` is its value until then. */
+/** A value to store under a keyed digest. `replaces` is its present value. */
 export interface IndexEntry {
   readonly kind: string
   readonly digest: Uint8Array
@@ -69,33 +69,33 @@ export interface IndexEntry {
   readonly replaces?: string
 }
 
-/** What is remembered of a command. */
+/** The stored outcome of a command. */
 export interface NewReceipt {
   readonly commandId: string
   readonly digest: Uint8Array
   readonly code: 'accepted' | 'refused'
-  /** Why it was refused. */
+  /** Why it was refused; empty when accepted. */
   readonly detail: string
 }
 
-/** The receipt that an append asks for. An id that was made just now cannot be known yet: it is not looked up. */
+/** The receipt of an append. With `isNew` its command id was just created, so it is not looked up. */
 export type AskedReceipt = NewReceipt & { readonly isNew?: boolean }
 
-/** A receipt as it was kept. `effect` is empty when the command owed none. */
+/** A stored receipt. `effect` is the command's first effect; empty without one. */
 export interface Receipt extends NewReceipt {
   readonly effect: string
   readonly position: number
-  /** What the command was about, where it recorded nothing; else empty. */
+  /** The stream that a command without events was about; empty for others. */
   readonly stream: string
 }
 
-/** What became of an append: done, or why nothing at all was written. */
+/** The result of an append. For `conflict` and `known` nothing was written. */
 export type Appended =
   | { readonly status: 'appended'; readonly position: number; readonly events: readonly RecordedEvent[] }
   | { readonly status: 'conflict'; readonly reason: string }
   | { readonly status: 'known'; readonly receipt: Receipt }
 
-/** An event with everything that goes into the tables with it. */
+/** An event ready to insert, with its header, leaf hash and sealed parts. */
 export interface StagedEvent {
   readonly recorded: RecordedEvent
   readonly stream: number
@@ -106,7 +106,7 @@ export interface StagedEvent {
 
 type LogEvent = Append['events'][number]
 
-/** An event that the log records of itself, with the command that made it: no chart decides it. */
+/** Builds an event about the log itself. No machine decides these. */
 export function logEvent(type: (typeof logTypes)[number], causedBy: string, data: unknown): LogEvent {
   return { stream: logStream, event: { type, data }, causedBy, machine: { name: 'log', version: 1 } }
 }

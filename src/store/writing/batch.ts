@@ -10,33 +10,31 @@ import {
 } from '../ledger/ledger.ts'
 import type { Tile } from '../log/tree.ts'
 import type { IndexEntry, Receipt, StagedEvent } from './append.ts'
-import { type DestroyedWith, destroy } from './destruction.ts'
-import type { NewlySeen, RecentDigests } from './recent-digests.ts'
+import { type Destruction, destroyData } from './destruction.ts'
+import type { NewRecentDigest, RecentDigests } from './recent-digests.ts'
 import type { KnownOwner } from './writer-cache.ts'
 
-/** The appends of one transaction: each is checked first, and all that passed are written together. */
+/** The staged appends of one transaction: each is checked when it is staged, and all are written together. */
 export class Batch {
   readonly streams: { readonly key: number; readonly name: string }[] = []
   readonly owners: KnownOwner[] = []
   readonly events: StagedEvent[] = []
-  /** The rows of the effects that its events owe. */
   readonly effects: unknown[][] = []
   readonly receipts = new Map<string, Receipt>()
   readonly claims = new Map<string, IndexEntry>()
-  readonly recent = new Map<string, NewlySeen>()
-  /** The moves of effects, each with the time of the clock. */
+  readonly recent = new Map<string, NewRecentDigest>()
+  /** The moves of effects by id, each with the time of its append. */
   readonly moved = new Map<string, { move: EffectMove; now: Instant }>()
   readonly ended = new Map<string, { as: Settlement; reason: string; position: number }>()
-  /** The effects that its events cancel. */
   readonly cancelled = new Set<string>()
-  readonly destroyed: DestroyedWith[] = []
+  readonly destroyed: Destruction[] = []
 
-  /** Reports whether every append of it was refused. */
+  /** Reports whether no append was staged. */
   get isEmpty(): boolean {
     return this.events.length + this.receipts.size + this.claims.size + this.ended.size === 0
   }
 
-  /** Writes everything but the views, and the checkpoints that move with them. Most batches have little of each. */
+  /** Writes everything but the views and their checkpoints. Skips empty inserts: most batches have few kinds of rows. */
   *write(tiles: readonly Tile[], recents: RecentDigests): Steps<void> {
     if (this.streams.length > 0)
       yield { sql: insertStream, forEach: this.streams.map(({ key, name }) => [key, name]) }
@@ -56,7 +54,7 @@ export class Batch {
     if (this.receipts.size > 0)
       yield { sql: insertReceipt, forEach: Array.from(this.receipts.values(), receiptRow) }
     if (tiles.length > 0) yield { sql: upsertTile, forEach: tiles.map(tileRow) }
-    for (const destruction of this.destroyed) yield* destroy(destruction)
+    for (const destruction of this.destroyed) yield* destroyData(destruction)
   }
 }
 
@@ -85,12 +83,12 @@ function receiptRow({ commandId, digest, code, detail, effect, position, stream 
   return [commandId, digest, code, detail, effect, position, stream]
 }
 
-/** Finds what a keyed digest stands for. */
+/** Finds the value stored under a keyed digest. */
 export function* lookUp(kind: string, digest: Uint8Array): Steps<string | undefined> {
   return (yield* first<{ value: string }>({ sql: selectClaim, parameters: [kind, digest] }))?.value
 }
 
-/** Finds what is remembered of a command. */
+/** Finds the stored receipt of a command. */
 export function* findReceipt(commandId: string): Steps<Receipt | undefined> {
   return yield* first<Receipt>({ sql: selectReceipt, parameters: [commandId] })
 }

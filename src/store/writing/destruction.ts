@@ -1,71 +1,73 @@
 import type { RecordedEvent } from '../../vocabulary/message.ts'
 import { each, rows, type Steps } from '../database/connection.ts'
 import { parseHeader } from '../log/header.ts'
-import { placeOf, present } from '../parts/parts.ts'
-import { isOf } from '../parts/person-search.ts'
-import { forgetRecent } from './recent-digests.ts'
+import { findPresent, partPlaceKey } from '../parts/parts.ts'
+import { isEventOfPerson } from '../parts/person-search.ts'
+import { deleteRecentDigests } from './recent-digests.ts'
 import type { KnownOwner } from './writer-cache.ts'
 
-/** What is destroyed with an append. */
-export interface DestroyedWith {
+/** The data that an append destroys. */
+export interface Destruction {
   readonly parts: readonly { readonly position: number; readonly name: string }[]
-  /** The person whose parts they are, where it is an erasure. */
+  /** For an erasure: the person whose parts they are. */
   readonly person?: ErasedPerson
 }
 
-/** What an erasure destroys beside the parts. */
+/** An erased person, and what is destroyed besides the parts. */
 export interface ErasedPerson {
   readonly owner: string
-  /** What the headers name the person by. */
+  /** The person's ref in headers. */
   readonly subject: string
   /** The end of the log when the data was surveyed. */
   readonly until: number
   readonly claims: readonly { readonly kind: string; readonly digest: Uint8Array }[]
-  /** The commands that led to events of the person, and the streams of those that recorded nothing. */
+  /** The commands that recorded events of the person, and the streams of commands without events. */
   readonly commands: readonly string[]
   readonly streams: readonly string[]
-  /** Something is kept, and so is the key that opens it. */
+  /** Some parts are kept, so the key that opens them is kept too. */
   readonly keepsKey: boolean
-  /** The positions of kept parts: the same content that comes again belongs to somebody else from now on. */
+  /** The positions of kept parts. Their recent digests are deleted: equal content now belongs to another person. */
   readonly kept: readonly number[]
 }
 
-/** Reports whether something was recorded of the person since the survey, or is staged to be. */
-export function* isOutdated(
+/** Reports whether an event of the person was recorded or staged since the survey. */
+export function* isSurveyOutdated(
   { subject, until, streams }: ErasedPerson,
   staged: readonly { readonly header: string; readonly recorded: RecordedEvent }[],
 ): Steps<boolean> {
   const found = yield* rows<{ header: string }>({ sql: selectNewer, parameters: [until, `%${subject}%`] })
   const newer = found.map(({ header }): RecordedEvent => parseHeader(header))
   const inBatch = staged.filter(({ header }) => header.includes(subject)).map(each => each.recorded)
-  // What a consent of theirs has come to owe opens something of them, and says no more of whose it is.
-  return [...newer, ...inBatch].some(event => streams.includes(event.stream) || isOf(subject, event))
+  // An event of one of the person's streams may name them only in the parts that its effects open.
+  return [...newer, ...inBatch].some(
+    event => streams.includes(event.stream) || isEventOfPerson(subject, event),
+  )
 }
 
 /**
- * Reports whether each part is there, and is not staged to be destroyed. An erasure destroys its parts wherever they
- * are, by destroying the key.
+ * Reports whether every part exists and is not staged to be destroyed. An erasure need not find its parts: it destroys
+ * their key.
  */
-export function* areThere(
-  { parts, person }: DestroyedWith,
-  staged: readonly DestroyedWith[],
+export function* arePartsPresent(
+  { parts, person }: Destruction,
+  staged: readonly Destruction[],
 ): Steps<boolean> {
   if (person) return true
-  const inBatch = new Set(staged.flatMap(each => each.parts.map(placeOf)))
-  if (parts.some(part => inBatch.has(placeOf(part)))) return false
-  return (yield* present(parts)).length === parts.length
+  const inBatch = new Set(staged.flatMap(each => each.parts.map(partPlaceKey)))
+  if (parts.some(part => inBatch.has(partPlaceKey(part)))) return false
+  return (yield* findPresent(parts)).length === parts.length
 }
 
-/** Destroys it. The row of the key stays, without a key, so that none is made again. */
-export function* destroy({ parts, person }: DestroyedWith): Steps<void> {
+/** Destroys the data. The row of an erased key stays, without the key, so that no new key is created. */
+export function* destroyData({ parts, person }: Destruction): Steps<void> {
   yield* each(
     deletePart,
     parts.map(({ position, name }) => [position, name]),
   )
-  yield* forgetRecent(parts.map(({ position }) => position))
+  yield* deleteRecentDigests(parts.map(({ position }) => position))
   if (!person) return
   const { owner, claims, commands, streams, keepsKey, kept } = person
-  yield* forgetRecent(kept)
+  yield* deleteRecentDigests(kept)
   yield* each(
     deleteClaim,
     claims.map(({ kind, digest }) => [kind, digest]),
@@ -83,7 +85,7 @@ export function* destroy({ parts, person }: DestroyedWith): Steps<void> {
   else yield* rows({ sql: emptyOwner, parameters: [none, none, owner] })
 }
 
-/** An owner's key after its erasure, as the writer knows it. */
+/** The writer's copy of an owner's key after the erasure. */
 export function erasedOwner(owner: KnownOwner, { keepsKey }: ErasedPerson): KnownOwner {
   const none = new Uint8Array()
   return { ...owner, isErased: 1, ...(!keepsKey && { epoch: 0, wrapped: none, commitment: none }) }

@@ -3,16 +3,16 @@ import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { PartMark, RecordedEvent } from '../../vocabulary/message.ts'
 import type { Steps } from '../database/connection.ts'
-import { canMove, effectRows, isOpen } from '../ledger/ledger.ts'
+import { canMove, effectRows, isEffectOpen } from '../ledger/ledger.ts'
 import { writeHeader } from '../log/header.ts'
 import { type Schemas, schemaOf } from '../log/upcasters.ts'
 import type { Append, Appended, IndexEntry, Receipt, StagedEvent, StreamExpectation } from './append.ts'
 import { type Batch, findReceipt, lookUp } from './batch.ts'
-import { areThere, erasedOwner, isOutdated } from './destruction.ts'
-import { keyOf, type RecentDigest, type RecentDigests } from './recent-digests.ts'
+import { arePartsPresent, erasedOwner, isSurveyOutdated } from './destruction.ts'
+import { digestKey, type RecentDigest, type RecentDigests } from './recent-digests.ts'
 import type { KnownOwner, KnownStream, WriterCache } from './writer-cache.ts'
 
-/** Where a stream that an append names was found, and where the append brings it. A key of 0 is still to be given. */
+/** The stored state of a stream, and its key and version after the append. A key of 0 is not assigned yet. */
 interface StreamPlacement {
   readonly found: KnownStream | undefined
   key: number
@@ -21,115 +21,116 @@ interface StreamPlacement {
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** Where appends are staged. */
+/** What staging an append needs. */
 export interface AppendContext {
   readonly vault: Vault
   readonly schemas: Schemas
-  readonly known: WriterCache
+  readonly cache: WriterCache
   readonly recents: RecentDigests
   readonly batch: Batch
 }
 
 /**
- * Checks an append against the log and the appends staged before it, and stages it. A refusal or an error leaves no
- * trace: what is known changes only in the last step.
+ * Checks an append against the log and the appends staged before it, and stages it. The batch and the cache change
+ * only in the last step, so that a conflict or an error leaves them unchanged.
  */
-export function* stage(desk: AppendContext, input: Append): Steps<Appended> {
-  const { batch, known } = desk
-  const receipt = input.receipt && !input.receipt.isNew && (yield* receiptOf(batch, input.receipt.commandId))
+export function* stageAppend(context: AppendContext, input: Append): Steps<Appended> {
+  const { batch, cache } = context
+  const receipt =
+    input.receipt && !input.receipt.isNew && (yield* lookUpReceipt(batch, input.receipt.commandId))
   if (receipt) return { status: 'known', receipt }
   const streams = new Map<string, StreamPlacement>()
   for (const { stream, expect, isNew } of input.streams) {
-    const found = known.streams.get(stream) ?? (isNew ? undefined : yield* known.readStream(stream))
+    const found = cache.streams.get(stream) ?? (isNew ? undefined : yield* cache.readStream(stream))
     if (!isExpected(expect, found?.version))
       return conflict(`"${stream}" is at ${found?.version ?? 'none'} instead of ${expect}`)
     streams.set(stream, { found, key: found?.key ?? 0, version: found?.version ?? 0 })
   }
   for (const claim of input.claims ?? []) {
-    const value = batch.claims.get(nameOf(claim))?.value ?? (yield* lookUp(claim.kind, claim.digest))
+    const value = batch.claims.get(claimKey(claim))?.value ?? (yield* lookUp(claim.kind, claim.digest))
     if (value !== claim.replaces) return conflict(`a ${claim.kind} was claimed meanwhile`)
   }
-  if (input.recent && (yield* wasRecorded(desk, input.recent)))
-    return conflict('it was recorded a short while ago')
-  for (const effect of endsOf(input)) {
-    if (hasEndedIn(batch, effect) || !(yield* isOpen(effect)))
+  if (input.recent && (yield* wasRecordedRecently(context, input.recent)))
+    return conflict('the same content was recorded recently')
+  for (const effect of effectsEndedBy(input)) {
+    if (hasEndedInBatch(batch, effect) || !(yield* isEffectOpen(effect)))
       return conflict(`the effect "${effect}" has ended meanwhile`)
   }
   const { moves } = input
-  const isMoved = moves && (batch.moved.has(moves.effect) || hasEndedIn(batch, moves.effect))
+  const isMoved = moves && (batch.moved.has(moves.effect) || hasEndedInBatch(batch, moves.effect))
   if (moves && (isMoved || !(yield* canMove(moves)))) {
-    return conflict(`the effect "${moves.effect}" stands elsewhere by now`)
+    return conflict(`the effect "${moves.effect}" has changed meanwhile`)
   }
   const { destroys, concerns } = input
   const person = destroys?.person
-  if (person && (yield* isOutdated(person, batch.events)))
-    return conflict('more of the person was recorded meanwhile')
-  if (destroys && !(yield* areThere(destroys, batch.destroyed)))
+  if (person && (yield* isSurveyOutdated(person, batch.events)))
+    return conflict('an event of the person was recorded meanwhile')
+  if (destroys && !(yield* arePartsPresent(destroys, batch.destroyed)))
     return conflict('a part was destroyed meanwhile')
-  if (concerns && (yield* findOwner(known, concerns))?.isErased === 1)
-    return conflict('whom it concerns was erased meanwhile')
+  if (concerns && (yield* findOwner(cache, concerns))?.isErased === 1)
+    return conflict('the data subject was erased meanwhile')
   const owners = new Map<string, KnownOwner>()
   let isErased = false
   for (const { parts } of input.events) {
     for (const part in parts) {
       const name = parts[part]?.owner ?? ''
       if (owners.has(name)) continue
-      const owner = (yield* findOwner(known, name)) ?? known.newOwner(name, desk.vault)
+      const owner = (yield* findOwner(cache, name)) ?? cache.newOwner(name, context.vault)
       owners.set(name, owner)
       if (owner.isErased === 1) isErased = true
     }
   }
   if (isErased && input.receipt)
-    throw new AverbaError('SUBJECT_ERASED', 'Cannot do this: its data subject was erased')
-  if (isErased && input.whenErased === 'conflict') return conflict('its owner was erased meanwhile')
-  const erased = person && (yield* findOwner(known, person.owner))
-  const appended = commit(desk, isErased ? bare(input) : input, streams, owners)
+    throw new AverbaError('SUBJECT_ERASED', 'Cannot record the command: its data subject was erased')
+  if (isErased && input.whenErased === 'conflict') return conflict('the owner of a part was erased meanwhile')
+  const erased = person && (yield* findOwner(cache, person.owner))
+  const appended = stageEvents(context, isErased ? withoutDigests(input) : input, streams, owners)
   if (destroys) batch.destroyed.push(destroys)
-  if (person && erased) known.owners.set(erased.owner, erasedOwner(erased, person))
+  if (person && erased) cache.owners.set(erased.owner, erasedOwner(erased, person))
   return appended
 }
 
-/** Writes every event, which can fail, and only then counts them, which cannot. */
-function commit(
-  { known, batch, vault, schemas }: AppendContext,
+/** Builds every event first, which may throw, and only then changes the batch and the cache, which does not. */
+function stageEvents(
+  { cache, batch, vault, schemas }: AppendContext,
   input: Append,
   streams: ReadonlyMap<string, StreamPlacement>,
   owners: ReadonlyMap<string, KnownOwner>,
 ): Appended {
-  // The system's clock may go back; the log's times do not.
-  let { at } = known
+  // The system clock may go back; the times of the log never do.
+  let { at } = cache
   if (input.at > at) at = input.at
   const staged: StagedEvent[] = []
   for (const item of input.events) {
     const place = streams.get(item.stream)
     if (!place) throw new TypeError(`Cannot append to "${item.stream}": it has no expectation`)
-    if (place.key === 0) place.key = known.nextStream()
+    if (place.key === 0) place.key = cache.nextStream()
     place.version += 1
-    const position = known.position + staged.length + 1
-    const ends = staged.length === input.events.length - 1 ? input : undefined
-    staged.push(toStaged(vault, schemas, input, item, { position, at, ...place }, ends, owners))
+    const position = cache.position + staged.length + 1
+    const ending = staged.length === input.events.length - 1 ? input : undefined
+    staged.push(toStagedEvent(vault, schemas, input, item, { position, at, ...place }, ending, owners))
   }
   for (const [name, { found, key, version }] of streams) {
     if (version === (found?.version ?? 0)) continue
     if (!found) batch.streams.push({ key, name })
-    known.streams.set(name, { key, version })
+    cache.streams.set(name, { key, version })
   }
   for (const [name, owner] of owners) {
-    if (!known.owners.has(name)) batch.owners.push(owner)
-    known.owners.set(name, owner.isNew ? { ...owner, isNew: false } : owner)
+    if (!cache.owners.has(name)) batch.owners.push(owner)
+    cache.owners.set(name, owner.isNew ? { ...owner, isNew: false } : owner)
   }
   for (const event of staged) {
     batch.events.push(event)
     if (event.recorded.effects) batch.effects.push(...effectRows(event.recorded, event.stream, input.at))
-    known.tree.add(event.leaf)
+    cache.tree.add(event.leaf)
   }
-  known.position += staged.length
-  if (staged.length > 0) known.at = at
+  cache.position += staged.length
+  if (staged.length > 0) cache.at = at
   const events = staged.map(event => event.recorded)
-  const { position } = known
-  for (const claim of input.claims ?? []) batch.claims.set(nameOf(claim), claim)
+  const { position } = cache
+  for (const claim of input.claims ?? []) batch.claims.set(claimKey(claim), claim)
   if (input.recent && events.length > 0) {
-    batch.recent.set(keyOf(input.recent.digest), { ...input.recent, position, at: input.at })
+    batch.recent.set(digestKey(input.recent.digest), { ...input.recent, position, at: input.at })
   }
   if (input.settles) {
     const { effect, as, reason } = input.settles
@@ -139,11 +140,11 @@ function commit(
   if (input.moves && events.length > 0)
     batch.moved.set(input.moves.effect, { move: input.moves, now: input.at })
   if (input.receipt) {
-    const owing = events.find(event => event.effects?.length)
+    const first = events.find(event => event.effects?.length)
     const { isNew: _, ...receipt } = input.receipt
     batch.receipts.set(input.receipt.commandId, {
       ...receipt,
-      effect: owing ? `${owing.id}/0` : '',
+      effect: first ? `${first.id}/0` : '',
       position,
       stream: events.length > 0 ? '' : (input.concerns ?? input.streams.at(-1)?.stream ?? ''),
     })
@@ -151,13 +152,13 @@ function commit(
   return { status: 'appended', position, events }
 }
 
-function toStaged(
+function toStagedEvent(
   vault: Vault,
   schemas: Schemas,
   { about }: Append,
   item: Append['events'][number],
   { position, at, key, version }: Pick<RecordedEvent, 'position' | 'at' | 'version'> & { key: number },
-  ends: Pick<Append, 'settles' | 'moves'> | undefined,
+  ending: Pick<Append, 'settles' | 'moves'> | undefined,
   owners: ReadonlyMap<string, KnownOwner>,
 ): StagedEvent {
   const { event, stream, causedBy, input, machine, parts: toSeal } = item
@@ -170,50 +171,53 @@ function toStaged(
     if (!owner) throw new TypeError(`Cannot seal the part "${name}": its owner has no key`)
     if (owner.isErased === 1) continue
     const { sealed, hash, recordKey } = vault.seal(owner, `${id}/${name}`, part.value, machine.name)
-    const commits = owner.isNew && { key: Buffer.from(owner.commitment).toString('hex') }
-    const own = recordKey !== undefined && { recordKey }
-    // In the order of the header.
-    marks.push({ bytes: sealed.length, hash, ...commits, name, owner: part.owner, ...own })
+    const newKey = owner.isNew && { key: Buffer.from(owner.commitment).toString('hex') }
+    const ownKey = recordKey !== undefined && { recordKey }
+    // Sorted, as in the header.
+    marks.push({ bytes: sealed.length, hash, ...newKey, name, owner: part.owner, ...ownKey })
     parts.push({ name, owner: owner.key, sealed })
   }
-  // One copy of the event, and then what most events do not have: every append passes here.
+  // Rare members are added to the one copy: every append runs this, and spreading them would be slower.
   const recorded: Writable<RecordedEvent> = { ...event, position, at, stream, version, id, causedBy, machine }
   if (input) recorded.input = input
   if (about) Object.assign(recorded, about)
-  if (ends?.settles) recorded.settles = { effect: ends.settles.effect, as: ends.settles.as }
-  if (ends?.moves) recorded.moves = { effect: ends.moves.effect, to: ends.moves.to }
+  if (ending?.settles) recorded.settles = { effect: ending.settles.effect, as: ending.settles.as }
+  if (ending?.moves) recorded.moves = { effect: ending.moves.effect, to: ending.moves.to }
   if (marks.length > 0) recorded.parts = marks
   const header = writeHeader(recorded, schemaOf(event.type, schemas))
   return { recorded, stream: key, header, leaf: leafHash(header), parts }
 }
 
-/** What is left of an append about an erased person: nothing by which the person could be found. */
-function bare({ recent: _, claims: __, ...input }: Append): Append {
+/** Removes the digests by which an erased person could be found. */
+function withoutDigests({ recent: _, claims: __, ...input }: Append): Append {
   return input
 }
-function* wasRecorded({ batch, recents }: AppendContext, asked: RecentDigest): Steps<boolean> {
+
+function* wasRecordedRecently({ batch, recents }: AppendContext, recent: RecentDigest): Steps<boolean> {
   yield* recents.catchUp()
-  return batch.recent.has(keyOf(asked.digest)) || (yield* recents.find(asked)) !== undefined
-}
-function* receiptOf(batch: Batch, commandId: string): Steps<Receipt | undefined> {
-  return batch.receipts.get(commandId) ?? (yield* findReceipt(commandId))
-}
-function* findOwner(known: WriterCache, name: string): Steps<KnownOwner | undefined> {
-  return known.owners.get(name) ?? (yield* known.readOwner(name))
+  return batch.recent.has(digestKey(recent.digest)) || (yield* recents.find(recent)) !== undefined
 }
 
-/** The effects that it ends, in any way: each has to be open until then. */
-function endsOf({ settles, events }: Append): string[] {
+function* lookUpReceipt(batch: Batch, commandId: string): Steps<Receipt | undefined> {
+  return batch.receipts.get(commandId) ?? (yield* findReceipt(commandId))
+}
+
+function* findOwner(cache: WriterCache, name: string): Steps<KnownOwner | undefined> {
+  return cache.owners.get(name) ?? (yield* cache.readOwner(name))
+}
+
+/** Lists the effects that an append settles or cancels. */
+function effectsEndedBy({ settles, events }: Append): string[] {
   const ends = settles ? [settles.effect] : []
   for (const { event } of events) if (event.cancels) ends.push(...event.cancels)
   return ends
 }
 
-function hasEndedIn({ ended, cancelled }: Batch, effect: string): boolean {
+function hasEndedInBatch({ ended, cancelled }: Batch, effect: string): boolean {
   return ended.has(effect) || cancelled.has(effect)
 }
 
-function nameOf({ kind, digest }: IndexEntry): string {
+function claimKey({ kind, digest }: IndexEntry): string {
   return `${kind} ${Buffer.from(digest).toString('hex')}`
 }
 

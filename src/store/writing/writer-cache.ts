@@ -4,17 +4,17 @@ import { first, type Steps } from '../database/connection.ts'
 import { parseHeader } from '../log/header.ts'
 import { Tree } from '../log/tree.ts'
 
-/** A stream as the writer knows it: its number, and how many events it has. */
+/** A stream in the writer's cache: its number and its version. */
 export interface KnownStream {
   readonly key: number
   version: number
 }
 
-/** An owner's key with its number. One who was erased has no key, and never will. */
+/** An owner's key with its number. An erased owner never gets a new key. */
 export type KnownOwner = OwnerKey & {
   readonly key: number
   readonly isErased: 0 | 1
-  /** The key is made with this append. */
+  /** The key is created with this append. */
   readonly isNew?: boolean
 }
 
@@ -22,15 +22,15 @@ const streamsMax = 100_000
 const ownersMax = 20_000
 
 /**
- * What the writer need not read again while nobody else writes: the end of the log, the growing edge of its tree, the
- * versions of streams, the keys of owners. Thrown away as a whole when a commit fails or others have written.
+ * What the writer keeps in memory between commits: the end of the log, the edge of its tree, the versions of streams,
+ * the keys of owners. Discarded as a whole when a commit fails or another process has written.
  */
 export class WriterCache {
   position: number
   at: Instant
-  /** The views that stand at the end of the log, as `readViews` reads them. */
+  /** The views that are up to date, as `readViews` reads them. */
   views: string
-  /** The epoch of the keyring that new keys are wrapped by. */
+  /** The keyring epoch that new keys are wrapped by. */
   readonly epoch: number
   readonly tree: Tree
   readonly streams = new Map<string, KnownStream>()
@@ -48,7 +48,7 @@ export class WriterCache {
     this.tree = tree
   }
 
-  /** Reads what every append needs. */
+  /** Reads the end of the log and the edge of its tree. */
   static *load(): Steps<WriterCache> {
     const head = yield* first<WriterHead>({ sql: selectHead, parameters: [] })
     const last = yield* first<{ position: number; header: string }>({ sql: selectLast, parameters: [] })
@@ -58,20 +58,20 @@ export class WriterCache {
     return new WriterCache({ position, at, views, epoch, stream, owner }, yield* Tree.load(position))
   }
 
-  /** Bounds its memory: what is dropped is read again. */
+  /** Bounds its memory. Dropped entries are read again when needed. */
   trim(): void {
     if (this.streams.size > streamsMax) this.streams.clear()
     if (this.owners.size > ownersMax) this.owners.clear()
   }
 
-  /** Reads a stream that is not known; `undefined` when there is none of this name. */
+  /** Reads a stream into the cache; `undefined` when it does not exist. */
   *readStream(name: string): Steps<KnownStream | undefined> {
     const found = yield* first<KnownStream>({ sql: selectStream, parameters: [name] })
     if (found) this.streams.set(name, found)
     return found
   }
 
-  /** Reads the key of an owner who is not known; `undefined` when the owner has none yet. */
+  /** Reads an owner's key into the cache; `undefined` when the owner has none yet. */
   *readOwner(owner: string): Steps<KnownOwner | undefined> {
     const found = yield* first<KnownOwner>({ sql: selectOwner, parameters: [owner] })
     if (found) this.owners.set(owner, found)

@@ -8,17 +8,17 @@ import type { Schemas } from '../log/upcasters.ts'
 import type { Append, Appended } from './append.ts'
 import { Batch } from './batch.ts'
 import { RecentDigests } from './recent-digests.ts'
-import { stage } from './stage.ts'
+import { stageAppend } from './stage.ts'
 import { WriterCache } from './writer-cache.ts'
 
-/** What a writer is made of. */
+/** What a writer works with. */
 export interface WriterParts {
   readonly connection: Connection
   readonly vault: Vault
   readonly schemas: Schemas
-  /** Brings the views in step, in the transaction of the events. */
-  readonly project: (events: readonly RecordedEvent[], known: WriterCache) => Steps<void>
-  /** Told after a commit, with the end of the log. */
+  /** Updates the views, in the transaction of the events. */
+  readonly project: (events: readonly RecordedEvent[], cache: WriterCache) => Steps<void>
+  /** Called after a commit with the end of the log. */
   readonly onCommitted: (position: number) => void
 }
 
@@ -28,53 +28,52 @@ interface WaitingAppend {
   readonly reject: (error: unknown) => void
 }
 
-/** What became of one append of a transaction: its answer, or what it threw. */
+/** The result of one append of a transaction, or the error that it threw. */
 type AppendResult = { readonly appended: Appended } | { readonly error: unknown }
 
-/** How many appends share a transaction: more would hold the event loop for too long. */
+/** Appends per transaction: more would block the event loop for too long. */
 const batchMax = 512
-/** For how many turns of the event loop appends are gathered that come one after the other, as over sockets. */
+/** For how many turns of the event loop appends that arrive one after the other, as over sockets, are gathered. */
 const turnsMax = 16
-/** How many commits callers that ask again at once get before the event loop turns: others have to get in too. */
-const turnlessMax = 16
-/** How many appends may wait. Only commands are refused: facts from outside have to get in. */
+/** Commits in one turn of the event loop for callers that append again at once: other callers need turns too. */
+const commitsPerTurnMax = 16
+/** How many appends may wait. Beyond that commands are refused, but facts from outside are still accepted. */
 const waitingMax = 10_000
 
 /**
- * Group commit: appends asked for in the same turn of the event loop, or in turns right after each other, share one
- * transaction, and each gets its own answer. A single caller does not wait for others.
+ * Group commit: appends of the same turn of the event loop, or of directly following turns, share one transaction, and
+ * each gets its own result. A single caller does not wait for others.
  */
 export class Writer {
-  /** What was recorded a short while ago. */
   readonly recents = new RecentDigests()
   readonly #parts: WriterParts
   readonly #waiting: WaitingAppend[] = []
-  #known: WriterCache | undefined
-  /** What the database said of foreign writes when `#known` was last right. */
-  #mark: unknown
+  #cache: WriterCache | undefined
+  /** The value of `Connection.foreignWrites` for which `#cache` is valid. */
+  #foreignWrites: unknown
   #isScheduled = false
-  /** The last commit was for one caller, who may ask again at once. */
+  /** The last commit had one caller, who may append again at once. */
   #isAlone = false
-  /** How many callers the last commit had: once as many wait again, nobody else is waited for. */
+  /** The callers of the last commit: once as many wait again, the writer gathers no longer. */
   #callers = 0
-  #endWait: (() => void) | undefined
-  /** How many more commits may go without a turn of the event loop. */
-  #turnlessLeft = turnlessMax
+  #stopGathering: (() => void) | undefined
+  /** How many more commits may run in this turn of the event loop. */
+  #commitsLeft = commitsPerTurnMax
 
   constructor(parts: WriterParts) {
     this.#parts = parts
   }
 
   /**
-   * Appends to one or more streams, with all that belongs to it, or leaves no trace.
+   * Appends to one or more streams with parts, receipt and claims: all of it or nothing.
    *
-   * @throws {AverbaError} `STORE_BUSY` when another process holds the file for seconds, or too many wait
+   * @throws {AverbaError} `STORE_BUSY` when another process holds the file for seconds, or too many appends wait
    */
   append(input: Append): Promise<Appended> {
     if (input.receipt && this.#waiting.length >= waitingMax) {
-      const hint = 'Wait for earlier commands before you send more'
+      const hint = 'Wait for earlier commands to finish before you send more'
       return Promise.reject(
-        new AverbaError('STORE_BUSY', `Cannot record: ${waitingMax} appends wait already`, { hint }),
+        new AverbaError('STORE_BUSY', `Cannot record: ${waitingMax} appends are waiting already`, { hint }),
       )
     }
     return new Promise((resolve, reject) => {
@@ -83,35 +82,35 @@ export class Writer {
     })
   }
 
-  /** Forgets what was remembered: the next append reads it again. */
+  /** Discards the cache. The next append reads it again. */
   forget(): void {
-    this.#known = undefined
+    this.#cache = undefined
   }
 
-  /** Gathers until a turn of the event loop brings nobody new. Those who came back at once are not kept waiting. */
+  /** Gathers appends until a turn of the event loop brings no new one. Callers who append again at once do not wait. */
   #schedule(): void {
-    const mayGo = this.#turnlessLeft > 0
+    const mayFlush = this.#commitsLeft > 0
     if (!this.#isScheduled) {
       this.#isScheduled = true
-      if (this.#isAlone && mayGo) this.#flushSoon()
+      if (this.#isAlone && mayFlush) this.#flushSoon()
       else this.#gather(0, 1)
-    } else if (this.#endWait && mayGo && this.#waiting.length === this.#callers) {
-      this.#endWait()
-      this.#endWait = undefined
+    } else if (this.#stopGathering && mayFlush && this.#waiting.length === this.#callers) {
+      this.#stopGathering()
+      this.#stopGathering = undefined
       this.#flushSoon()
     }
   }
 
   #flushSoon(): void {
-    this.#turnlessLeft -= 1
+    this.#commitsLeft -= 1
     queueMicrotask(() => void this.#flush())
   }
 
-  /** An empty turn costs microseconds; a commit for one caller alone costs those behind it a thousand times as much. */
+  /** An idle turn costs microseconds; a commit for one caller delays the following ones a thousand times as long. */
   #gather(before: number, turns: number): void {
-    this.#endWait = afterTurn(() => {
-      this.#endWait = undefined
-      this.#turnlessLeft = turnlessMax
+    this.#stopGathering = afterTurn(() => {
+      this.#stopGathering = undefined
+      this.#commitsLeft = commitsPerTurnMax
       const { length } = this.#waiting
       if (length > before && length < batchMax && turns < turnsMax) this.#gather(length, turns + 1)
       else void this.#flush()
@@ -125,20 +124,20 @@ export class Writer {
       const { connection, vault, onCommitted } = this.#parts
       const { keyring } = vault
       let tries = 0
-      const results = await keyring.whenRefreshed(() => {
+      const results = await keyring.withRefresh(() => {
         tries += 1
         return connection
-          .transact(() => this.#steps(batch, tries > 1))
+          .transact(() => this.#stageBatch(batch, tries > 1))
           .catch(error => {
-            // What was staged is known already, and not there.
-            this.#known = undefined
+            // Both contain staged data that was not written.
+            this.#cache = undefined
             this.recents.forget()
             throw error
           })
       })
-      // Even where no other key is wrapped anew: what was erased must no longer open in memory.
+      // Keys of an erased person must not stay in memory.
       if (batch.some(({ input }) => input.destroys?.person)) vault.forget()
-      if (this.#known) onCommitted(this.#known.position)
+      if (this.#cache) onCommitted(this.#cache.position)
       for (const [i, { resolve, reject }] of batch.entries()) {
         const result = results[i]
         if (result && 'appended' in result) resolve(result.appended)
@@ -150,7 +149,7 @@ export class Writer {
       this.#isScheduled = false
       this.#callers = batch.length + this.#waiting.length
       if (this.#waiting.length > 0) this.#schedule()
-      // Who does not ask again at once is gone: the next caller comes from outside, where others may follow.
+      // A caller who has not appended again by now was the last one: the next comes from outside, with others after it.
       process.nextTick(() => {
         this.#callers = 0
         if (!this.#isScheduled) this.#isAlone = false
@@ -158,45 +157,45 @@ export class Writer {
     }
   }
 
-  *#steps(waiting: readonly WaitingAppend[], isRefreshed: boolean): Steps<AppendResult[]> {
+  *#stageBatch(waiting: readonly WaitingAppend[], isRefreshed: boolean): Steps<AppendResult[]> {
     const { connection, vault, schemas, project } = this.#parts
-    const known = yield* this.#refresh(connection)
-    // Another process has begun an epoch: a key under an older one would be lost with that.
+    const cache = yield* this.#refreshCache(connection)
+    // Another process has begun an epoch: a key wrapped by an older one would be destroyed with it.
     const { epoch } = vault.keyring
-    if (known.epoch > epoch) throw new EpochMissingError(known.epoch, epoch)
+    if (cache.epoch > epoch) throw new EpochMissingError(cache.epoch, epoch)
     const batch = new Batch()
-    const desk = { vault, schemas, known, recents: this.recents, batch }
+    const context = { vault, schemas, cache, recents: this.recents, batch }
     const results: AppendResult[] = []
     for (const { input } of waiting) {
       try {
-        results.push({ appended: yield* stage(desk, input) })
+        results.push({ appended: yield* stageAppend(context, input) })
       } catch (error) {
-        // An epoch that another process began and did not come to record: the keyring may have it by now.
+        // Another process began the epoch and did not record it yet: the keyring file may have it by now.
         if (error instanceof EpochMissingError && !isRefreshed) throw error
         results.push({ error })
       }
     }
-    known.trim()
+    cache.trim()
     if (batch.isEmpty) return results
-    yield* batch.write(known.tree.takeChanged(), this.recents)
+    yield* batch.write(cache.tree.takeChanged(), this.recents)
     if (batch.events.length > 0)
       yield* project(
         batch.events.map(event => event.recorded),
-        known,
+        cache,
       )
     return results
   }
 
-  /** What is known holds until another process has written. */
-  *#refresh(connection: Connection): Steps<WriterCache> {
-    // As the connection has it.
-    const [found] = (yield connection.foreignWrites) as readonly Readonly<Record<string, unknown>>[]
-    const mark = Object.values(found ?? {})[0]
-    if (!this.#known || mark !== this.#mark) {
-      this.#known = yield* WriterCache.load()
-      this.recents.fallBehind()
+  /** Loads the cache again when another process has written. */
+  *#refreshCache(connection: Connection): Steps<WriterCache> {
+    // The statement gives one row of one column.
+    const [row] = (yield connection.foreignWrites) as readonly Readonly<Record<string, unknown>>[]
+    const value = Object.values(row ?? {})[0]
+    if (!this.#cache || value !== this.#foreignWrites) {
+      this.#cache = yield* WriterCache.load()
+      this.recents.markStale()
     }
-    this.#mark = mark
-    return this.#known
+    this.#foreignWrites = value
+    return this.#cache
   }
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { LocalBackoff } from '../../../src/engine/performing/local-backoff.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import type { Claimable } from '../../../src/store/ledger/ledger.ts'
+import type { ClaimCandidate } from '../../../src/store/ledger/ledger.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
@@ -14,9 +14,9 @@ afterEach(() => {
 })
 
 /** A call as the ledger has it, with the coming attempt counted. */
-function found(attempts: number, wasStarted = false): Claimable {
-  const pending = { id: 'consent-a/1/0', attempts } as Claimable['pending'] // All that is looked at.
-  return { pending: pending, wasStarted } as Claimable
+function found(attempts: number, wasStarted = false): ClaimCandidate {
+  const pending = { id: 'consent-a/1/0', attempts } as ClaimCandidate['pending'] // All that is looked at.
+  return { pending: pending, wasStarted } as ClaimCandidate
 }
 
 /** This process has put the call off for an hour, after its fifth attempt. */

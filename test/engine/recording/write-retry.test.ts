@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { WriteRetry } from '../../../src/engine/recording/write-retry.ts'
 import { VirtualClock } from '../../../src/simulation/world/virtual-clock.ts'
-import { KeyringAwayError } from '../../../src/vault/keyring.ts'
+import { KeyringUnreadableError } from '../../../src/vault/keyring.ts'
 import { AverbaError } from '../../../src/vocabulary/errors.ts'
 
 const minuteMs = 60_000
@@ -73,7 +73,7 @@ test('what keeps one of them out for ever keeps no other waiting that waits for 
   const closing = new AbortController()
   const knocking = new WriteRetry(clock, { closing: closing.signal, onTrouble: () => undefined })
   const damaged = new AverbaError('KEYS_MISMATCH', 'A key of one owner')
-  const away = new KeyringAwayError(new AverbaError('KEYS_MISSING', 'The key service'))
+  const away = new KeyringUnreadableError(new AverbaError('KEYS_MISSING', 'The key service'))
   let isFull = true
   const giving = (error: unknown) =>
     knocking.retryUntilWritable(async () => {

@@ -50,7 +50,7 @@ test('a reading whose answer cannot be recorded, under a damaged key of its owne
   expect(state.readings).toBeGreaterThan(3)
   expect(state.readings).toBeLessThan(60)
   expect(await averba.effects.list({ state: 'deferred' })).toContainEqual(
-    expect.objectContaining({ reason: expect.stringContaining('it is not the one that was made') }),
+    expect.objectContaining({ reason: expect.stringContaining('it was replaced by another key') }),
   )
   stop.abort()
   await clock.finish(running)

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, wr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { idAt, OwnFiles } from '../../../src/store/database/own-files.ts'
+import { OwnFiles, readFileId } from '../../../src/store/database/own-files.ts'
 
 let folder: string
 beforeEach(() => {
@@ -110,7 +110,7 @@ test.each([1_000, -3_600_000])(
     let looks = 0
     const files = new OwnFiles(path, each => {
       looks += 1
-      return idAt(each)
+      return readFileId(each)
     })
     vi.useFakeTimers({ toFake: ['Date'] })
     // What changes within a tick of a coarse clock bears the same time.

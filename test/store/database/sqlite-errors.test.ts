@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { guarded } from '../../../src/store/database/sqlite-errors.ts'
+import { wrapSqliteErrors } from '../../../src/store/database/sqlite-errors.ts'
 
 test.each([
   // A file system without any room, whatever is on the machine.
@@ -12,5 +12,5 @@ test.each([
     throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_SHMSIZE' })
   }
   const told = { code: 'STORE_UNSAFE', message: `Cannot use "${path}": ${why}` }
-  expect(() => guarded(path, fails)).toThrow(expect.objectContaining(told))
+  expect(() => wrapSqliteErrors(path, fails)).toThrow(expect.objectContaining(told))
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
-import { migrate, migrations, statementsFrom } from '../../../src/store/database/migrations.ts'
+import { migrate, migrationStatements, migrations } from '../../../src/store/database/migrations.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
 import type { Schemas } from '../../../src/store/log/upcasters.ts'
 import { Store } from '../../../src/store/store.ts'
@@ -140,10 +140,12 @@ test('tables of an older version are brought forward, once, with what stands in 
 })
 
 test('the statements of a migration are given on request, as they are run', () => {
-  expect(statementsFrom(migrations.length, 'sqlite')).toEqual([])
-  expect(statementsFrom(0, 'sqlite').filter(sql => sql.startsWith('create table')).length).toBeGreaterThan(8)
+  expect(migrationStatements(migrations.length, 'sqlite')).toEqual([])
+  expect(
+    migrationStatements(0, 'sqlite').filter(sql => sql.startsWith('create table')).length,
+  ).toBeGreaterThan(8)
   const next = [...migrations, () => ['create table brush (width integer)']]
-  expect(statementsFrom(migrations.length, 'postgres', next)).toEqual([
+  expect(migrationStatements(migrations.length, 'postgres', next)).toEqual([
     'create table brush (width integer)',
     `update head set schema = ${next.length}`,
   ])

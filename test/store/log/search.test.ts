@@ -50,7 +50,7 @@ test('what is rare is searched for in windows, and the event loop turns in betwe
   const store = await given(61_000, rares)
   const positions = (events: readonly { position: number }[]) => events.map(({ position }) => position)
   const types = [rare]
-  const whole = await turnsOf(() => store.readOn({ types }))
+  const whole = await turnsOf(() => store.readWithEnd({ types }))
   expect(positions(whole.given.events)).toEqual(rares)
   expect(whole.given.end).toBe(61_000)
   expect(whole.turns).toBeGreaterThanOrEqual(3)

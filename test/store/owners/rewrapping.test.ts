@@ -7,7 +7,7 @@ import { Store } from '../../../src/store/store.ts'
 import type { OwnerKey } from '../../../src/vault/vault.ts'
 import { AverbaError } from '../../../src/vocabulary/errors.ts'
 import { newPath } from '../sample-store.ts'
-import { around } from '../watched.ts'
+import { withHooks } from '../watched.ts'
 
 test('a rotation that goes no further after some keys leaves no key known by its old wrapping', async () => {
   let left = Number.POSITIVE_INFINITY
@@ -20,7 +20,7 @@ test('a rotation that goes no further after some keys leaves no key known by its
     createId: createIds(systemClock, systemEntropy),
     medium: {
       open: async () =>
-        around(await openSqlite(path), {
+        withHooks(await openSqlite(path), {
           transact: async (steps, run) => {
             left -= 1
             if (left < 0) throw new AverbaError('STORE_BUSY', 'Cannot use the log: it is locked')

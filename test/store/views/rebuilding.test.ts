@@ -11,7 +11,7 @@ import { Projector } from '../../../src/store/views/projector.ts'
 import { Rebuilder } from '../../../src/store/views/rebuilder.ts'
 import { append, checkpointOf, counting, open, rowsOf, sumOf } from '../counting.ts'
 import { copyStore, newPath } from '../sample-store.ts'
-import { around, type Done, watched } from '../watched.ts'
+import { type ObservedSteps, observeSteps, withHooks } from '../watched.ts'
 
 const view = counting('counted')
 const streams = 2_500
@@ -70,11 +70,11 @@ test('no transaction of a rebuild is as long as its view, and the one that chang
   await store.close()
   // Every row differs: what is compared is as much as can be.
   edit(path, 'update counted set n = 7')
-  const done: Done[] = []
+  const done: ObservedSteps[] = []
   const connection = await openSqlite(path)
-  const counted = around(connection, {
-    transact: (steps, run) => run(() => watched(steps, each => done.push(each))),
-    read: (steps, run) => run(() => watched(steps, each => done.push(each))),
+  const counted = withHooks(connection, {
+    transact: (steps, run) => run(() => observeSteps(steps, each => done.push(each))),
+    read: (steps, run) => run(() => observeSteps(steps, each => done.push(each))),
   })
   expect(await rebuild(counted)).toMatchObject({ rows: 50_000, differences: 50_000 })
   await connection.close()
@@ -95,11 +95,11 @@ test('whatever reads a long log holds a page of it, and a rebuild as many rows a
   const connection = await openSqlite(path)
   const most = { read: 0, unwritten: 0 }
   let [events, total] = [0, 0]
-  const counted = around(connection, {
-    transact: (steps, run) => run(() => watched(steps, () => (events = 0))),
+  const counted = withHooks(connection, {
+    transact: (steps, run) => run(() => observeSteps(steps, () => (events = 0))),
     read: (steps, run) =>
       run(() =>
-        watched(steps, ({ rows, statements }) => {
+        observeSteps(steps, ({ rows, statements }) => {
           most.read = Math.max(most.read, rows)
           total += rows
           if (statements.some(sql => sql.includes('header'))) events += rows
@@ -131,7 +131,7 @@ test('whatever reads a long log holds a page of it, and a rebuild as many rows a
 /** Ends the process at its nth transaction, before it or after its commit. */
 function dyingAt(connection: Connection, nth: number, when: 'before' | 'after'): Connection {
   let count = 0
-  return around(connection, {
+  return withHooks(connection, {
     async transact(steps, run) {
       count += 1
       if (count === nth && when === 'before') throw new RangeError('died')
@@ -214,7 +214,7 @@ test('what differs is told exactly while others append to the very rows that are
     await append(store, 10)
     appended += 10
   }
-  const busy = around(connection, {
+  const busy = withHooks(connection, {
     transact: (steps, run) => meanwhile().then(() => run(steps)),
     read: (steps, run) => meanwhile().then(() => run(steps)),
   })
@@ -240,7 +240,7 @@ test('whoever begins a rebuild takes it over: the other one is told at its next 
       count += 1
       if (count === nth) expect(await other.rebuild()).toMatchObject([{ rows: streams, differences: 0 }])
     }
-    const late = around(connection, {
+    const late = withHooks(connection, {
       transact: (steps, run) => meet().then(() => run(steps)),
       read: (steps, run) => meet().then(() => run(steps)),
     })
@@ -267,7 +267,7 @@ test('a rebuild never puts the rows of one version in the place of those of anot
   const newer = { ...view, version: 2 }
   const connection = await openSqlite(path)
   let count = 0
-  const late = around(connection, {
+  const late = withHooks(connection, {
     async transact(steps, run) {
       count += 1
       if (count === 3) {

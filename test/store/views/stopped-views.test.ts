@@ -38,7 +38,7 @@ test.each(['throw', 'badCell'] as const)(
     expect(await checkpointOf(store, 'fragile')).toMatchObject({ isRunning: false, position: 21 })
     delete breaks.at
     let isDone = false
-    const bringing = store.bringViewsBack(signal).finally(() => {
+    const bringing = store.retryStoppedViews(signal).finally(() => {
       isDone = true
     })
     let appended = 0
@@ -66,7 +66,7 @@ test('a view that still fails stands still, is told of each time, and is tried a
   const began = clock.now()
   for (let second = 0; second <= 1_200; second++) {
     const before = told.length
-    await store.bringViewsBack(signal)
+    await store.retryStoppedViews(signal)
     if (told.length > before) seconds.push((clock.now() - began) / 1_000)
     await clock.advance(1_000)
   }
@@ -87,7 +87,7 @@ test.each(['throw', 'badCell'] as const)(
     await append(store, 10)
     await append(store, 1_000)
     Object.assign(breaks, { at: 700, with: how })
-    await store.bringViewsBack(signal)
+    await store.retryStoppedViews(signal)
     const error = how === 'throw' ? 'RangeError' : 'SqliteError'
     expect(await checkpointOf(store, 'fragile')).toMatchObject({
       ...{ isRunning: false, position: 511, reason: `${error} at position 700` },
@@ -111,7 +111,7 @@ test('an operator’s rebuild brings a view back at once, whenever its next try 
   const breaks: Breaks = { at: 15, with: 'throw' }
   const { store, path } = await given([counting('fragile', breaks)])
   await append(store, 20)
-  await store.bringViewsBack(signal)
+  await store.retryStoppedViews(signal)
   const operator = await given([counting('fragile')], path)
   expect(await checkpointOf(operator.store, 'fragile')).toMatchObject({ isRunning: true })
   await operator.store.close()
@@ -129,8 +129,8 @@ test('two processes that bring the same view back at once fold no event twice, a
   delete breaks.at
   let isDone = false
   const bringing = Promise.all([
-    one.store.bringViewsBack(signal),
-    other.store.bringViewsBack(signal),
+    one.store.retryStoppedViews(signal),
+    other.store.retryStoppedViews(signal),
   ]).finally(() => {
     isDone = true
   })
@@ -162,19 +162,19 @@ test('a view that stops again and again is brought back after growing waits only
       await append(store, 1)
       delete breaks.at
       const before = told.length
-      await store.bringViewsBack(signal)
+      await store.retryStoppedViews(signal)
       if (told.slice(before).includes('fragile is back')) seconds.push(second)
-      await store.bringViewsBack(signal)
+      await store.retryStoppedViews(signal)
       await clock.advance(1_000)
     }
     return seconds
   }
   expect(await stopping(40)).toEqual([0, 1, 3, 7, 15, 31])
   await clock.advance(60_000)
-  await store.bringViewsBack(signal)
+  await store.retryStoppedViews(signal)
   await clock.advance(64_000)
   // It has run for longer than it would have waited.
-  await store.bringViewsBack(signal)
+  await store.retryStoppedViews(signal)
   expect(await stopping(10)).toEqual([0, 1, 3, 7])
   await store.close()
 })
@@ -186,11 +186,11 @@ test('bringing a view back ends between two pages when it is told to, and goes o
   delete breaks.at
   const stop = new AbortController()
   setImmediate(() => stop.abort())
-  await store.bringViewsBack(stop.signal)
+  await store.retryStoppedViews(stop.signal)
   const { position = 0, isRunning } = (await checkpointOf(store, 'fragile')) ?? {}
   expect([isRunning, position > 1, position < 2_001]).toEqual([false, true, true])
   await clock.advance(1_000)
-  await store.bringViewsBack(signal)
+  await store.retryStoppedViews(signal)
   expect(await checkpointOf(store, 'fragile')).toMatchObject({ isRunning: true, position: 2_001 })
   expect(await sumOf(store, 'fragile')).toBe(2_000)
   await store.close()
@@ -248,7 +248,7 @@ test.each([
         message: expect.stringMatching(/^Cannot read the event at position 20: /),
       }
       await expect(newer.rebuild({ views: ['upgraded'] })).rejects.toMatchObject(error)
-      await newer.bringViewsBack(signal)
+      await newer.retryStoppedViews(signal)
       await newer.close()
     }
   },

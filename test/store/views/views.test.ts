@@ -10,7 +10,7 @@ import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
 import { defineView } from '../../../src/vocabulary/view.ts'
 import { append, checkpointOf, counting, open, rowsOf, sumOf } from '../counting.ts'
 import { newPath } from '../sample-store.ts'
-import { around, type Done, watched } from '../watched.ts'
+import { type ObservedSteps, observeSteps, withHooks } from '../watched.ts'
 
 test.each(['throw', 'badCell'] as const)(
   'a view that fails (%s) is left as it was before those events, the others go on, and it catches up when it is mended',
@@ -41,9 +41,9 @@ test.each(['throw', 'badCell'] as const)(
 )
 
 test('a batch writes each view in one request, however many rows it changes, and none that it leaves alone', async () => {
-  const done: Done[] = []
-  const connection = around(await openSqlite(':memory:'), {
-    transact: (steps, run) => run(() => watched(steps, each => done.push(each))),
+  const done: ObservedSteps[] = []
+  const connection = withHooks(await openSqlite(':memory:'), {
+    transact: (steps, run) => run(() => observeSteps(steps, each => done.push(each))),
   })
   const keyring = createKeyring(systemEntropy)
   const store = await Store.open({

@@ -4,9 +4,9 @@ import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
 import { type Connection, first } from '../../../src/store/database/connection.ts'
 import { createTables } from '../../../src/store/database/schema.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
-import { timed } from '../../../src/store/database/timed-connection.ts'
+import { timeTransactions } from '../../../src/store/database/timed-connection.ts'
 import { Store } from '../../../src/store/store.ts'
-import { keyOf, RecentDigests } from '../../../src/store/writing/recent-digests.ts'
+import { digestKey, RecentDigests } from '../../../src/store/writing/recent-digests.ts'
 import { createKeyring } from '../../../src/vault/keyring.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
 import { newPath } from '../sample-store.ts'
@@ -19,7 +19,7 @@ async function given(path = ':memory:') {
   const state = { fails: false }
   const connection = await openSqlite(path)
   // A plain object: the methods of the connection itself stand on its prototype.
-  const plain = timed(
+  const plain = timeTransactions(
     connection,
     () => 0,
     () => undefined,
@@ -124,7 +124,7 @@ test('of more than a hundred thousand in ten minutes the oldest give way, in mem
   const asked = (position: number) => ({ digest: digestOf(position), since: dayMs, until: dayMs })
   const added = Array.from({ length: 100_002 }, (_, i) => {
     const seen = { ...asked(i + 1), position: i + 1, at: toInstant(dayMs) }
-    return [keyOf(seen.digest), seen] as const
+    return [digestKey(seen.digest), seen] as const
   })
   await connection.transact(function* () {
     for (const sql of createTables('sqlite')) yield { sql, parameters: [] }
@@ -133,7 +133,11 @@ test('of more than a hundred thousand in ten minutes the oldest give way, in mem
   })
   await connection.read(() => later.catchUp())
   for (const each of [recents, later])
-    expect([2, 3, 100_002].map(position => each.remembered(asked(position)))).toEqual([undefined, 3, 100_002])
+    expect([2, 3, 100_002].map(position => each.findInMemory(asked(position)))).toEqual([
+      undefined,
+      3,
+      100_002,
+    ])
   const positions = { sql: 'select min(position) as low, count(*) as n from recent_digest', parameters: [] }
   expect(await connection.read(() => first(positions))).toEqual({ low: 3, n: 100_000 })
   await connection.close()

@@ -1,6 +1,6 @@
 import type { ListedFailure } from '../../../adapters/portal/protocol.ts'
 import type { AddressedMessage, DecisionRequest } from '../../../engine/recording/decisions.ts'
-import { type PartPlace, placeOf } from '../../../store/parts/parts.ts'
+import { type PartPlace, partPlaceKey } from '../../../store/parts/parts.ts'
 import type { IndexEntry } from '../../../store/writing/append.ts'
 import type { FailureRow } from '../../../views/failures.ts'
 import { brasiliaDay } from '../../../vocabulary/brasilia.ts'
@@ -41,7 +41,7 @@ export class FailurePortion {
   get delivery(): DecisionRequest {
     const delivery = { targets: this.#targets, claims: this.#claims }
     if (this.#destroyed.length === 0) return delivery
-    const parts = this.#destroyed.map(placeOf)
+    const parts = this.#destroyed.map(partPlaceKey)
     const data = { kind: 'notification.body', rule: 'recovered', parts }
     const telling = { stream: 'retention-notification.body', message: { type: 'retention.apply', data } }
     return { ...delivery, targets: [...this.#targets, telling], destroys: { parts: this.#destroyed } }

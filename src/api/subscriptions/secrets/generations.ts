@@ -1,6 +1,6 @@
 import type { HeldEndpoint } from '../../../machines/subscription/messages.ts'
 import type { Clock } from '../../../runtime/clock.ts'
-import { pageRows } from '../../../store/log/read.ts'
+import { logPageRows } from '../../../store/log/read.ts'
 import type { Store } from '../../../store/store.ts'
 import { fromInstant, isWithin } from '../../../vocabulary/instant.ts'
 import type { RecordedEvent } from '../../../vocabulary/message.ts'
@@ -130,8 +130,8 @@ export class SecretGenerations {
     const newest = await this.#store.readLast({ stream })
     if (!newest || newest.version <= known.version) return known
     let told = known
-    for (let page: RecordedEvent[] | undefined; !page || page.length === pageRows; ) {
-      page = await this.#store.read({ stream, types, fromVersion: told.version + 1, limit: pageRows })
+    for (let page: RecordedEvent[] | undefined; !page || page.length === logPageRows; ) {
+      page = await this.#store.read({ stream, types, fromVersion: told.version + 1, limit: logPageRows })
       told = page.reduce(toldAfter, told)
     }
     told = { ...told, version: Math.max(told.version, newest.version) }
