@@ -93,7 +93,6 @@ export function outdatedKeyringError(path: string): AverbaError {
   })
 }
 
-/** What the first event of a log needs. */
 interface NewLog {
   append(input: Append): Promise<unknown>
   readAt(position: number): Promise<RecordedEvent | undefined>

@@ -17,7 +17,6 @@ export interface StoreOptions {
   readonly clock: Clock
   readonly entropy: Entropy
   readonly createId: () => string
-  /** Upcasters for events of older schemas. */
   readonly schemas?: Schemas
   /** Holds the root key of the log. By default the keyring file holds it. */
   readonly keys?: Keys

@@ -62,7 +62,6 @@ import { findReceipt, lookUp } from './writing/batch.ts'
 import type { RecentDigest } from './writing/recent-digests.ts'
 import { Writer, type WriterParts } from './writing/writer.ts'
 
-/** What `open` prepares for a store. */
 type StoreParts = {
   readonly connection: Connection
   readonly vault: Vault
@@ -195,12 +194,10 @@ export class Store {
     return this.#writer.append(input)
   }
 
-  /** Reads a page of the log. */
   read(filter: ReadFilter): Promise<RecordedEvent[]> {
     return readOrSearch(this.#connection, this.#schemas, filter)
   }
 
-  /** Reads the event at a position. */
   readAt(position: number): Promise<RecordedEvent | undefined> {
     return this.#connection.read(() => readAt(this.#schemas, position))
   }
@@ -210,15 +207,14 @@ export class Store {
     return readWithEnd(this.#connection, this.#schemas, filter)
   }
 
-  /** Reads the newest event that matches a filter. */
   async readLast(filter: LastFilter = {}): Promise<RecordedEvent | undefined> {
     return (await this.read({ ...filter, backward: true, limit: 1 }))[0]
   }
 
   /** Opens a part; `undefined` when it does not exist. */
   open(address: PartAddress): Promise<Json | undefined> {
-    const openIt = () => openPart(this.vault, address)
-    return this.vault.keyring.withRefresh(() => this.#connection.read(openIt))
+    const openStored = () => openPart(this.vault, address)
+    return this.vault.keyring.withRefresh(() => this.#connection.read(openStored))
   }
 
   /** Finds the value that is indexed under a text's keyed digest. */
@@ -233,7 +229,6 @@ export class Store {
     return this.#connection.read(() => recents.find(recent))
   }
 
-  /** Computes the keyed digest under which a text is indexed. */
   digest(kind: string, text: string): Uint8Array {
     return this.vault.keyring.digest(kind, text)
   }
@@ -252,7 +247,6 @@ export class Store {
     return this.#connection.transact(() => claimEffect(this.#schemas, id, this.#lease(now)))
   }
 
-  /** Copies a move with a lease that begins now. */
   withLease(move: EffectMove): EffectMove {
     return { ...move, lease: this.#lease() }
   }
@@ -280,7 +274,6 @@ export class Store {
     return this.#connection.transact(() => deferEffect(id, toInstant(dueAt), reason, this.#lease()))
   }
 
-  /** Reports whether an effect has not ended. */
   isOpen(effect: string): Promise<boolean> {
     return this.#connection.read(() => isEffectOpen(effect))
   }
@@ -293,7 +286,6 @@ export class Store {
     return this.#connection.read(() => listEffects(this.#connection, this.#schemas, filter))
   }
 
-  /** Counts the open effects by type and state. */
   countPending(): Promise<readonly PendingCount[]> {
     return this.#connection.read(countPending)
   }
@@ -319,7 +311,6 @@ export class Store {
     return this.#rebuilder.buildAsOf(view, asOf)
   }
 
-  /** The root of the Merkle tree over all headers. */
   root(): Promise<string | undefined> {
     return this.#connection.read(treeRoot)
   }
@@ -347,7 +338,6 @@ export class Store {
     return { owner: this.#owner, now: toInstant(now), until: toInstant(until), latest: toInstant(latest) }
   }
 
-  /** The read side of the connection. */
   get reader(): Pick<Connection, 'read' | 'readOnly' | 'dialect'> {
     return this.#connection
   }

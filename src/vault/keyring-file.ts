@@ -116,7 +116,6 @@ export function replaceKeyringFile(path: string, file: KeyringFile): void {
   }
 }
 
-/** The random bytes in the suffix of a temporary copy. */
 const copyBytes = 8
 const copySuffix = new RegExp(`^\\.[0-9a-f]{${copyBytes * 2}}$`)
 

@@ -78,12 +78,10 @@ export class Keyring {
     return this.#opened.signer
   }
 
-  /** The newest epoch, which wraps new keys. */
   get epoch(): number {
     return newestEpoch(this.#opened.epochs)
   }
 
-  /** Every epoch of the keyring, the oldest first. */
   get epochs(): readonly number[] {
     return [...this.#opened.epochs.keys()].sort((a, b) => a - b)
   }
@@ -93,7 +91,6 @@ export class Keyring {
     return this.#opened.file.erased ?? {}
   }
 
-  /** Wraps an owner's key by the newest epoch. */
   wrap(key: Uint8Array, owner: string): Uint8Array {
     return encrypt(epochKey(this.#opened.epochs, this.epoch), key, owner, this.#entropy)
   }
@@ -189,7 +186,6 @@ export class Keyring {
     this.#opened.epochs.delete(epoch)
   }
 
-  /** Notifies the holder of the root key that an epoch was destroyed. */
   async announceDestroyed(epoch: number): Promise<void> {
     await this.#location.keys?.destroyEpoch(epoch)
   }

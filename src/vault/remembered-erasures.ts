@@ -12,7 +12,6 @@ interface RememberedErasure {
 /** By subject. */
 export type RememberedErasures = Readonly<Record<string, RememberedErasure>>
 
-/** The members of a keyring file that concern erasures. */
 interface FileWithErasures {
   readonly epochs: Readonly<Record<string, string>>
   readonly erased?: RememberedErasures

@@ -45,7 +45,6 @@ export class Vault {
     this.#recordKinds = new Set(recordKinds)
   }
 
-  /** Creates the key of an owner who has none yet. */
   createOwnerKey(owner: string): OwnerKey {
     const key = this.#entropy.bytes(32)
     const commitment = ownerKeyCommitment(key, owner)
@@ -104,7 +103,6 @@ export class Vault {
     }
   }
 
-  /** Forgets the keys kept in memory. */
   forget(): void {
     this.#keysByName.clear()
     this.#keysByObject = new WeakMap()
@@ -164,7 +162,6 @@ function openOrCorrupt<T>(what: string, open: () => T): T {
   }
 }
 
-/** Extracts the event from the place of a part. */
 function eventOfPlace(place: string): string {
   return place.slice(0, place.lastIndexOf('/'))
 }

@@ -1,3 +1,4 @@
+import { CompiledQuery } from 'kysely'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createIds, systemEntropy } from '../../src/runtime/entropy.ts'
 import { Store } from '../../src/store/store.ts'
@@ -16,12 +17,12 @@ export const open = (path: string, views: readonly View[], onViewStopped = (_: s
     createId: createIds(systemClock, systemEntropy),
   })
 
-/** The rows of a view that counts. */
+/** Reads the rows of a counting view. */
 export const rowsOf = async (store: Store, name: string) => {
   const sql = `select * from ${name} order by stream`
-  const query = { sql, parameters: [], query: undefined as never, queryId: undefined as never }
+  const query = CompiledQuery.raw(sql)
   return (await store.reader.readOnly(query)) as { stream: string; n: number }[]
 }
-/** How many events a view has counted. */
+/** Sums the events that a view has counted. */
 export const sumOf = async (store: Store, name: string) =>
   (await rowsOf(store, name)).reduce((sum, row) => sum + row.n, 0)

@@ -13,14 +13,14 @@ import { Vault } from '../../src/vault/vault.ts'
 import { views } from '../../src/views/views.ts'
 import { compiler, listTables } from './pglite-connection.ts'
 
-/** Runs nothing: the statements are what is looked at. */
+/** Cannot run statements: the test only reads them. */
 const postgres: Pick<Connection, 'dialect' | 'compiler' | 'listTables'> = {
   dialect: 'postgres',
   listTables,
   compiler,
 }
 
-/** Every statement of some steps, with how many parameters each is given. */
+/** Lists the statements of some steps with their number of parameters. */
 function statementsOf(work: Steps<unknown>): { sql: string; parameters: number }[] {
   const statements: { sql: string; parameters: number }[] = []
   for (let step = work.next(); !step.done; step = work.next([])) {
@@ -63,7 +63,7 @@ function* appendOne(): Steps<void> {
 const at = '2026-11-20T12:00:00.000Z'
 const lease = { now: at, owner: 'o', until: at, latest: at }
 
-test('every step of the store has a statement for PostgreSQL too, with as many marks as parameters', () => {
+test('every step has a PostgreSQL statement with as many placeholders as parameters', () => {
   const connection = postgres as Connection
   const statements = [
     ...statementsOf(appendOne()),
@@ -73,14 +73,14 @@ test('every step of the store has a statement for PostgreSQL too, with as many m
     ...statementsOf(deferEffect('s/1/0', at, '', lease)),
   ]
   expect(statements.length).toBeGreaterThan(30)
-  // Written by hand, a statement marks its parameters with `?`; compiled, with $1 and so on. Never with both.
+  // Hand-written statements mark parameters with `?`, compiled ones with $1 and so on, never with both.
   const marks = (sql: string) => (sql.match(/\?|\$\d+/g) ?? []).length
   expect(statements.filter(({ sql, parameters }) => marks(sql) !== parameters)).toEqual([])
   expect(statements.filter(({ sql }) => sql.includes('?') && /\$\d/.test(sql))).toEqual([])
   expect(statements.filter(({ sql }) => /\$1\b/.test(sql)).length).toBeGreaterThan(10)
 })
 
-test('the tables are the same in both dialects, in the types of each', () => {
+test('both dialects have the same tables, with their own column types', () => {
   const names = (dialect: 'sqlite' | 'postgres') =>
     createTables(dialect).flatMap(sql => /^create table (\w+)/.exec(sql)?.[1] ?? [])
   expect(names('postgres')).toEqual(names('sqlite'))

@@ -3,12 +3,9 @@ import type { World } from '../../src/simulation/index.ts'
 import { cpfOf } from '../crash/cpf-of.ts'
 
 const [erased, stays, kept] = [cpfOf(1), cpfOf(2), cpfOf(3)]
-const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
+const request = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
-/**
- * Lets parts be missing in a store: one person is erased, and of another the law has kept some. Of a third everything
- * is there, between the two.
- */
+/** Erases one of three persons, and another one except for what the law requires to keep. */
 export async function eraseSamplePersons({
   averba,
   consentService,
@@ -26,7 +23,7 @@ export async function eraseSamplePersons({
     valueOf(await averba.consents.sync({ subject }))
     await validate(cpf)
   }
-  await averba.subjects.erase({ cpf: erased }, asked)
+  await averba.subjects.erase({ cpf: erased }, request)
   for (const cpf of [stays, kept]) await validate(cpf)
-  await averba.subjects.erase({ cpf: kept }, { ...asked, keep: ['validation.claims', 'validation.result'] })
+  await averba.subjects.erase({ cpf: kept }, { ...request, keep: ['validation.claims', 'validation.result'] })
 }

@@ -3,13 +3,13 @@ import { expect } from 'vitest'
 import type { Store } from '../../src/store/store.ts'
 import type { Append, Appended, StreamExpectation } from '../../src/store/writing/append.ts'
 
-/** A log that is right because there is nothing to it: arrays and maps, one append after the other. */
+/** A log so simple that it is obviously correct: arrays and maps, one append at a time. */
 class ModelLog {
   readonly events: { stream: string; version: number; data: unknown }[] = []
   #receipts = new Map<string, number>()
   #claims = new Map<string, string>()
 
-  /** The same log, to go on with in another way. */
+  /** Copies the log, to try another order of appends. */
   copy(): ModelLog {
     const copied = new ModelLog()
     copied.events.push(...this.events)
@@ -44,7 +44,7 @@ function isExpected(expected: StreamExpectation, version: number): boolean {
   return expected === version
 }
 
-/** What became of an append, in a word and a position. */
+/** Formats the result of an append as its status and position. */
 export function describeResult(appended: Appended): string {
   if (appended.status === 'known') return `known ${appended.receipt.position}`
   return appended.status === 'conflict' ? 'conflict' : `appended ${appended.position}`
@@ -106,7 +106,7 @@ const anAppend: fc.Arbitrary<Append> = fc
     }),
   }))
 
-/** What two stores on one log do: in a round, one after the other, or both at once. */
+/** Rounds of appends on one log: each by one of two stores, or by both concurrently. */
 const rounds = fc.array(
   fc.record({
     who: fc.constantFrom<readonly number[]>([0], [1], [0, 1]),
@@ -115,15 +115,15 @@ const rounds = fc.array(
   { minLength: 1, maxLength: 12 },
 )
 
-/** The model after the appends of a round in an order, with what became of each. */
+/** The model after the appends of a round in a given order, with the result of each. */
 function inOrder(before: ModelLog, order: readonly (readonly Append[])[]) {
   const model = before.copy()
-  return { model, told: new Map(order.flat().map(each => [each, model.append(each)])) }
+  return { model, results: new Map(order.flat().map(each => [each, model.append(each)])) }
 }
 
 /**
- * Whatever is appended on a new log, by two stores in turn or at once, is what a trivial log makes of it. Those of a store
- * are asked for together, and are one commit: of two commits one comes first.
+ * Checks that random appends by two stores on one log, one by one or concurrent, match the model. The appends of one
+ * store in a round are one commit, so with two stores either order is right.
  */
 export async function checkAgainstModel(
   newPlace: () => () => Promise<Store>,
@@ -147,11 +147,11 @@ export async function checkAgainstModel(
           order.map(share => share.appends),
         ),
       )
-      const became = made.map(each => each && describeResult(each))
-      const expected = orders.map(order => all.map(({ each }) => order.told.get(each)))
-      expect(expected).toContainEqual(became)
-      model = orders[expected.findIndex(each => String(each) === String(became))]?.model ?? model
-      for (const each of became) seen.add(each?.split(' ')[0] ?? '')
+      const results = made.map(each => each && describeResult(each))
+      const expected = orders.map(order => all.map(({ each }) => order.results.get(each)))
+      expect(expected).toContainEqual(results)
+      model = orders[expected.findIndex(each => String(each) === String(results))]?.model ?? model
+      for (const each of results) seen.add(each?.split(' ')[0] ?? '')
       if (shares.length > 1 && String(expected[0]) !== String(expected[1])) seen.add('order mattered')
     }
     for (const store of stores) await store.close()

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { CompiledQuery } from 'kysely'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createIds, systemEntropy } from '../../src/runtime/entropy.ts'
@@ -20,7 +21,7 @@ const open = (path: string) =>
     createId: createIds(systemClock, systemEntropy),
   })
 
-/** The root of RFC 6962, by its own definition. */
+/** Computes the root by the definition of RFC 6962. */
 function rootOf(leaves: readonly Buffer[]): Buffer {
   const [first = Buffer.alloc(0)] = leaves
   if (leaves.length === 1) return first
@@ -33,13 +34,20 @@ function rootOf(leaves: readonly Buffer[]): Buffer {
   )
 }
 
-test('whatever is appended, by two processes in turn or at once, is what a trivial log makes of it', () =>
+/** Adds the leaves of events that the tree does not have yet. */
+async function addNewLeaves(store: Store, tree: Tree): Promise<void> {
+  const query = `select hex(leaf) as leaf from event where position > ${tree.size} order by position`
+  const leaves = (await store.reader.readOnly(CompiledQuery.raw(query))) as { leaf: string }[] // Its one column.
+  for (const { leaf } of leaves) tree.add(Buffer.from(leaf, 'hex'))
+}
+
+test('appends by two processes, one by one or concurrent, match a trivial model of a log', () =>
   checkAgainstModel(() => {
     const path = join(mkdtempSync(join(tmpdir(), 'averba-model-')), 'log.sqlite')
     return () => open(path)
   }, 60))
 
-test('a command that waits among others with its own id gets the receipt of the first', async () => {
+test('a command that waits with another one of the same id gets the receipt of the first', async () => {
   const store = await open(':memory:')
   const one = (data: object): Append => ({
     at: '2030-01-01T00:00:00.000Z',
@@ -60,7 +68,7 @@ test('a command that waits among others with its own id gets the receipt of the 
   await store.close()
 })
 
-test('of two that end the same effect together one is told that it has ended', async () => {
+test('of two concurrent appends that settle the same effect, one conflicts', async () => {
   const store = await open(':memory:')
   const machine = { name: 'bench', version: 1 }
   const effects = [{ type: 'bench.call', data: {} }]
@@ -79,7 +87,7 @@ test('of two that end the same effect together one is told that it has ended', a
   await store.close()
 })
 
-test('of more commands than may wait the last are turned away, and what happened outside still gets in', async () => {
+test('commands beyond the queue limit fail with STORE_BUSY, and facts are still accepted', async () => {
   const store = await open(':memory:')
   const one = (commandId?: string): Append => ({
     at: '2030-01-01T00:00:00.000Z',
@@ -92,10 +100,10 @@ test('of more commands than may wait the last are turned away, and what happened
   const commands = Array.from({ length: 10_002 }, (_, i) => store.append(one(`c${i}`)))
   const fact = store.append(one())
   const made = await Promise.allSettled(commands)
-  const turned = made.flatMap((each, i) =>
+  const refused = made.flatMap((each, i) =>
     each.status === 'rejected' ? [{ i, code: each.reason.code }] : [],
   )
-  expect(turned).toEqual([
+  expect(refused).toEqual([
     { i: 10_000, code: 'STORE_BUSY' },
     { i: 10_001, code: 'STORE_BUSY' },
   ])
@@ -104,7 +112,7 @@ test('of more commands than may wait the last are turned away, and what happened
   await store.close()
 })
 
-test('an append that cannot be written fails alone, and leaves no trace on its neighbours', async () => {
+test('an append that cannot be written fails alone and does not change its neighbours', async () => {
   const store = await open(':memory:')
   const one = (stream: string, data: object): Append => ({
     at: '2030-01-01T00:00:00.000Z',
@@ -132,7 +140,7 @@ test('an append that cannot be written fails alone, and leaves no trace on its n
 })
 
 test.each([1, 2, 3, 7, 255, 256, 257, 511, 512, 513, 1_000, 65_535, 65_536, 65_537])(
-  'the root of %i leaves is that of RFC 6962',
+  'the root of %i leaves matches RFC 6962',
   size => {
     const tree = new Tree()
     const leaves = Array.from({ length: size }, (_, i) => hash('sha256', `leaf ${i}`, 'buffer'))
@@ -141,7 +149,7 @@ test.each([1, 2, 3, 7, 255, 256, 257, 511, 512, 513, 1_000, 65_535, 65_536, 65_5
   },
 )
 
-test('the tree is read again where its upper levels have more than one tile', async () => {
+test('the tree is loaded correctly when its upper levels have more than one tile', async () => {
   const path = join(mkdtempSync(join(tmpdir(), 'averba-model-')), 'log.sqlite')
   const machine = { name: 'bench', version: 1 }
   const size = 256 * 256 + 256
@@ -162,19 +170,13 @@ test('the tree is read again where its upper levels have more than one tile', as
   }
   await store.close()
   const again = await open(path)
-  const query = { sql: 'select hex(leaf) as leaf from event order by position', parameters: [] }
-  const leaves = await again.reader.readOnly({
-    ...query,
-    query: undefined as never,
-    queryId: undefined as never,
-  })
   const tree = new Tree()
-  for (const { leaf } of leaves as { leaf: string }[]) tree.add(Buffer.from(leaf, 'hex'))
+  await addNewLeaves(again, tree)
   expect([tree.size, await again.root()]).toEqual([size, tree.root()])
   await again.close()
 })
 
-test('the tree that is read again from a log goes on as the one that was never put down', async () => {
+test('a tree loaded from a log continues like one that stayed in memory', async () => {
   const path = join(mkdtempSync(join(tmpdir(), 'averba-model-')), 'log.sqlite')
   const roots: (string | undefined)[] = []
   const tree = new Tree()
@@ -196,16 +198,7 @@ test('the tree that is read again from a log goes on as the one that was never p
         }),
       ),
     )
-    const query = {
-      sql: `select hex(leaf) as leaf from event where position > ${tree.size} order by position`,
-      parameters: [],
-    }
-    const leaves = await store.reader.readOnly({
-      ...query,
-      query: undefined as never,
-      queryId: undefined as never,
-    })
-    for (const { leaf } of leaves as { leaf: string }[]) tree.add(Buffer.from(leaf, 'hex'))
+    await addNewLeaves(store, tree)
     roots.push(await store.root())
     expect(roots.at(-1)).toBe(tree.root())
     await store.close()

@@ -19,7 +19,7 @@ import type {
 import type { Schema } from '../../src/store/database/schema.ts'
 import { AverbaError } from '../../src/vocabulary/errors.ts'
 
-/** Compiles for PostgreSQL, and runs nothing. */
+/** Compiles queries for PostgreSQL without running them. */
 export const compiler = new Kysely<Schema>({
   dialect: {
     createAdapter: () => new PostgresAdapter(),
@@ -32,12 +32,12 @@ export const listTables = sql<{
   name: string
 }>`select tablename as name from pg_tables where schemaname = current_schema()`.compile(compiler)
 
-/** PostgreSQL in this process, with as many empty schemas as are asked for. */
+/** A PostgreSQL database in this process. */
 export class InProcessPostgres {
   readonly #database = new PGlite()
   #schemas = 0
 
-  /** Makes an empty schema, and gives what opens connections to it. */
+  /** Makes an empty schema and returns a function that opens connections to it. */
   newSchema(): () => Promise<Connection> {
     const schema = `place_${++this.#schemas}`
     return async () => {
@@ -51,12 +51,12 @@ export class InProcessPostgres {
   }
 }
 
-/** The seam of a store on PostgreSQL, as far as one process and one connection go. */
+/** A connection to PostgreSQL for one process. */
 class PgliteConnection implements Connection {
   readonly dialect = 'postgres'
   readonly compiler = compiler
   readonly listTables = listTables
-  /** Another value each time: what was remembered is always read again, which is slow and right. */
+  /** Changes every time, so caches are always read again: slow but correct. */
   readonly foreignWrites = { sql: 'select txid_current() as mark', parameters: [] }
   readonly #database: PGlite
   readonly #schema: string
@@ -100,7 +100,7 @@ class PgliteConnection implements Connection {
     return true
   }
 
-  /** PostgreSQL keeps what it moved as SQLite does, until it is vacuumed. */
+  /** PostgreSQL keeps deleted rows until a vacuum, like SQLite. */
   async rewrite(): Promise<void> {
     await this.#database.exec('vacuum full')
   }
@@ -112,7 +112,7 @@ class PgliteConnection implements Connection {
   async close(): Promise<void> {}
 }
 
-/** The tables that a plan reads, wherever in it. */
+/** Finds the tables that a query plan reads. */
 function tablesIn(plan: unknown): string[] {
   if (typeof plan !== 'object' || plan === null) return []
   return Object.entries(plan).flatMap(([name, value]) =>
@@ -120,7 +120,7 @@ function tablesIn(plan: unknown): string[] {
   )
 }
 
-/** Runs steps, one awaited statement after the other. */
+/** Runs steps and awaits each statement. */
 async function run<T>(transaction: Transaction, work: Steps<T>): Promise<T> {
   let step = work.next()
   while (!step.done) step = work.next(await answer(transaction, step.value))

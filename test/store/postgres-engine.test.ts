@@ -9,7 +9,7 @@ import { InProcessPostgres } from './pglite-connection.ts'
 
 const evento = 'dimp-situacao-import'
 
-/** An engine on a PostgreSQL in this process, with the simulated services, which opens again on the same log. */
+/** Opens an engine on an in-process PostgreSQL with simulated services. It can be reopened on the same log. */
 async function openWorld() {
   const postgres = new InProcessPostgres()
   const clock = new VirtualClock()
@@ -63,7 +63,7 @@ async function openWorld() {
   }
 }
 
-test('the whole engine works on PostgreSQL: what it did is there when it opens again, and a person is erased', async () => {
+test('the engine works on PostgreSQL, reopens with its data and erases a person', async () => {
   const world = await openWorld()
   const { services } = world
   const subject = await world.averba.consents.enrol({ cpf: samples.cpf })
@@ -86,8 +86,8 @@ test('the whole engine works on PostgreSQL: what it did is there when it opens a
   expect((await averba.health()).checks.filter(each => !each.ok)).toEqual([])
   expect((await averba.rebuild()).map(each => each.differences)).toEqual(Array(9).fill(0))
   expect(await averba.viewAsOf('consents', { position: 3 })).toEqual([])
-  const asked = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
-  const receipt = await averba.subjects.erase({ subject }, asked)
+  const request = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
+  const receipt = await averba.subjects.erase({ subject }, request)
   expect(receipt).toBeDefined()
   await expect(averba.consents.sync({ subject })).rejects.toMatchObject({ code: 'SUBJECT_ERASED' })
   const positions: number[] = []

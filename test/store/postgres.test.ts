@@ -12,13 +12,13 @@ afterAll(() => postgres.close())
 
 describe('PostgreSQL', () => storeConformance({ describe, test, expect }, () => postgres.newSchema()))
 
-test('whatever is appended on PostgreSQL is what a trivial log makes of it', () =>
+test('appends on PostgreSQL match a trivial model of a log', () =>
   checkAgainstModel(() => {
     const place = new Place(postgres.newSchema())
     return () => place.open()
   }, 30))
 
-test('every view of ours has its table, its indexes, its rows and its queries on PostgreSQL', async () => {
+test('every built-in view has its table, indexes, rows and queries on PostgreSQL', async () => {
   const store = await new Place(postgres.newSchema()).open({ views })
   const at = '2030-01-01T00:00:00.000Z'
   const enrolled = { type: 'subject.enrolled', data: { subject: 'a', origin: 'host' } }

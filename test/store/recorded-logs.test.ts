@@ -8,23 +8,26 @@ import { shownOf } from '../recordings/logs/shown-of.ts'
 const folder = resolve(import.meta.dirname, '../recordings/logs')
 const names = readdirSync(folder).flatMap(name => (name.endsWith('.log') ? [name.slice(0, -4)] : []))
 
-test('there is a log of every version', () => {
+test('there is a recorded log of every version', () => {
   expect(names).toContain('v1')
 })
 
-test.each(names)('a log of %s opens, says what it said, is whole, and goes on', async name => {
-  const path = join(mkdtempSync(join(tmpdir(), 'averba-recorded-')), 'log.sqlite')
-  copyFileSync(join(folder, `${name}.log`), path)
-  copyFileSync(join(folder, `${name}.keyring`), `${path}.keys`)
-  expect(await shownOf(path)).toEqual(JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8')))
-  const { problems, position } = await diagnoseStore({ store: path, isDeep: true })
-  expect(problems.filter(problem => !problem.includes('mode'))).toEqual([])
-  const averba = await openAverba({ store: path })
-  expect((await averba.rebuild()).filter(view => view.differences > 0)).toEqual([])
-  await averba.consents.enrol({ cpf: '11144477735' })
-  // What was known then is known now: the same person, with the same consents.
-  const known = await averba.consents.enrol({ cpf: '25774435016' })
-  expect(await averba.consents.list({ subject: known })).toHaveLength(4)
-  await averba.close()
-  expect((await diagnoseStore({ store: path })).position).toBeGreaterThan(position)
-})
+test.each(names)(
+  'a log of %s opens, reads the same as when it was recorded, is intact, and accepts events',
+  async name => {
+    const path = join(mkdtempSync(join(tmpdir(), 'averba-recorded-')), 'log.sqlite')
+    copyFileSync(join(folder, `${name}.log`), path)
+    copyFileSync(join(folder, `${name}.keyring`), `${path}.keys`)
+    expect(await shownOf(path)).toEqual(JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8')))
+    const { problems, position } = await diagnoseStore({ store: path, isDeep: true })
+    expect(problems.filter(problem => !problem.includes('mode'))).toEqual([])
+    const averba = await openAverba({ store: path })
+    expect((await averba.rebuild()).filter(view => view.differences > 0)).toEqual([])
+    await averba.consents.enrol({ cpf: '11144477735' })
+    // The recorded person is found, with the same consents.
+    const known = await averba.consents.enrol({ cpf: '25774435016' })
+    expect(await averba.consents.list({ subject: known })).toHaveLength(4)
+    await averba.close()
+    expect((await diagnoseStore({ store: path })).position).toBeGreaterThan(position)
+  },
+)

@@ -4,15 +4,15 @@ import { join } from 'node:path'
 import { valueOf } from '../../src/index.ts'
 import { samples, simulate, type World } from '../../src/simulation/index.ts'
 
-/** A path in a folder of its own. */
+/** Makes a path in a new folder. */
 export function newPath(): string {
   return join(mkdtempSync(join(tmpdir(), 'averba-sample-')), 'log.sqlite')
 }
 
 /**
- * A closed log with every kind of row: two full tiles of events, sealed parts, effects that ended and that did not.
+ * Makes a closed log with every kind of row: two full tiles of events, sealed parts, open and ended effects.
  *
- * @param first what is done before that, in the same world
+ * @param first runs before that in the same world
  */
 export async function makeSampleStore(
   notifications = 520,
@@ -41,14 +41,14 @@ export async function makeSampleStore(
       body: JSON.stringify({ i }),
     })
     await averba.receiver.fetch(request, { remoteAddress: '161.148.0.1' })
-    // No two of them come at one time.
+    // Every notification gets its own time.
     await world.clock.advance(1)
   }
   await averba.close()
   return store
 }
 
-/** A closed log in another place, with its keyring. */
+/** Copies a closed log with its keyring. */
 export function copyStore(from: string): string {
   const store = newPath()
   copyFileSync(from, store)

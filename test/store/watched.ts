@@ -1,12 +1,12 @@
 import type { Connection, Steps } from '../../src/store/database/connection.ts'
 
-/** What is done around each piece of work on a database. */
+/** Wrappers around the transactions and reads of a connection. */
 export interface ConnectionHooks {
   readonly transact?: <T>(steps: () => Steps<T>, run: Connection['transact']) => Promise<T>
   readonly read?: <T>(steps: () => Steps<T>, run: Connection['read']) => Promise<T>
 }
 
-/** A connection that does its work as it is told. */
+/** Wraps a connection. */
 export function withHooks(connection: Connection, { transact, read }: ConnectionHooks): Connection {
   return {
     dialect: connection.dialect,
@@ -24,18 +24,18 @@ export function withHooks(connection: Connection, { transact, read }: Connection
   }
 }
 
-/** What one transaction did. */
+/** The statements of one transaction and the rows that it touched. */
 export interface ObservedSteps {
   readonly statements: readonly string[]
-  /** How many rows it read, changed, or dropped with their table. */
+  /** The number of rows read, changed, or dropped with their table. */
   readonly rows: number
 }
 
-/** Runs steps on SQLite, and tells what they did. */
+/** Runs steps on SQLite and reports what they did. */
 export function* observeSteps<T>(steps: () => Steps<T>, onDone: (done: ObservedSteps) => void): Steps<T> {
   const statements: string[] = []
   const ask = function* (sql: string): Steps<number> {
-    const [row] = (yield { sql: `select (${sql}) as n`, parameters: [] }) as readonly { n: number }[] // As asked.
+    const [row] = (yield { sql: `select (${sql}) as n`, parameters: [] }) as readonly { n: number }[] // The one column of the query.
     return row?.n ?? 0
   }
   const before = yield* ask('total_changes()')
@@ -48,7 +48,7 @@ export function* observeSteps<T>(steps: () => Steps<T>, onDone: (done: ObservedS
       statements.push(sql)
       const [, dropped] = /^drop table (\w+)/.exec(sql) ?? []
       if (dropped !== undefined) rows += yield* ask(`select count(*) from ${dropped}`)
-      // What is tried by itself is watched as well.
+      // Steps in a savepoint are observed too.
       const answer = yield 'attempt' in request ? { attempt: () => through(request.attempt()) } : request
       rows += answer.length
       step = work.next(answer)

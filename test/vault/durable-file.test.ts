@@ -18,10 +18,10 @@ import { markOf } from '../../src/store/checkpoints/high-water-mark.ts'
 import { newPath } from '../store/sample-store.ts'
 
 const root = resolve(import.meta.dirname, '../..')
-const asked = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
+const request = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
 const epochsOf = (keyring: string) => Object.keys(JSON.parse(readFileSync(keyring, 'utf8')).epochs)
 
-/** A keyring file of so many epochs, as a long life leaves it. */
+/** Makes the content of a keyring file with many epochs. */
 const keyring = (epochs: number) => ({
   format: 1,
   id: 'keys_x',
@@ -31,14 +31,14 @@ const keyring = (epochs: number) => ({
   ),
 })
 
-/** Runs a script where no file may grow beyond 4 KiB, and gives what it printed: the first write is cut short there. */
-function whereDiskEnds(script: string, path: string): string {
+/** Runs a script in a process whose files cannot grow beyond 4 KiB, and returns its output. */
+function runWithFileLimit(script: string, path: string): string {
   const command = `trap '' XFSZ; ulimit -S -f 4; exec "$0" --input-type=module -e "$1" "$2"`
   const given = ['-c', command, process.execPath, script, path]
   return execFileSync('bash', given, { cwd: root, encoding: 'utf8' }).trim()
 }
 
-test('a keyring that the disk takes the beginning of only is an error, and the one that is there stays', () => {
+test('a keyring that does not fit on the disk is an error, and the existing one stays', () => {
   const path = `${newPath()}.keys`
   const before = JSON.stringify(keyring(2))
   writeFileSync(path, before)
@@ -48,24 +48,24 @@ test('a keyring that the disk takes the beginning of only is an error, and the o
       replaceKeyringFile(process.argv[1], ${JSON.stringify(keyring(60))})
       console.log('replaced')
     } catch (error) { console.log(error.code, error.cause.code) }`
-  expect(whereDiskEnds(script, path)).toBe('STORE_UNSAFE EFBIG')
+  expect(runWithFileLimit(script, path)).toBe('STORE_UNSAFE EFBIG')
   expect(readFileSync(path, 'utf8')).toBe(before)
   expect(readdirSync(dirname(path))).toEqual(['log.sqlite.keys'])
 })
 
-test('a mark that the disk takes the beginning of only is an error, and the one that is there stays', () => {
+test('a mark that does not fit on the disk is an error, and the existing one stays', () => {
   const path = newPath()
   writeFileSync(`${path}.mark`, 'before')
   const script = `
     import { markOf } from './src/store/checkpoints/high-water-mark.ts'
     await markOf({ path: process.argv[1] }).write('x'.repeat(6000))
       .then(() => console.log('written'), error => console.log(error.code))`
-  expect(whereDiskEnds(script, path)).toBe('EFBIG')
+  expect(runWithFileLimit(script, path)).toBe('EFBIG')
   expect(readFileSync(`${path}.mark`, 'utf8')).toBe('before')
   expect(readdirSync(dirname(path))).toEqual(['log.sqlite.mark'])
 })
 
-test('an erasure destroys the epoch in the keyring that a link leads to, and the link stays', async () => {
+test('an erasure destroys the epoch in the keyring that a link points to, and the link stays', async () => {
   const store = newPath()
   await (await simulate({ averba: { store } })).close()
   const guarded = join(dirname(store), 'guarded', 'keyring')
@@ -74,7 +74,7 @@ test('an erasure destroys the epoch in the keyring that a link leads to, and the
   symlinkSync('guarded/keyring', `${store}.keys`)
   const { averba, samples, close } = await simulate({ averba: { store, backupRetentionDays: 0 } })
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  await averba.subjects.erase({ subject }, asked)
+  await averba.subjects.erase({ subject }, request)
   await averba.settle()
   expect((await averba.subjects.receipt(subject))?.epochsDestroyedAt).toEqual(expect.any(String))
   await close()
@@ -83,7 +83,7 @@ test('an erasure destroys the epoch in the keyring that a link leads to, and the
   expect(readdirSync(dirname(guarded))).toEqual(['keyring'])
 })
 
-test('what lies where the next keyring is written lends it neither its mode nor its place', async () => {
+test('a file planted at the temporary path of a keyring does not change its mode or place', async () => {
   const store = newPath()
   const { averba, samples, close } = await simulate({ averba: { store } })
   const elsewhere = join(dirname(store), 'elsewhere')
@@ -98,7 +98,7 @@ test('what lies where the next keyring is written lends it neither its mode nor 
   ]) {
     plant()
     const subject = await averba.consents.enrol({ cpf: samples.cpf })
-    await averba.subjects.erase({ subject }, asked)
+    await averba.subjects.erase({ subject }, request)
     expect(statSync(`${store}.keys`).mode & 0o777).toBe(0o600)
     expect(lstatSync(`${store}.keys`).isSymbolicLink()).toBe(false)
   }
@@ -107,7 +107,7 @@ test('what lies where the next keyring is written lends it neither its mode nor 
   expect(epochsOf(`${store}.keys`)).toEqual(['1', '2', '3'])
 })
 
-test('a mark goes where a link leads, also to a file that is not there yet', async () => {
+test('a mark is written through a link, even when its target does not exist yet', async () => {
   const path = newPath()
   const kept = join(dirname(path), 'other-disk', 'mark')
   mkdirSync(dirname(kept))

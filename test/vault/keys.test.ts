@@ -17,7 +17,7 @@ import { newPath } from '../store/sample-store.ts'
 
 const variable = 'AVERBA_TEST_ROOT_KEY'
 
-/** The root key of a test, from the environment as a host gives it. */
+/** Passes a root key through the environment, as a host does. */
 function keysFrom(text: string | undefined): Keys {
   if (text === undefined) delete process.env[variable]
   else process.env[variable] = text
@@ -28,7 +28,7 @@ function keysFrom(text: string | undefined): Keys {
   }
 }
 
-const codeOf = (work: () => unknown) => {
+const thrownCode = (work: () => unknown) => {
   try {
     work()
     return 'none'
@@ -36,28 +36,28 @@ const codeOf = (work: () => unknown) => {
     return error instanceof AverbaError ? error.code : 'bug'
   }
 }
-const openingOf = (store: string, keys?: Keys) =>
+const tryOpening = (store: string, keys?: Keys) =>
   openAverba({ store, ...(keys && { keys }) }).then(
     averba => averba.close().then(() => 'opens'),
     (error: AverbaError) => error.code,
   )
 
-test('a root key in the environment is there and well formed, or an error that does not show it', () => {
-  expect(codeOf(() => keysFrom(undefined))).toBe('KEYS_MISSING')
-  expect(codeOf(() => keysFrom(''))).toBe('KEYS_MISSING')
+test('a missing or malformed root key in the environment is an error that does not show it', () => {
+  expect(thrownCode(() => keysFrom(undefined))).toBe('KEYS_MISSING')
+  expect(thrownCode(() => keysFrom(''))).toBe('KEYS_MISSING')
   for (const wrong of [
     'segredo',
     randomBytes(16).toString('base64'),
     `${randomBytes(32).toString('base64')} `,
   ]) {
-    expect(codeOf(() => keysFrom(wrong))).toBe('KEYS_MISMATCH')
+    expect(thrownCode(() => keysFrom(wrong))).toBe('KEYS_MISMATCH')
     expect(() => keysFrom(wrong)).toThrow(
       expect.objectContaining({ message: expect.not.stringContaining(wrong) }),
     )
   }
 })
 
-test('a log under a root key of the environment opens with that key only, and its keyring alone opens nothing', async () => {
+test('a log under a root key from the environment opens only with that key', async () => {
   const store = newPath()
   const text = randomBytes(32).toString('base64')
   const lines: unknown[] = []
@@ -69,37 +69,37 @@ test('a log under a root key of the environment opens with that key only, and it
   expect(Object.keys(file)).toEqual(['format', 'id', 'digest', 'epochs'])
   expect(statSync(`${store}.keys`).mode & 0o777).toBe(0o600)
 
-  expect(await openingOf(store)).toBe('KEYS_MISSING')
-  expect(await openingOf(store, keysFrom(randomBytes(32).toString('base64')))).toBe('KEYS_MISMATCH')
+  expect(await tryOpening(store)).toBe('KEYS_MISSING')
+  expect(await tryOpening(store, keysFrom(randomBytes(32).toString('base64')))).toBe('KEYS_MISMATCH')
   const again = await openAverba({ store, keys: keysFrom(text) })
   expect(await again.consents.enrol({ cpf: '25774435016' })).toBe(subject)
   await again.close()
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
 })
 
-test('a log with a keyring of its own does not open under keys held elsewhere', async () => {
+test('a log with its own root key does not open under external keys', async () => {
   const store = newPath()
-  expect(await openingOf(store)).toBe('opens')
-  expect(await openingOf(store, keysFrom(randomBytes(32).toString('base64')))).toBe('KEYS_MISMATCH')
+  expect(await tryOpening(store)).toBe('opens')
+  expect(await tryOpening(store, keysFrom(randomBytes(32).toString('base64')))).toBe('KEYS_MISMATCH')
 })
 
-test('a key management service wraps each epoch, is told of those that are gone, and one that fails holds an erasure up', async () => {
-  const asked: string[] = []
+test('a key service wraps each epoch and is notified of destroyed ones; its failure delays an erasure', async () => {
+  const calls: string[] = []
   let isDown = false
   const mask = (bytes: Uint8Array) => bytes.map(byte => byte ^ 0x5a)
   const service: Keys = {
     id: 'kms-1',
     async wrap(key) {
-      asked.push('wrap')
+      calls.push('wrap')
       if (isDown) throw new AverbaError('KEYS_MISSING', 'The key management service does not answer')
       return mask(key)
     },
     async unwrap(wrapped) {
-      asked.push('unwrap')
+      calls.push('unwrap')
       return mask(wrapped)
     },
     async destroyEpoch(epoch) {
-      asked.push(`destroyed ${epoch}`)
+      calls.push(`destroyed ${epoch}`)
     },
   }
   const store = newPath()
@@ -116,7 +116,7 @@ test('a key management service wraps each epoch, is told of those that are gone,
   expect(await averba.subjects.receipt(subject)).toMatchObject({ completed: { epoch: 2, found: 0 } })
   await clock.advance(86_400_000)
   await averba.settle()
-  expect(asked).toContain('destroyed 1')
+  expect(calls).toContain('destroyed 1')
   valueOf(await averba.consents.sync({ subject: stays }))
   await world.close()
   const reopened = await openAverba({ store, keys: service })
@@ -125,7 +125,7 @@ test('a key management service wraps each epoch, is told of those that are gone,
   expect(existsSync(`${store}.keys.new`)).toBe(false)
 })
 
-test('a key that was put in the place of another does not pass, though it is wrapped as it should be', () => {
+test("a replaced owner's key is KEYS_MISMATCH although it is wrapped correctly", () => {
   const vault = new Vault(createKeyring(systemEntropy), systemEntropy)
   const key = vault.createOwnerKey('subject-a')
   const { sealed } = vault.seal(key, 'p', 'x')
@@ -138,7 +138,7 @@ test('a key that was put in the place of another does not pass, though it is wra
   expect(vault.open(vault.rewrap(key), 'p', sealed)).toBe('x')
 })
 
-test('an epoch is begun by one process at a time, and the other reads the keyring again', async () => {
+test("an owner's key moves to the new epoch, and its old copy does not open without the old one", async () => {
   const keyring = createKeyring(systemEntropy)
   const vault = new Vault(keyring, systemEntropy)
   const key = vault.createOwnerKey('subject-a')

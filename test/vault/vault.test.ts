@@ -10,7 +10,7 @@ import { Vault } from '../../src/vault/vault.ts'
 const newVault = () => new Vault(createKeyring(systemEntropy), systemEntropy)
 const newPath = () => join(mkdtempSync(join(tmpdir(), 'averba-keys-')), 'log.keys')
 
-test('a part opens at its own place, under its own key, and nowhere else', () => {
+test('a part opens only with its own place and key', () => {
   const vault = newVault()
   const [key, other] = [vault.createOwnerKey('subject-a'), vault.createOwnerKey('subject-b')]
   const { sealed } = vault.seal(key, 'subject-a/1/cpf', { cpf: '25774435016' })
@@ -19,7 +19,7 @@ test('a part opens at its own place, under its own key, and nowhere else', () =>
   expect(() => vault.open(other, 'subject-a/1/cpf', sealed)).toThrow()
 })
 
-test('where a kind of records has keys of its own, a key opens one record of one owner, and not as its owner', () => {
+test("a record key opens one record of one owner, and the owner's key does not", () => {
   const vault = new Vault(createKeyring(systemEntropy), systemEntropy, ['validation'])
   const [key, other] = [vault.createOwnerKey('subject-a'), vault.createOwnerKey('subject-b')]
   const seal = (at: string, of = key) => vault.seal(of, at, 'x', 'validation')
@@ -36,7 +36,7 @@ test('where a kind of records has keys of its own, a key opens one record of one
   expect(vault.seal(key, 'consent-a/1/b', 'x', 'consent')).not.toHaveProperty('recordKey')
 })
 
-test('a key of a record stays the same when the key of its owner is wrapped by another epoch', async () => {
+test("a record key stays the same when its owner's key is wrapped by another epoch", async () => {
   const vault = newVault()
   const { keyring } = vault
   const key = vault.createOwnerKey('subject-a')
@@ -45,7 +45,7 @@ test('a key of a record stays the same when the key of its owner is wrapped by a
   expect(vault.recordKey(vault.rewrap(key), 'validation-a/1')).toEqual(before)
 })
 
-test('every flipped bit of a sealed part is noticed', () => {
+test('every flipped bit of a sealed part is detected', () => {
   const vault = newVault()
   const key = vault.createOwnerKey('subject-a')
   const { sealed } = vault.seal(key, 'p', 'x')
@@ -62,7 +62,7 @@ test('every flipped bit of a sealed part is noticed', () => {
   )
 })
 
-test('a secret opens at its own place, and under its own keyring', () => {
+test('a secret opens only with its own place and keyring', () => {
   const vault = newVault()
   const { epoch, sealed } = vault.sealSecret('secret a/1', 'segredo')
   expect(Buffer.from(sealed).toString('latin1')).not.toContain('segredo')
@@ -72,13 +72,13 @@ test('a secret opens at its own place, and under its own keyring', () => {
   expect(newVault().openSecret('secret a/1', epoch, sealed)).toBeUndefined()
 })
 
-test("an owner's key does not pass for another's", () => {
+test("an owner's key does not open for another owner", () => {
   const vault = newVault()
   const key = vault.createOwnerKey('subject-a')
   expect(() => vault.seal({ ...key, owner: 'subject-b' }, 'p', 'x')).toThrow()
 })
 
-test('a keyring file is for its owner only, and opens what it sealed before', () => {
+test('a keyring file has mode 0600 and opens what it sealed before', () => {
   const path = newPath()
   const before = new Vault(createKeyringFile(path, systemEntropy), systemEntropy)
   expect(statSync(path).mode & 0o777).toBe(0o600)
@@ -89,7 +89,7 @@ test('a keyring file is for its owner only, and opens what it sealed before', ()
   expect(after.keyring.digest('cpf', '25774435016')).toEqual(before.keyring.digest('cpf', '25774435016'))
 })
 
-test('a keyring file is never replaced: the one that is there is opened', () => {
+test('a keyring file is never replaced: an existing one is opened', () => {
   const path = newPath()
   const { id } = createKeyringFile(path, systemEntropy)
   const text = readFileSync(path, 'utf8')
@@ -98,14 +98,14 @@ test('a keyring file is never replaced: the one that is there is opened', () => 
   expect(readdirSync(dirname(path))).toEqual(['log.keys'])
 })
 
-test('a keyring that cannot be written is an error', () => {
+test('a keyring that cannot be written is STORE_UNSAFE', () => {
   const path = join(newPath(), 'no', 'log.keys')
   expect(() => createKeyringFile(path, systemEntropy)).toThrow(
     expect.objectContaining({ code: 'STORE_UNSAFE' }),
   )
 })
 
-test('a missing keyring and a damaged one are told apart', () => {
+test('a missing keyring is KEYS_MISSING, a damaged one KEYS_MISMATCH', () => {
   const path = newPath()
   expect(() => openKeyringFile(path, systemEntropy)).toThrow(
     expect.objectContaining({ code: 'KEYS_MISSING' }),
@@ -117,35 +117,35 @@ test('a missing keyring and a damaged one are told apart', () => {
   )
 })
 
-test('what is thrown of a damaged keyring shows nothing of what stands in it', () => {
+test('the error for a damaged keyring shows nothing of its content', () => {
   const path = newPath()
   createKeyringFile(path, systemEntropy)
   const { root, ...others } = JSON.parse(readFileSync(path, 'utf8'))
   for (const text of [
-    // What begins with a character that JSON does not expect there is what its error quotes.
+    // The error of JSON.parse quotes the text at the unexpected character.
     JSON.stringify({ root, ...others }).replace(`"${root}"`, `Q${root}`),
     JSON.stringify({ root: [root], digest: 'x', ...others }),
     JSON.stringify({ root, ...others, epochs: { 1: root } }),
   ]) {
     writeFileSync(path, text)
-    const thrown = codeAndText(() => openKeyringFile(path, systemEntropy))
+    const thrown = catchError(() => openKeyringFile(path, systemEntropy))
     expect(thrown.code).toBe('KEYS_MISMATCH')
     const pieces = Array.from({ length: root.length - 5 }, (_, i) => root.slice(i, i + 6))
     expect(pieces.filter(piece => thrown.text.includes(piece))).toEqual([])
   }
 })
 
-/** An error as a logger that looks into it would print it. */
-function codeAndText(work: () => unknown): { code?: unknown; text: string } {
+/** The code of a thrown error, and its text as a logger would print it. */
+function catchError(work: () => unknown): { code?: unknown; text: string } {
   try {
     work()
     return { text: '' }
   } catch (error) {
-    return { code: (error as { code?: unknown }).code, text: inspect(error, { depth: 9 }) } // Whatever it is.
+    return { code: (error as { code?: unknown }).code, text: inspect(error, { depth: 9 }) } // Any thrown value.
   }
 }
 
-test('digests of one text differ by purpose and by keyring', () => {
+test('digests of the same text differ by purpose and by keyring', () => {
   const [a, b] = [createKeyring(systemEntropy), createKeyring(systemEntropy)]
   expect(a.digest('cpf', 'x')).not.toEqual(a.digest('command', 'x'))
   expect(a.digest('cpf', 'x')).not.toEqual(b.digest('cpf', 'x'))

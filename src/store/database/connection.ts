@@ -40,7 +40,6 @@ export interface Connection {
   readonly dialect: 'sqlite' | 'postgres'
   /** Compiles statements and runs none. */
   readonly compiler: Kysely<Schema>
-  /** The statement that lists the names of all tables. */
   readonly listTables: CompiledQuery<{ name: string }>
   /**
    * Gives a value that changes when another process has written: caches are then stale. Run inside a write transaction.
@@ -74,7 +73,6 @@ export interface SearchProgress {
   readonly found: number
 }
 
-/** A query built by Kysely, or a hand-written statement. */
 type BuiltQuery<R> = { compile(): CompiledQuery<R> } | Statement
 
 /** Runs one statement and returns its rows. */

@@ -35,7 +35,7 @@ export function* migrate(
   const tables = yield* rows(connection.listTables)
   const version = tables.length === 0 ? 0 : yield* readSchemaVersion(connection)
   if (version === undefined || version > all.length) {
-    const cannot = `Cannot open "${path}": its tables have version ${version ?? 'unknown'}, this averba knows ${all.length}`
+    const cannot = `Cannot open "${path}": its tables have version ${version ?? 'unknown'}, averba supports ${all.length}`
     throw new AverbaError('NOT_OURS', cannot, { hint: 'Update averba' })
   }
   for (const sql of migrationStatements(version, connection.dialect, all))

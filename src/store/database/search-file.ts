@@ -3,7 +3,6 @@ import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { SearchProgress } from './connection.ts'
 import { createPieceFinder } from './piece-finder.ts'
 
-/** How much is read before yielding to the event loop. */
 const chunkBytes = 4 * 1024 * 1024
 const pieceBytes = 16
 

@@ -89,7 +89,6 @@ export class Snapshot {
     })
   }
 
-  /** Runs a pragma that reads. */
   pragma(name: string): readonly Record<string, unknown>[] {
     return wrapSqliteErrors(this.#displayName, () => this.#database.pragma(name) as Record<string, unknown>[]) // Rows, by column.
   }
@@ -144,6 +143,6 @@ function* checkSchema(path: string): Steps<void> {
   const head = yield* first<{ schema: number }>({ sql: 'select schema from head', parameters: [] })
   const { length: newest } = migrations
   if (head && head.schema <= newest) return
-  const cannot = `Cannot open "${path}": its tables have version ${head?.schema ?? 'unknown'}, this averba knows ${newest}`
+  const cannot = `Cannot open "${path}": its tables have version ${head?.schema ?? 'unknown'}, averba supports ${newest}`
   throw new AverbaError('NOT_OURS', cannot, { hint: 'Update averba' })
 }

@@ -9,7 +9,6 @@ const rowsAtOnce = 16
 export class SqliteRunner {
   readonly #database: Database
   readonly #statements = new Map<string, Prepared>()
-  /** By the insert of one row. */
   readonly #multiRowInserts = new Map<string, string>()
 
   constructor(database: Database) {
@@ -33,7 +32,6 @@ export class SqliteRunner {
     return statement
   }
 
-  /** Forgets the prepared statements. */
   forget(): void {
     this.#statements.clear()
   }

@@ -115,7 +115,6 @@ export class FollowerTable {
     return (await searchLog(this.#connection, { after, limit: 1 }, readWindow)).found[0]
   }
 
-  /** Lists every follower that ever existed, by name. */
   list(): Promise<Follower[]> {
     return this.#connection.read(function* (): Steps<Follower[]> {
       return (yield* rows<FollowerRow>({ sql: selectAll, parameters: [] })).map(toFollower)

@@ -52,7 +52,6 @@ export class Leases {
     })
   }
 
-  /** Releases a lease of this process. */
   release(name: string): Promise<void> {
     const { owner } = this.#lease()
     return this.#connection.transact(function* (): Steps<void> {

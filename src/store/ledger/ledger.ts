@@ -256,7 +256,6 @@ export interface EffectFilter {
   readonly states?: readonly EffectState[]
   /** Lists effects with a damaged event too, with `isDamaged`, instead of throwing. */
   readonly withDamaged?: boolean
-  /** Lists only effects after this one. */
   readonly after?: Pick<PendingEffect, 'id' | 'position'>
   readonly limit?: number
 }
@@ -310,7 +309,6 @@ export interface PendingCount {
   readonly type: string
   readonly state: EffectState
   readonly count: number
-  /** When the first one is due. */
   readonly dueAt: Instant
 }
 

@@ -4,7 +4,6 @@ import type { Instant, PartMark, RecordedEvent } from '../../vocabulary/message.
 import { DamagedEvent } from './damaged.ts'
 import { type Schemas, upcast } from './upcasters.ts'
 
-/** The format of the header itself. */
 const headerFormat = 1
 
 /** Writes an event's unencrypted header: the exact text that is stored, hashed and verified. */

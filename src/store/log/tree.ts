@@ -28,12 +28,10 @@ export class Tree {
   readonly #edges: TreeEdge[] = []
   #changed = new Map<string, Tile>()
 
-  /** The number of leaves. */
   get size(): number {
     return this.#size
   }
 
-  /** Adds the hash of a leaf. */
   add(leaf: Uint8Array): void {
     this.#size += 1
     this.#push(0, leaf)

@@ -28,7 +28,7 @@ export function upcast<E extends RecordedEvent>(event: E, version: number, schem
   if (!upcasters && version === 1) return event
   const newest = (upcasters?.length ?? 0) + 1
   if (version > newest) {
-    const cannot = `Cannot read an event of type "${event.type}": its schema is ${version}, this averba knows ${newest}`
+    const cannot = `Cannot read an event of type "${event.type}": its schema is ${version}, averba supports ${newest}`
     throw new AverbaError('NOT_OURS', cannot, { hint: 'Update averba' })
   }
   let { data } = event

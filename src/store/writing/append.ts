@@ -16,11 +16,9 @@ import type { RecentDigest } from './recent-digests.ts'
 /** The state that a stream must be in: missing, existing, any, or at a version. */
 export type StreamExpectation = 'none' | 'exists' | 'any' | number
 
-/** An event to append, with its parts. */
 interface NewEvent {
   readonly event: Event
   readonly causedBy: string
-  /** The input of the decision, kept for replay. */
   readonly input?: DecisionInput
   readonly machine: { readonly name: string; readonly version: number }
   readonly parts?: Parts

@@ -29,7 +29,6 @@ export class Batch {
   readonly cancelled = new Set<string>()
   readonly destroyed: Destruction[] = []
 
-  /** Reports whether no append was staged. */
   get isEmpty(): boolean {
     return this.events.length + this.receipts.size + this.claims.size + this.ended.size === 0
   }

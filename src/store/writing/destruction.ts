@@ -72,30 +72,34 @@ export function* destroyData({ parts, person }: Destruction): Steps<void> {
     deleteClaim,
     claims.map(({ kind, digest }) => [kind, digest]),
   )
-  const none = new Uint8Array()
   yield* each(
     emptyReceipt,
-    commands.map(id => [none, id]),
+    commands.map(id => [emptyBytes, id]),
   )
   yield* each(
-    emptyBareReceipts,
-    streams.map(stream => [none, stream]),
+    emptyReceiptsOfStream,
+    streams.map(stream => [emptyBytes, stream]),
   )
   if (keepsKey) yield* rows({ sql: markOwner, parameters: [owner] })
-  else yield* rows({ sql: emptyOwner, parameters: [none, none, owner] })
+  else yield* rows({ sql: emptyOwner, parameters: [emptyBytes, emptyBytes, owner] })
 }
 
 /** The writer's copy of an owner's key after the erasure. */
 export function erasedOwner(owner: KnownOwner, { keepsKey }: ErasedPerson): KnownOwner {
-  const none = new Uint8Array()
-  return { ...owner, isErased: 1, ...(!keepsKey && { epoch: 0, wrapped: none, commitment: none }) }
+  return {
+    ...owner,
+    isErased: 1,
+    ...(!keepsKey && { epoch: 0, wrapped: emptyBytes, commitment: emptyBytes }),
+  }
 }
+
+const emptyBytes = new Uint8Array()
 
 const selectNewer = 'select header from event where position > ? and header like ?'
 const deletePart = 'delete from part where position = ? and name = ?'
 const deleteClaim = 'delete from keyed_index where kind = ? and digest = ?'
 const emptyReceipt = 'update receipt set digest = ? where command_id = ?'
-const emptyBareReceipts = `update receipt set digest = ? where stream = ? and stream <> ''`
+const emptyReceiptsOfStream = `update receipt set digest = ? where stream = ? and stream <> ''`
 const markOwner = 'update owner_key set is_erased = 1 where owner = ?'
 const emptyOwner =
   'update owner_key set is_erased = 1, epoch = 0, wrapped = ?, commitment = ? where owner = ?'

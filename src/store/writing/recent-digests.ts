@@ -5,7 +5,6 @@ import { each, first, rows, type Steps } from '../database/connection.ts'
 /** A keyed digest of received content, with the period within which equal content is a duplicate. */
 export interface RecentDigest {
   readonly digest: Uint8Array
-  /** The begin of the period, in milliseconds. */
   readonly since: number
   /** The end, in milliseconds. A later record came from a clock that was ahead, so its age is unknown. */
   readonly until: number
@@ -31,7 +30,6 @@ const sweepEvery = 1_000
  * and are looked up in memory: an index on disk would cause random writes.
  */
 export class RecentDigests {
-  /** By digest, in log order. */
   readonly #seen = new Map<string, RecentEvent>()
   /** Rows of other processes up to this position have been read. */
   #position = 0
@@ -50,7 +48,6 @@ export class RecentDigests {
     this.#isStale = true
   }
 
-  /** Reads the rows that other processes added. */
   *catchUp(): Steps<void> {
     if (!this.#isStale) return
     const parameters = [this.#position]

@@ -46,29 +46,8 @@ export function* stageAppend(context: AppendContext, input: Append): Steps<Appen
       return conflict(`"${stream}" is at ${found?.version ?? 'none'} instead of ${expect}`)
     streams.set(stream, { found, key: found?.key ?? 0, version: found?.version ?? 0 })
   }
-  for (const claim of input.claims ?? []) {
-    const value = batch.claims.get(claimKey(claim))?.value ?? (yield* lookUp(claim.kind, claim.digest))
-    if (value !== claim.replaces) return conflict(`a ${claim.kind} was claimed meanwhile`)
-  }
-  if (input.recent && (yield* wasRecordedRecently(context, input.recent)))
-    return conflict('the same content was recorded recently')
-  for (const effect of effectsEndedBy(input)) {
-    if (hasEndedInBatch(batch, effect) || !(yield* isEffectOpen(effect)))
-      return conflict(`the effect "${effect}" has ended meanwhile`)
-  }
-  const { moves } = input
-  const isMoved = moves && (batch.moved.has(moves.effect) || hasEndedInBatch(batch, moves.effect))
-  if (moves && (isMoved || !(yield* canMove(moves)))) {
-    return conflict(`the effect "${moves.effect}" has changed meanwhile`)
-  }
-  const { destroys, concerns } = input
-  const person = destroys?.person
-  if (person && (yield* isSurveyOutdated(person, batch.events)))
-    return conflict('an event of the person was recorded meanwhile')
-  if (destroys && !(yield* arePartsPresent(destroys, batch.destroyed)))
-    return conflict('a part was destroyed meanwhile')
-  if (concerns && (yield* findOwner(cache, concerns))?.isErased === 1)
-    return conflict('the data subject was erased meanwhile')
+  const reason = yield* findConflict(context, input)
+  if (reason !== undefined) return conflict(reason)
   const owners = new Map<string, KnownOwner>()
   let isErased = false
   for (const { parts } of input.events) {
@@ -83,11 +62,41 @@ export function* stageAppend(context: AppendContext, input: Append): Steps<Appen
   if (isErased && input.receipt)
     throw new AverbaError('SUBJECT_ERASED', 'Cannot record the command: its data subject was erased')
   if (isErased && input.whenErased === 'conflict') return conflict('the owner of a part was erased meanwhile')
+  const { destroys } = input
+  const person = destroys?.person
   const erased = person && (yield* findOwner(cache, person.owner))
   const appended = stageEvents(context, isErased ? withoutDigests(input) : input, streams, owners)
   if (destroys) batch.destroyed.push(destroys)
   if (person && erased) cache.owners.set(erased.owner, erasedOwner(erased, person))
   return appended
+}
+
+/** Checks what an append requires besides the versions of its streams. Returns why it conflicts, if it does. */
+function* findConflict(context: AppendContext, input: Append): Steps<string | undefined> {
+  const { batch, cache } = context
+  const { moves, destroys, concerns } = input
+  for (const claim of input.claims ?? []) {
+    const value = batch.claims.get(claimKey(claim))?.value ?? (yield* lookUp(claim.kind, claim.digest))
+    if (value !== claim.replaces) return `a ${claim.kind} was claimed meanwhile`
+  }
+  if (input.recent && (yield* wasRecordedRecently(context, input.recent)))
+    return 'the same content was recorded recently'
+  for (const effect of effectsEndedBy(input)) {
+    if (hasEndedInBatch(batch, effect) || !(yield* isEffectOpen(effect)))
+      return `the effect "${effect}" has ended meanwhile`
+  }
+  const isMoved = moves && (batch.moved.has(moves.effect) || hasEndedInBatch(batch, moves.effect))
+  if (moves && (isMoved || !(yield* canMove(moves)))) {
+    return `the effect "${moves.effect}" has changed meanwhile`
+  }
+  const person = destroys?.person
+  if (person && (yield* isSurveyOutdated(person, batch.events)))
+    return 'an event of the person was recorded meanwhile'
+  if (destroys && !(yield* arePartsPresent(destroys, batch.destroyed)))
+    return 'a part was destroyed meanwhile'
+  if (concerns && (yield* findOwner(cache, concerns))?.isErased === 1)
+    return 'the data subject was erased meanwhile'
+  return undefined
 }
 
 /** Builds every event first, which may throw, and only then changes the batch and the cache, which does not. */
@@ -206,7 +215,6 @@ function* findOwner(cache: WriterCache, name: string): Steps<KnownOwner | undefi
   return cache.owners.get(name) ?? (yield* cache.readOwner(name))
 }
 
-/** Lists the effects that an append settles or cancels. */
 function effectsEndedBy({ settles, events }: Append): string[] {
   const ends = settles ? [settles.effect] : []
   for (const { event } of events) if (event.cancels) ends.push(...event.cancels)

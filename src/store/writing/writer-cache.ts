@@ -14,7 +14,6 @@ export interface KnownStream {
 export type KnownOwner = OwnerKey & {
   readonly key: number
   readonly isErased: 0 | 1
-  /** The key is created with this append. */
   readonly isNew?: boolean
 }
 
@@ -30,7 +29,6 @@ export class WriterCache {
   at: Instant
   /** The views that are up to date, as `readViews` reads them. */
   views: string
-  /** The keyring epoch that new keys are wrapped by. */
   readonly epoch: number
   readonly tree: Tree
   readonly streams = new Map<string, KnownStream>()

@@ -18,7 +18,6 @@ export interface WriterParts {
   readonly schemas: Schemas
   /** Updates the views, in the transaction of the events. */
   readonly project: (events: readonly RecordedEvent[], cache: WriterCache) => Steps<void>
-  /** Called after a commit with the end of the log. */
   readonly onCommitted: (position: number) => void
 }
 
@@ -28,7 +27,6 @@ interface WaitingAppend {
   readonly reject: (error: unknown) => void
 }
 
-/** The result of one append of a transaction, or the error that it threw. */
 type AppendResult = { readonly appended: Appended } | { readonly error: unknown }
 
 /** Appends per transaction: more would block the event loop for too long. */
@@ -82,7 +80,6 @@ export class Writer {
     })
   }
 
-  /** Discards the cache. The next append reads it again. */
   forget(): void {
     this.#cache = undefined
   }

@@ -2,14 +2,14 @@ import type { Store } from '../../../src/store/store.ts'
 import type { Harness } from './harness.ts'
 import { at, digest, machine, type Place, positionsOf, toStream } from './place.ts'
 
-/** What every store promises of appends, receipts, parts and pages. */
+/** Tests the appends, receipts, parts, shared secrets and pages of a store. */
 export function appendConformance({ test, expect }: Harness, newPlace: () => Place): void {
   const given = async <T>(work: (store: Store) => Promise<T>) => {
     const store = await newPlace().open()
     return work(store).finally(() => store.close())
   }
 
-  test('positions are dense and ordered, versions count per stream', () =>
+  test('positions are ordered without gaps, and versions count per stream', () =>
     given(async store => {
       expect(positionsOf(await store.append(toStream('token-a', 'none', 2)))).toEqual([2, 3])
       expect(positionsOf(await store.append(toStream('token-b', 'any')))).toEqual([4])
@@ -22,7 +22,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       ])
     }))
 
-  test('a shared secret is the newest of its name, and goes when it is dropped', () =>
+  test('a shared secret is the newest generation of its name until it is dropped', () =>
     given(async ({ secrets }) => {
       expect(await secrets.find('token-a')).toBeUndefined()
       await secrets.keep('token-a', { generation: 2, value: 'second' })
@@ -32,13 +32,13 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       await secrets.keep('token-a', { generation: 3, value: 'ça' })
       expect(await secrets.find('token-a')).toEqual({ generation: 3, value: 'ça' })
       await secrets.drop('token-a', 3)
-      expect((await secrets.find('token-a'))?.generation).toBe(3) // It is no older one.
+      expect((await secrets.find('token-a'))?.generation).toBe(3) // `drop` deletes only older generations.
       await secrets.drop('token-a', 4)
       expect(await secrets.find('token-a')).toBeUndefined()
       expect(await secrets.find('token-b')).toEqual({ generation: 1, value: 'other' })
     }))
 
-  test('a shared secret that several change at once loses no change', () =>
+  test('concurrent changes of a shared secret are all kept', () =>
     given(async ({ secrets }) => {
       await secrets.keep('token-a', { generation: 2, value: 'a' })
       for (const name of ['token-a', 'token-b']) {
@@ -56,7 +56,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       }
     }))
 
-  test('every expectation is enforced, of a stream that is there and of one that is not', async () => {
+  test('every expectation is enforced, for existing and missing streams', async () => {
     const cases = [
       ['none', 0, 'appended'],
       ['none', 1, 'conflict'],
@@ -81,7 +81,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
     }
   })
 
-  test('a conflict on one stream leaves no trace on the others, and burns no position', () =>
+  test('a conflict on one stream writes nothing to the others and uses no position', () =>
     given(async store => {
       const both = {
         ...toStream('token-a', 'none'),
@@ -96,7 +96,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       expect(positionsOf(await store.append(toStream('token-c', 'none')))).toEqual([2])
     }))
 
-  test('a stream that is not written is held to what is expected of it, and left as it is', () =>
+  test('the expectation of a stream that is not written is enforced too', () =>
     given(async store => {
       await store.append(toStream('token-b', 'none', 2))
       const on = (expect: 'none' | 'exists' | number) => {
@@ -111,7 +111,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       expect(await store.read({ stream: 'token-b' })).toHaveLength(2)
     }))
 
-  test('concurrent callers share commits, and a conflict or a mistake is its own caller’s alone', async () => {
+  test('concurrent callers share commits, and a conflict or an error reaches only its own caller', async () => {
     const ends: number[] = []
     const store = await newPlace().open()
     store.committed.add(position => ends.push(position))
@@ -122,11 +122,9 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       return store.append(input)
     })
     const ended = await Promise.allSettled(callers)
-    const told = ended.map(each => (each.status === 'rejected' ? 'mistaken' : each.value.status))
-    expect(told).toEqual(
-      Array.from({ length: 60 }, (_, i) =>
-        i % 10 === 3 ? 'conflict' : i % 10 === 7 ? 'mistaken' : 'appended',
-      ),
+    const statuses = ended.map(each => (each.status === 'rejected' ? 'error' : each.value.status))
+    expect(statuses).toEqual(
+      Array.from({ length: 60 }, (_, i) => (i % 10 === 3 ? 'conflict' : i % 10 === 7 ? 'error' : 'appended')),
     )
     const positions = ended.flatMap(each => (each.status === 'fulfilled' ? positionsOf(each.value) : []))
     expect(positions).toEqual(Array.from({ length: 48 }, (_, i) => i + 2))
@@ -135,7 +133,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
     await store.close()
   })
 
-  test('an id that comes twice in one commit is one command, and a refusal is remembered without an event', () =>
+  test('a command id used twice in one commit runs once, and a refusal is stored without an event', () =>
     given(async store => {
       const receipt = (commandId: string, code: 'accepted' | 'refused', detail = '') => ({
         ...{ commandId, digest, code, detail },
@@ -154,7 +152,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
         detail: 'it is closed',
         position: 2,
       })
-      // A refusal depends on it too: out of date, it is not remembered.
+      // A refusal depends on the stream's version too: with an outdated one it is not stored.
       const stale = {
         ...refused,
         streams: [{ stream: 'token-a', expect: 0 }],
@@ -173,7 +171,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       expect(await store.read({ stream: 'token-a' })).toHaveLength(1)
     }))
 
-  test('the time of the log never goes back', () =>
+  test('the times of the log never go back', () =>
     given(async store => {
       await store.append({ ...toStream('token-a', 'none'), at: '2031-01-02T00:00:00.000Z' })
       await store.append({ ...toStream('token-a', 1), at: '2031-01-01T00:00:00.000Z' })
@@ -181,7 +179,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       expect(second?.at).toBe('2031-01-02T00:00:00.000Z')
     }))
 
-  test('a receipt is written with its events, and found again instead of a second append', () =>
+  test('a receipt is written with its events and returned instead of a second append', () =>
     given(async store => {
       const receipt = { commandId: 'c1', digest, code: 'accepted' as const, detail: '' }
       const first = await store.append({ ...toStream('token-a', 'none'), receipt })
@@ -191,7 +189,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       expect(await store.read({ stream: 'token-a' })).toHaveLength(1)
     }))
 
-  test('a claim on what is claimed already is a conflict', () =>
+  test('a claim of a digest that is already claimed conflicts', () =>
     given(async store => {
       const claim = { kind: 'cpf', digest, value: 'a' }
       expect((await store.append({ ...toStream('token-a', 'none'), claims: [claim] })).status).toBe(
@@ -206,7 +204,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       )
     }))
 
-  test('what was recorded under a digest is in the way of the same for a while, and of nothing else', () =>
+  test('a recent digest makes an equal one conflict for a while, and no other', () =>
     given(async store => {
       const at = (time: string) => `2031-01-01T${time}.000Z`
       const within = (since: string, of = digest) => {
@@ -227,7 +225,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       expect(await store.findRecent(within('12:00:01'))).toBe(4)
     }))
 
-  test('what was recorded under a digest is as old as a clock that has gone back says, and not as the log does', () =>
+  test('the age of a recent digest follows the clock, even after it went back, and not the log', () =>
     given(async store => {
       const startMs = Date.UTC(2031, 0, 1, 12)
       const record = async (stream: string, minute: number) => {
@@ -242,7 +240,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       expect(await record('token-c', 11)).toBe('appended')
     }))
 
-  test('a part is kept sealed: in clear it stands nowhere, and it opens at its address', () =>
+  test('a part is stored only sealed, and opens at its address', () =>
     given(async store => {
       const event = { type: 'subject.enrolled', data: { subject: 'a', origin: 'host' } }
       const parts = { cpf: { owner: 'subject-a', value: '25774435016' } }
@@ -257,7 +255,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       expect(await store.open('subject-a/2/cpf')).toBeUndefined()
     }))
 
-  test('what is destroyed with an event is gone: the parts, the key, and the ways to find them', () =>
+  test('an erasure destroys the parts, the key, and the digests that lead to them', () =>
     given(async store => {
       const owner = 'subject-one'
       const claim = { kind: 'cpf', digest, value: 'one' }
@@ -284,7 +282,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       expect(await store.owners.stateOf(owner)).toBe('erased')
       expect(await store.findRecent(recent)).toBeUndefined()
       for (const id of ['c1', 'c2']) expect((await store.receipt(id))?.digest).toHaveLength(0)
-      // Nothing stands for the person any longer: the digest can be claimed as if it were new.
+      // The digests of the person were deleted, so they can be claimed again.
       expect((await store.append({ ...toStream('token-a', 'none'), claims: [claim], recent })).status).toBe(
         'appended',
       )
@@ -306,7 +304,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       expect(await positions({ kind: 'toke' })).toEqual([])
     }))
 
-  test('a stream is read from a version, whatever stands between its events', () =>
+  test('a stream is read from a version, also with events of other streams in between', () =>
     given(async store => {
       for (let i = 0; i < 4; i++) {
         await store.append(toStream('token-a', i))

@@ -7,8 +7,8 @@ import { type Connection, type Statement, type Steps, storeConformance } from '.
 
 type Change = (sql: string) => string
 
-/** Runs the suite on connections that are broken in some way, and gives the names of the tests that failed. */
-async function failing(breaking: (connection: Connection) => Connection, isKept = true): Promise<string[]> {
+/** Runs the suite on broken connections and returns the names of the tests that failed. */
+async function runBroken(breaking: (connection: Connection) => Connection, isKept = true): Promise<string[]> {
   const bodies: { name: string; body: () => Promise<void> }[] = []
   const harness = {
     describe: (_: string, body: () => void) => body(),
@@ -24,8 +24,8 @@ async function failing(breaking: (connection: Connection) => Connection, isKept 
   return failed
 }
 
-/** The same connection, but for what is given. */
-function otherwise(connection: Connection, change: Partial<Connection>): Connection {
+/** Copies a connection with some members replaced. */
+function withChange(connection: Connection, change: Partial<Connection>): Connection {
   const { dialect, compiler, listTables, foreignWrites } = connection
   return {
     ...{ dialect, compiler, listTables, foreignWrites },
@@ -40,34 +40,34 @@ function otherwise(connection: Connection, change: Partial<Connection>): Connect
   }
 }
 
-/** Statements of the steps that are said in other words. */
-const reworded = (change: Change) => (connection: Connection) =>
-  otherwise(connection, {
-    transact: steps => connection.transact(() => rewording(steps, change)),
-    read: steps => connection.read(() => rewording(steps, change)),
+/** Changes the SQL of every statement. */
+const withSql = (change: Change) => (connection: Connection) =>
+  withChange(connection, {
+    transact: steps => connection.transact(() => changeSql(steps, change)),
+    read: steps => connection.read(() => changeSql(steps, change)),
   })
 
-function* rewording<T>(steps: () => Steps<T>, change: Change): Steps<T> {
+function* changeSql<T>(steps: () => Steps<T>, change: Change): Steps<T> {
   const work = steps()
   let step = work.next()
   while (!step.done) {
-    const asked = step.value
-    if ('attempt' in asked) step = work.next(yield { attempt: () => rewording(asked.attempt, change) })
-    else step = work.next(yield { ...asked, sql: change(asked.sql) })
+    const request = step.value
+    if ('attempt' in request) step = work.next(yield { attempt: () => changeSql(request.attempt, change) })
+    else step = work.next(yield { ...request, sql: change(request.sql) })
   }
   return step.value
 }
 
-/** Every second statement is answered by itself, outside of the reading that it belongs to. */
+/** Runs every statement of a read in its own transaction. */
 const readingByStatement = (connection: Connection) =>
-  otherwise(connection, {
+  withChange(connection, {
     async read<T>(steps: () => Steps<T>): Promise<T> {
       const work = steps()
       let step = work.next()
       while (!step.done) {
-        const asked = step.value as Statement // A reading asks for nothing else.
+        const request = step.value as Statement // A read has plain statements only.
         const one = function* (): Steps<readonly unknown[]> {
-          return yield asked
+          return yield request
         }
         step = work.next(await connection.read(one))
       }
@@ -75,9 +75,9 @@ const readingByStatement = (connection: Connection) =>
     },
   })
 
-/** Steps that throw end like others. */
+/** Commits the steps that throw. */
 const committingAlways = (connection: Connection) =>
-  otherwise(connection, {
+  withChange(connection, {
     async transact<T>(steps: () => Steps<T>): Promise<T> {
       let thrown: { readonly error: unknown } | undefined
       const made = await connection.transact(function* (): Steps<T | undefined> {
@@ -89,80 +89,80 @@ const committingAlways = (connection: Connection) =>
         }
       })
       if (thrown) throw thrown.error
-      return made as T // It is there where nothing was thrown.
+      return made as T // Set unless something was thrown.
     },
   })
 
-const inTurn = (from: string, to: string) => reworded(sql => sql.replace(from, to))
+const replaceSql = (from: string, to: string) => withSql(sql => sql.replace(from, to))
 
 test.each<[string, (connection: Connection) => Connection, string]>([
-  ['commits what threw', committingAlways, 'steps that throw leave nothing, however far they came'],
+  ['commits steps that threw', committingAlways, 'steps that throw are rolled back'],
   [
-    'reads each statement by itself',
+    'reads each statement in its own transaction',
     readingByStatement,
-    'a reading sees one state from its first statement to its last, whoever commits meanwhile',
+    'a read sees one snapshot from its first statement to its last, despite other commits',
   ],
   [
-    'does not hear of other processes',
-    connection => otherwise(connection, { foreignWrites: { sql: 'select 1 as seen', parameters: [] } }),
-    'positions are dense, versions exact and every view right, whoever appends',
+    'does not detect writes of other processes',
+    connection => withChange(connection, { foreignWrites: { sql: 'select 1 as seen', parameters: [] } }),
+    'positions have no gaps and versions and views are correct, whichever process appends',
   ],
   [
-    'gives the last event for the next',
-    inTurn('order by position limit 1', 'order by position desc limit 1'),
-    'the next event of some types is the first after a position',
+    'gives the last event instead of the next',
+    replaceSql('order by position limit 1', 'order by position desc limit 1'),
+    'the next event of some types is the first one after a position',
   ],
   [
-    'gives due calls in another order',
-    inTurn('order by effect.due_at', 'order by -effect.n, effect.due_at'),
-    'calls that are due come in the order of their times',
+    'lists due effects in another order',
+    replaceSql('order by effect.due_at', 'order by -effect.n, effect.due_at'),
+    'due effects are listed in the order of their times',
   ],
   [
-    'lets anyone keep a follower',
-    reworded(sql =>
+    "lets any process extend a follower's lease",
+    withSql(sql =>
       sql.startsWith('update follower set lease_until')
         ? sql.replace('lease_owner = ?', '? is not null')
         : sql,
     ),
-    'a follower is one store’s at a time, until it lets it go',
+    'a follower belongs to one process until it is released',
   ],
   [
-    'lets anyone call a follower failed',
-    inTurn(
+    "lets any process record a follower's failure",
+    replaceSql(
       'where name = ? and lease_owner = ? and position = ?',
       'where name = ? and ? is not null and position = ?',
     ),
-    'a follower is one store’s at a time, until it lets it go',
+    'a follower belongs to one process until it is released',
   ],
   [
-    'lets anyone give a lease back',
-    inTurn(
+    'lets any process release a lease',
+    replaceSql(
       'delete from lease where name = ? and owner = ?',
       'delete from lease where name = ? and ? is not null',
     ),
-    'what two take at once one gets, and only that one holds, extends or releases it',
+    'of two processes that take a lease at once one gets it, and only it can extend or release it',
   ],
   [
-    'looks for the first of several types alone',
-    inTurn('and type in (?,?)', 'and type = ? and ? is not null'),
-    'of several types none is passed over, and those between are',
+    'searches only the first of several types',
+    replaceSql('and type in (?,?)', 'and type = ? and ? is not null'),
+    'with several types every matching event is found, and the others are skipped',
   ],
   [
     'writes no tile of the tree',
-    reworded(sql =>
+    withSql(sql =>
       sql.startsWith('insert into tile')
         ? 'insert into tile (level, number, hashes) select ?, ?, ? where 0'
         : sql,
     ),
-    'what was acknowledged is there after closing and opening: events, root, receipt, call and checkpoint',
+    'events, root, receipt, effect and checkpoint are still there after closing and opening',
   ],
 ])('a store that %s fails the suite', async (_, breaking, name) => {
-  expect(await failing(breaking)).toContain(name)
+  expect(await runBroken(breaking)).toContain(name)
 })
 
-test('a store that is gone with its last connection fails the suite, and one that is whole passes', async () => {
-  expect(await failing(connection => connection, false)).toContain(
-    'what was acknowledged is there after closing and opening: events, root, receipt, call and checkpoint',
+test('a store that loses its data with its last connection fails the suite, and an intact one passes', async () => {
+  expect(await runBroken(connection => connection, false)).toContain(
+    'events, root, receipt, effect and checkpoint are still there after closing and opening',
   )
-  expect(await failing(connection => connection)).toEqual([])
+  expect(await runBroken(connection => connection)).toEqual([])
 })

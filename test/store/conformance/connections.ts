@@ -5,8 +5,8 @@ const create = { sql: 'create table word (number integer primary key, text text 
 const insert = 'insert into word (number, text) values (?, ?)'
 const count = { sql: 'select count(*) as n from word', parameters: [] }
 
-/** How often one reading counts. */
-const readings = 20
+/** How often one read counts. */
+const counts = 20
 /** How many rows each insert adds. */
 const rowsAtOnce = 50
 
@@ -21,17 +21,17 @@ function* counted(): Steps<number> {
   return Number((yield* first<{ n: number | string }>(count))?.n)
 }
 
-/** Counts again and again within one reading. */
+/** Counts many times within one read. */
 function* countedOften(between: () => void = () => undefined): Steps<number[]> {
   const seen: number[] = []
-  for (let i = 0; i < readings; i++) {
+  for (let i = 0; i < counts; i++) {
     seen.push(yield* counted())
     if (i === 0) between()
   }
   return seen
 }
 
-/** What every connection promises by itself. That what it acknowledged survives a power cut, no such test can tell. */
+/** Tests a connection by itself. They cannot show that acknowledged data survives a power cut. */
 export function connectionConformance(
   { test, expect }: Harness,
   newDatabase: () => Connect,
@@ -46,7 +46,7 @@ export function connectionConformance(
     await work(connection, connect).finally(() => connection.close())
   }
 
-  test('steps that throw leave nothing, however far they came', () =>
+  test('steps that throw are rolled back', () =>
     given(async connection => {
       await connection.transact(() => words(1))
       const failing = connection.transact(function* (): Steps<void> {
@@ -60,7 +60,7 @@ export function connectionConformance(
       expect(await connection.read(counted)).toBe(2 * rowsAtOnce)
     }))
 
-  test('numbers come as numbers, however large the type of their column', () =>
+  test('numbers of large column types come as JavaScript numbers', () =>
     given(async connection => {
       await connection.transact(function* (): Steps<void> {
         yield { sql: `create table large (n bigint not null)`, parameters: [] }
@@ -75,7 +75,7 @@ export function connectionConformance(
       expect(found).toEqual({ n: 2 ** 40, c: 1 })
     }))
 
-  test('a reading sees nothing of a transaction that is under way, or all of it', () =>
+  test('a read sees all of a concurrent transaction or nothing', () =>
     given(async connection => {
       for (let round = 0; round < 10; round++) {
         const writing = connection.transact(function* (): Steps<void> {
@@ -97,19 +97,19 @@ export function connectionConformance(
         await connection.transact(() => words(1))
         function* addOne(): Steps<void> {
           const n = yield* counted()
-          // As if there were a lot to do before it writes.
+          // Makes the transaction longer before it writes.
           yield* countedOften()
           yield* each(insert, [[1_000 + n, 'palavra']])
         }
-        const rounds = Array.from({ length: readings }, () => [connection, other]).flat()
+        const rounds = Array.from({ length: counts }, () => [connection, other]).flat()
         await Promise.all(rounds.map(each => each.transact(addOne)))
-        // A number that two had counted would be there twice.
+        // Two transactions with the same count would violate the primary key.
         expect(await connection.read(counted)).toBe(rowsAtOnce + rounds.length)
         await other.close()
       }))
 
   if (isShared)
-    test('a reading sees one state from its first statement to its last, whoever commits meanwhile', () =>
+    test('a read sees one snapshot from its first statement to its last, despite other commits', () =>
       given(async (connection, connect) => {
         const other = await connect()
         let writing: Promise<void> | undefined
@@ -119,7 +119,7 @@ export function connectionConformance(
           }),
         )
         await writing
-        expect(seen).toEqual(Array.from({ length: readings }, () => 0))
+        expect(seen).toEqual(Array.from({ length: counts }, () => 0))
         expect(await connection.read(counted)).toBe(rowsAtOnce)
         await other.close()
       }))

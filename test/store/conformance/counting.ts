@@ -4,7 +4,7 @@ import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
 import { defineView, type View } from '../../../src/vocabulary/view.ts'
 import { at } from './place.ts'
 
-/** Counts the events of each stream; on request it fails, or writes what its table does not accept. */
+/** A view that counts the events of each stream. With `breaks` it throws, writes an invalid cell or drops a row. */
 export function counting(
   name: string,
   breaks: { at?: number; with?: 'throw' | 'badCell' | 'drop' } = {},
@@ -18,7 +18,7 @@ export function counting(
       if (position === breaks.at && breaks.with === 'throw') throw new RangeError('25774435016')
       if (position === breaks.at && breaks.with === 'drop') return undefined
       const n = (row?.n ?? 0) + 1
-      // On purpose: its table takes no such cell.
+      // On purpose: the column is an integer.
       return { stream, n: position === breaks.at && breaks.with === 'badCell' ? ('x' as never) : n }
     },
   })

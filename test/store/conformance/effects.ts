@@ -2,23 +2,23 @@ import type { Store } from '../../../src/store/store.ts'
 import type { Harness } from './harness.ts'
 import { at, machine, type Place, toStream } from './place.ts'
 
-const owing = {
+const pendingEvent = {
   stream: 'token-a',
   event: { type: 'token.requested', data: {}, effects: [{ type: 'tokenService.requestToken', data: {} }] },
   causedBy: 'token.request',
   machine,
 }
 
-/** What every store promises of calls that are owed. */
+/** Tests the pending effects of a store. */
 export function effectConformance({ test, expect }: Harness, newPlace: () => Place): void {
   const given = async <T>(work: (store: Store) => Promise<T>) => {
     const store = await newPlace().open()
     return work(store).finally(() => store.close())
   }
 
-  test('an effect is owed with its event, taken once, and ends once', () =>
+  test('an effect is pending with its event, is claimed once, and ends once', () =>
     given(async store => {
-      await store.append({ ...toStream('token-a', 'none'), events: [owing] })
+      await store.append({ ...toStream('token-a', 'none'), events: [pendingEvent] })
       const now = Date.parse(at)
       expect(await store.dueEffects(now - 1)).toEqual([])
       expect(await store.dueEffects(now)).toEqual(['token-a/1/0'])
@@ -36,7 +36,7 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
       expect((await store.append({ ...toStream('token-a', 2), settles })).status).toBe('conflict')
     }))
 
-  test('calls that are due come in the order of their times', () =>
+  test('due effects are listed in the order of their times', () =>
     given(async store => {
       const now = Date.parse(at)
       const dueAfter = (ms: number) => ({
@@ -44,20 +44,20 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
         data: {},
         dueAt: new Date(now + ms).toISOString(),
       })
-      const event = { ...owing.event, effects: [dueAfter(3_000), dueAfter(1_000), dueAfter(2_000)] }
-      await store.append({ ...toStream('token-a', 'none'), events: [{ ...owing, event }] })
+      const event = { ...pendingEvent.event, effects: [dueAfter(3_000), dueAfter(1_000), dueAfter(2_000)] }
+      await store.append({ ...toStream('token-a', 'none'), events: [{ ...pendingEvent, event }] })
       expect(await store.dueEffects(now + 2_000)).toEqual(['token-a/1/1', 'token-a/1/2'])
       expect(await store.dueEffects(now + 3_000, { limit: 2 })).toEqual(['token-a/1/1', 'token-a/1/2'])
     }))
 
   for (const [how, first, isAtOnce] of [
-    ['ended before it is cancelled', 'settled', false],
-    ['ended and is cancelled in one commit', 'settled', true],
-    ['is cancelled and ends in one commit', 'cancelled', true],
+    ['is settled before it is cancelled', 'settled', false],
+    ['is settled and then cancelled in one commit', 'settled', true],
+    ['is cancelled and then settled in one commit', 'cancelled', true],
   ] as const)
-    test(`a call that ${how} stays as it ended first`, () =>
+    test(`an effect that ${how} keeps its first state`, () =>
       given(async store => {
-        await store.append({ ...toStream('token-a', 'none'), events: [owing] })
+        await store.append({ ...toStream('token-a', 'none'), events: [pendingEvent] })
         const effect = 'token-a/1/0'
         const settles = { effect, as: 'settled' as const, reason: '' }
         const erased = { type: 'subject.erased', data: {}, cancels: [effect] }
@@ -75,11 +75,11 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
         expect(await store.effect(effect)).toMatchObject({ state: first })
       }))
 
-  test('an attempt that never reported back is taken again once its lease has run out, and says so', () =>
+  test('an attempt that never reported back is claimed again after its lease, with wasStarted', () =>
     given(async store => {
       await store.append({
         ...toStream('token-a', 'none'),
-        events: [owing],
+        events: [pendingEvent],
       })
       const now = Date.parse(at)
       await store.claimEffect('token-a/1/0', now)
@@ -87,10 +87,10 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
       expect(await store.claimEffect('token-a/1/0', now + 61_000)).toMatchObject({ wasStarted: true })
     }))
 
-  test('an attempt that lost its lease puts nothing off, and ends nothing that another one ended', () =>
+  test('an attempt without its lease cannot defer an effect, open or ended', () =>
     given(async store => {
-      await store.append({ ...toStream('token-a', 'none'), events: [owing] })
-      await store.deferEffect('token-a/1/0', Date.parse(at) + 1, 'it never had it')
+      await store.append({ ...toStream('token-a', 'none'), events: [pendingEvent] })
+      await store.deferEffect('token-a/1/0', Date.parse(at) + 1, 'without a lease')
       expect(await store.effect('token-a/1/0')).toMatchObject({ state: 'owed', reason: '' })
       await store.claimEffect('token-a/1/0', Date.parse(at))
       const settles = { effect: 'token-a/1/0', as: 'settled' as const, reason: '' }

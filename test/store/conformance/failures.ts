@@ -2,9 +2,9 @@ import type { Connection } from '../../../src/store/database/connection.ts'
 import type { Harness } from './harness.ts'
 import { type Place, type Through, toStream } from './place.ts'
 
-/** What every store promises where a commit fails. */
+/** Tests a store whose commit fails. */
 export function failureConformance({ test, expect }: Harness, newPlace: (through: Through) => Place): void {
-  test('a commit that fails leaves no gap, and nothing of it is remembered', async () => {
+  test('a failed commit leaves no gap in positions and nothing in the caches', async () => {
     let isFull = false
     const failing = (connection: Connection): Connection => {
       const transact: Connection['transact'] = steps =>
@@ -28,7 +28,7 @@ export function failureConformance({ test, expect }: Harness, newPlace: (through
   })
 }
 
-/** The same connection, with another way to write. */
+/** Copies a connection with another `transact`. */
 function withTransact(connection: Connection, transact: Connection['transact']): Connection {
   return new Proxy(connection, {
     get(target, name) {

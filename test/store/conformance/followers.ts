@@ -2,7 +2,7 @@ import type { Store } from '../../../src/store/store.ts'
 import type { Harness } from './harness.ts'
 import { machine, type Place, toStream } from './place.ts'
 
-/** What every store promises of those who follow the log. */
+/** Tests the followers of a store. */
 export function followerConformance({ test, expect }: Harness, newPlace: () => Place): void {
   const given = async <T>(work: (store: Store) => Promise<T>) => {
     const store = await newPlace().open()
@@ -14,7 +14,7 @@ export function followerConformance({ test, expect }: Harness, newPlace: () => P
     return follower
   }
 
-  test('a follower begins with the log, and stands where it was moved to', () =>
+  test('a follower starts at the beginning of the log and stays where it was moved to', () =>
     given(async store => {
       expect(await take(store)).toEqual({
         ...{ name: 'mail', types: null, position: 0, isParked: false, attempts: 0, dueAt: null, reason: '' },
@@ -28,7 +28,7 @@ export function followerConformance({ test, expect }: Harness, newPlace: () => P
       ])
     }))
 
-  test('who comes late moves a follower neither on nor back', () =>
+  test('a move from an outdated position changes nothing', () =>
     given(async store => {
       const [early, late] = [await take(store), await take(store)]
       expect(await store.followers.move(early, 5)).toBe(true)
@@ -37,7 +37,7 @@ export function followerConformance({ test, expect }: Harness, newPlace: () => P
       expect(await take(store)).toMatchObject({ position: 5, isParked: false, attempts: 0 })
     }))
 
-  test('one that fails is right before that event, counts its attempts, and waits', () =>
+  test('a follower that fails stays before the event, counts its attempts, and waits', () =>
     given(async store => {
       const dueAt = '2030-01-01T00:01:00.000Z'
       await store.followers.fail(await take(store), 4, dueAt, 'RangeError')
@@ -54,7 +54,7 @@ export function followerConformance({ test, expect }: Harness, newPlace: () => P
       expect(await take(store)).toMatchObject({ position: 4, attempts: 0, dueAt: null, reason: '' })
     }))
 
-  test('the next event of some types is the first after a position', () =>
+  test('the next event of some types is the first one after a position', () =>
     given(async store => {
       await store.append(toStream('token-a', 'none', 3))
       const before = (await store.read({ stream: 'token-a' }))[0]?.position ?? 0
@@ -66,7 +66,7 @@ export function followerConformance({ test, expect }: Harness, newPlace: () => P
       expect(await store.followers.next(0, [])).toBeUndefined()
     }))
 
-  test('of several types none is passed over, and those between are', () =>
+  test('with several types every matching event is found, and the others are skipped', () =>
     given(async store => {
       const types = ['token.requested', 'token.rejected', 'token.renewed', 'token.requested', 'token.renewed']
       for (const type of types) {
@@ -93,7 +93,7 @@ export function followerConformance({ test, expect }: Harness, newPlace: () => P
     ['again', 3],
     ['past', 4],
   ] as const)
-    test(`one that is parked goes on ${how}, and only once`, () =>
+    test(`a parked follower resumes (${how}) only once`, () =>
       given(async store => {
         await store.followers.fail(await take(store), 4, null, 'RangeError')
         const parked = await take(store)

@@ -3,7 +3,7 @@ import type { Connection } from '../../../src/store/database/connection.ts'
 /** Opens a connection to one database. */
 export type Connect = () => Promise<Connection>
 
-/** What the suite says of a value: those of Vitest, Jest, Bun and `@std/expect` do. */
+/** The matchers that the suite uses. Vitest, Jest, Bun and `@std/expect` have all of them. */
 export interface Matchers {
   toBe(expected: unknown): void
   toBeUndefined(): void
@@ -17,7 +17,7 @@ export interface Matchers {
   readonly rejects: { toMatchObject(expected: object): Promise<void> }
 }
 
-/** What the suite runs in: the functions of a test runner, under the names that runners have for them. */
+/** The functions of a test runner that the suite uses. */
 export interface Harness {
   readonly describe: (name: string, body: () => void) => unknown
   readonly test: (name: string, body: () => Promise<void>) => unknown

@@ -21,12 +21,12 @@ export type {
 export type { Connect, Harness, Matchers } from './harness.ts'
 
 /**
- * What every store promises, whatever its database: the tests of one dialect, in any test runner. A new store needs
- * only a `Connection`; everything else is the same for all.
+ * The tests that every store must pass, for any dialect and any test runner. A new store needs only a `Connection`;
+ * everything else is the same for all.
  *
- * `newDatabase` makes an empty database, and gives what opens connections to it. One that only one process can open has
- * `isShared` false, and one that is gone with its last connection `isKept`. That what was acknowledged survives a power
- * cut no test of this kind can tell.
+ * `newDatabase` creates an empty database and returns a function that opens connections to it. Pass `isShared: false`
+ * when only one process can open it, and `isKept: false` when it disappears with its last connection. These tests
+ * cannot show that acknowledged data survives a power cut.
  *
  * @example
  * import { describe, expect, test } from 'vitest'
@@ -47,6 +47,6 @@ export function storeConformance(
   harness.describe('effects', () => effectConformance(harness, newPlace))
   harness.describe('views', () => viewConformance(harness, newPlace))
   harness.describe('followers', () => followerConformance(harness, newPlace))
-  if (isKept) harness.describe('what is kept', () => keptConformance(harness, newPlace))
+  if (isKept) harness.describe('durability', () => keptConformance(harness, newPlace))
   if (isShared) harness.describe('several processes', () => processConformance(harness, newPlace))
 }

@@ -6,9 +6,9 @@ import { at, digest, machine, type Place, toStream } from './place.ts'
 /** More than a tile of the tree holds. */
 const many = 300
 
-/** What every store that outlives its process promises of what was acknowledged. */
+/** Tests that acknowledged data is there after closing and opening. */
 export function keptConformance({ test, expect }: Harness, newPlace: () => Place): void {
-  test('what was acknowledged is there after closing and opening: events, root, receipt, call and checkpoint', async () => {
+  test('events, root, receipt, effect and checkpoint are still there after closing and opening', async () => {
     const place = newPlace()
     const store = await place.open()
     await append(store, many)
@@ -30,7 +30,7 @@ export function keptConformance({ test, expect }: Harness, newPlace: () => Place
     expect(await again.receipt('c1')).toMatchObject({ code: 'accepted', effect: 'token-a/1/0' })
     expect(await again.dueEffects(Date.parse(at))).toEqual(['token-a/1/0'])
     expect((await again.reader.read(readNewest))?.note).toBe(note)
-    // The tree goes on from its tiles.
+    // The tree continues from its tiles.
     await append(again, many)
     await again.close()
     const whole = await place.open()

@@ -10,10 +10,10 @@ import type { Connect } from './harness.ts'
 /** How the suite opens a store. */
 export type PlaceOptions = Partial<Pick<StoreOptions, 'views' | 'onViewStopped' | 'clock'>>
 
-/** What stands between a store and its connection. */
+/** Wraps the connection of a store. */
 export type Through = (connection: Connection) => Connection
 
-/** Opens stores on one database, empty at first: each as another process would, where the dialect allows it. */
+/** Opens stores on one initially empty database, each like another process, if the dialect allows it. */
 export class Place {
   readonly #connect: Connect
   readonly #keyring = createKeyring(systemEntropy)
@@ -24,7 +24,7 @@ export class Place {
 
   open(options: PlaceOptions = {}): Promise<Store> {
     return Store.open({
-      // Nothing of a store lies beside this database: its keyring is here.
+      // The keyring is kept here instead of in a file.
       path: ':memory:',
       medium: { open: this.#connect, keyring: async () => this.#keyring },
       views: [],
@@ -36,14 +36,14 @@ export class Place {
   }
 }
 
-/** When the events of the suite are recorded. */
+/** The time of the suite's events. */
 export const at = '2030-01-01T00:00:00.000Z'
-/** Which machine they are said to be of. */
+/** The machine of the suite's events. */
 export const machine = { name: 'token', version: 1 }
-/** What stands for the input of a command. */
+/** The digest of a command's input. */
 export const digest = new Uint8Array([1, 2, 3])
 
-/** An append of plain events to one stream. */
+/** Builds an append of plain events to one stream. */
 export function toStream(stream: string, expect: Append['streams'][number]['expect'], count = 1): Append {
   const event = { type: 'token.rejected', data: { generation: 1 } }
   return {
@@ -53,7 +53,7 @@ export function toStream(stream: string, expect: Append['streams'][number]['expe
   }
 }
 
-/** Where the events of an append stand; nowhere when nothing was appended. */
+/** The positions of appended events; empty when nothing was appended. */
 export function positionsOf(appended: Appended): number[] {
   return appended.status === 'appended' ? appended.events.map(event => event.position) : []
 }

@@ -5,7 +5,7 @@ import { append, counting } from './counting.ts'
 import type { Harness } from './harness.ts'
 import { at, digest, machine, type Place, positionsOf, toStream } from './place.ts'
 
-/** What stores promise that several processes have at once: two on one database. */
+/** Tests two stores on one database, as in two processes. */
 export function processConformance({ test, expect }: Harness, newPlace: () => Place): void {
   const given = async <T>(work: (one: Store, other: Store) => Promise<T>) => {
     const place = newPlace()
@@ -14,7 +14,7 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
     return work(one, other).finally(() => Promise.all([one.close(), other.close()]))
   }
 
-  test('positions are dense, versions exact and every view right, whoever appends', () =>
+  test('positions have no gaps and versions and views are correct, whichever process appends', () =>
     given(async (one, other) => {
       await Promise.all([append(one, 200), append(other, 200)])
       await one.append(toStream('token-a', 'none'))
@@ -33,7 +33,7 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
       expect(await other.root()).toBe(await one.root())
     }))
 
-  test('a command is done once, whoever is asked', () =>
+  test('a command sent to two processes is executed once', () =>
     given(async (one, other) => {
       const receipt = { commandId: 'c1', digest, code: 'accepted' as const, detail: '' }
       const both = await Promise.all(
@@ -43,11 +43,11 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
       expect(await other.read({ stream: 'token-a' })).toHaveLength(1)
     }))
 
-  test('a follower is one store’s at a time, until it lets it go', () =>
+  test('a follower belongs to one process until it is released', () =>
     given(async (one, other) => {
       const follower = await one.followers.take('mail')
       expect(await other.followers.take('mail')).toBeUndefined()
-      if (!follower) throw new TypeError('Nobody had it')
+      if (!follower) throw new TypeError('The follower is taken')
       expect(await other.followers.move(follower, 1)).toBe(false)
       expect(await other.followers.keep('mail')).toBe(false)
       expect(await other.followers.holds(follower)).toBe(false)
@@ -61,7 +61,7 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
       expect(await other.followers.take('mail')).toMatchObject({ position: 1 })
     }))
 
-  test('what two take at once one gets, and only that one holds, extends or releases it', () =>
+  test('of two processes that take a lease at once one gets it, and only it can extend or release it', () =>
     given(async (one, other) => {
       const [now, rounds] = [systemClock.now(), 20]
       const event = {
@@ -77,7 +77,7 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
           events: [{ stream, event, causedBy: 'token.request', machine }],
         })
         const id = `${stream}/1/0`
-        // Its row is there, and nobody has it.
+        // Creates the row without a lease.
         await one.followers.take(`follower-${n}`)
         await one.followers.release(`follower-${n}`)
         const taken = await Promise.all(
@@ -98,7 +98,7 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
       }
     }))
 
-  test('what was taken by a clock that was ahead holds nobody off when the clock has been put right', async () => {
+  test('a lease from a clock that was ahead is over once the clock is corrected', async () => {
     const place = newPlace()
     const clock = { ...systemClock, now: () => systemClock.now() + 86_400_000 }
     const [ahead, right] = [await place.open({ clock }), await place.open()]
@@ -112,8 +112,8 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
       const dueAt = new Date(now + 86_400_000).toISOString()
       const effects = [{ type: 'tokenService.requestToken', data: {}, dueAt }]
       const event = { type: 'token.requested', data: {}, effects }
-      const owing = { stream: 'token-a', event, causedBy: 'token.request', machine }
-      await ahead.append({ ...toStream('token-a', 'none'), events: [owing] })
+      const pendingEvent = { stream: 'token-a', event, causedBy: 'token.request', machine }
+      await ahead.append({ ...toStream('token-a', 'none'), events: [pendingEvent] })
       expect(await right.dueEffects(now)).toEqual([])
       expect(await ahead.claimEffect('token-a/1/0', Date.parse(dueAt))).toMatchObject({ wasStarted: false })
       expect(await right.dueEffects(now)).toEqual(['token-a/1/0'])
@@ -126,7 +126,7 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
     }
   })
 
-  test('what a clock that was ahead gave its time is due when the clock has been put right, but for what is done to keys', async () => {
+  test('an effect timed by a clock that was ahead is due once it is corrected, unless it is on keys', async () => {
     const place = newPlace()
     const now = Date.parse(at)
     const clock = { ...systemClock, now: () => now + 40 * 86_400_000 }
@@ -140,8 +140,8 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
         { type: 'keys.destroyEpochs', data: {}, dueAt },
       ]
       const event = { type: 'token.requested', data: {}, effects }
-      const owing = { stream: 'token-a', event, causedBy: 'token.request', machine }
-      await ahead.append({ ...toStream('token-a', 'none'), at: aheadAt, events: [owing] })
+      const pendingEvent = { stream: 'token-a', event, causedBy: 'token.request', machine }
+      await ahead.append({ ...toStream('token-a', 'none'), at: aheadAt, events: [pendingEvent] })
       const both = ['token-a/1/0', 'token-a/1/1']
       expect(await right.dueEffects(now)).toEqual(both)
       expect(await right.dueEffects(now, { types: ['portal.listFailures'], limit: 1 })).toEqual([
@@ -152,14 +152,14 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
       expect(await right.dueEffects(now)).toEqual(both)
       expect(await right.claimEffect('token-a/1/0', now)).toMatchObject({ wasStarted: false })
       expect(await right.claimEffect('token-a/1/2', now)).toBeUndefined()
-      // A clock that is only minutes ahead is believed.
+      // A clock that is less than ten minutes ahead is accepted.
       expect(await right.dueEffects(clock.now() - 540_000)).not.toContain('token-a/1/1')
     } finally {
       await Promise.all([ahead.close(), right.close()])
     }
   })
 
-  test('who is behind by minutes takes nothing from who is ahead', async () => {
+  test('a process whose clock is minutes behind takes no lease from one that is ahead', async () => {
     const place = newPlace()
     const clock = { ...systemClock, now: () => systemClock.now() + 540_000 }
     const [ahead, right] = [await place.open({ clock }), await place.open()]
@@ -173,7 +173,7 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
     }
   })
 
-  test('a rebuild by one store is seen by the other, which goes on', () =>
+  test('a rebuild by one process is seen by the other, which continues to append', () =>
     given(async (one, other) => {
       await append(other, 600)
       const rebuilding = one.rebuild()

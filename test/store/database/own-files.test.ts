@@ -13,7 +13,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true })
 })
 
-/** A store's three files, looked at once. */
+/** Creates the three files of a store and checks them once. */
 function openFiles(path: string): OwnFiles {
   for (const end of ['', '-wal', '-shm']) writeFileSync(`${path}${end}`, 'as it was')
   const files = new OwnFiles(path)
@@ -23,8 +23,8 @@ function openFiles(path: string): OwnFiles {
 
 const refused = expect.objectContaining({ code: 'STORE_UNSAFE' })
 
-describe.each(['', '-wal', '-shm'])('the file with the ending "%s"', end => {
-  test('is missed at once when it was deleted, or moved away', () => {
+describe.each(['', '-wal', '-shm'])('the file with the suffix "%s"', end => {
+  test('is reported at once when it is deleted or moved away', () => {
     const path = join(folder, 'log.sqlite')
     const files = openFiles(path)
     renameSync(`${path}${end}`, `${path}.old`)
@@ -36,7 +36,7 @@ describe.each(['', '-wal', '-shm'])('the file with the ending "%s"', end => {
     expect(() => files.check()).toThrow(refused)
   })
 
-  test('is missed when another took its place, and the folder says that it was not changed since', () => {
+  test('is reported when another file replaces it and the mtime of the folder is reset', () => {
     const path = join(folder, 'log.sqlite')
     const files = openFiles(path)
     utimesSync(folder, 1, 1)
@@ -48,7 +48,7 @@ describe.each(['', '-wal', '-shm'])('the file with the ending "%s"', end => {
   })
 })
 
-test('a journal that comes with the first transaction is one of the files from then on', () => {
+test('a journal created by the first transaction is checked from then on', () => {
   const path = join(folder, 'log.sqlite')
   writeFileSync(path, '')
   const files = new OwnFiles(path)
@@ -59,7 +59,7 @@ test('a journal that comes with the first transaction is one of the files from t
   expect(() => files.check()).toThrow(refused)
 })
 
-test('a journal is missed at once where the store was named by a link from another folder', () => {
+test('a deleted journal is reported at once when the store is opened through a link in another folder', () => {
   for (const name of ['named', 'real']) mkdirSync(join(folder, name))
   const [path, real] = [join(folder, 'named', 'log.sqlite'), join(folder, 'real', 'log.sqlite')]
   symlinkSync(real, path)
@@ -70,7 +70,7 @@ test('a journal is missed at once where the store was named by a link from anoth
   expect(() => files.check()).toThrow(refused)
 })
 
-test('a link that names another store by now is missed at once', () => {
+test('a link that now points to another store is reported at once', () => {
   for (const name of ['named', 'real']) mkdirSync(join(folder, name))
   const [path, real] = [join(folder, 'named', 'log.sqlite'), join(folder, 'real', 'log.sqlite')]
   writeFileSync(real, '')
@@ -83,7 +83,7 @@ test('a link that names another store by now is missed at once', () => {
   expect(() => files.check()).toThrow(refused)
 })
 
-test('what no change of a folder tells is seen within a second', () => {
+test('a replacement that changes no watched folder is reported within a second', () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   for (const name of ['named', 'between', 'first', 'second']) mkdirSync(join(folder, name))
   const [real, other] = [join(folder, 'first', 'log.sqlite'), join(folder, 'second', 'log.sqlite')]
@@ -94,7 +94,7 @@ test('what no change of a folder tells is seen within a second', () => {
   symlinkSync(between, path)
   const files = new OwnFiles(path)
   files.check()
-  // The folder of a link on the way: neither that of the name nor that of the file.
+  // The folder of an intermediate link is neither that of the name nor that of the file.
   rmSync(between)
   symlinkSync(other, between)
   vi.advanceTimersByTime(1_000)
@@ -102,9 +102,9 @@ test('what no change of a folder tells is seen within a second', () => {
 })
 
 test.each([1_000, -3_600_000])(
-  'files are looked at once the time of their folder is %i ms away, and then no more',
+  'files are checked once when the ctime of their folder is %i ms away, and then not again',
   ms => {
-    // A journal whose times were read is written more slowly.
+    // Reading the times of a journal slows down its next write.
     const path = join(folder, 'log.sqlite')
     writeFileSync(path, '')
     let looks = 0
@@ -113,12 +113,12 @@ test.each([1_000, -3_600_000])(
       return readFileId(each)
     })
     vi.useFakeTimers({ toFake: ['Date'] })
-    // What changes within a tick of a coarse clock bears the same time.
+    // Changes within one tick of a coarse clock have the same time.
     for (let before = looks, i = 0; i < 3; i++, before = looks) {
       files.check()
       expect(looks).toBeGreaterThan(before)
     }
-    // Before it, where the clock was ahead when the folder changed.
+    // Negative: the clock was ahead when the folder changed.
     vi.setSystemTime(Date.now() + ms)
     files.check()
     const last = looks

@@ -8,7 +8,7 @@ function hexAt(from: number, length: number): string {
 }
 
 test.each([4, 16, 24])(
-  'a piece of %i bytes is found wherever it begins, and one that is cut off or changed is not',
+  'a piece of %i bytes is found at every offset, and a truncated or changed one is not',
   length => {
     const there = Array.from({ length: bytes.length - length + 1 }, (_, from) => hexAt(from, length))
     const cutOff = `${hexAt(bytes.length - length + 1, length)}ff`
@@ -20,13 +20,13 @@ test.each([4, 16, 24])(
   },
 )
 
-test('nothing is found where nothing is looked for', () => {
+test('a search without pieces finds nothing', () => {
   const found = new Set<string>()
   createPieceFinder([])(bytes, found)
   expect(found.size).toBe(0)
 })
 
-test('pieces that are too short, or not of one length, are refused', () => {
+test('pieces that are too short or differ in length are refused', () => {
   expect(() => createPieceFinder([Buffer.alloc(3)])).toThrow(TypeError)
   expect(() => createPieceFinder([Buffer.alloc(16), Buffer.alloc(24)])).toThrow(TypeError)
 })

@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
+import { CompiledQuery } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
@@ -36,21 +37,16 @@ describe('a SQLite file', () =>
 describe('memory', () =>
   storeConformance(suite, () => () => openSqlite(':memory:'), { isShared: false, isKept: false }))
 
-test('a file is opened with full durability, and says so when asked', async () => {
+test('a file is opened with synchronous=FULL', async () => {
   const path = newPath()
   const store = await open(path)
-  // better-sqlite3 answers 1 (NORMAL) here unless it was told otherwise on this very connection.
-  const rows = await store.reader.readOnly({
-    sql: 'select synchronous from pragma_synchronous',
-    parameters: [],
-    query: undefined as never,
-    queryId: undefined as never,
-  })
+  // better-sqlite3 answers 1 (NORMAL) unless the pragma was set on this connection.
+  const rows = await store.reader.readOnly(CompiledQuery.raw('select synchronous from pragma_synchronous'))
   expect(rows).toEqual([{ synchronous: 2 }])
   await store.close()
 })
 
-test('whatever a store is made of is for its owner only, and one that is there keeps its mode', async () => {
+test('every file of a new store has mode 0600, and an existing store keeps its mode', async () => {
   const path = newPath()
   const ends = ['', '-wal', '-shm', '.keys', '.mark']
   const modes = () => ends.map(end => (statSync(`${path}${end}`).mode & 0o777).toString(8))
@@ -69,7 +65,7 @@ test('whatever a store is made of is for its owner only, and one that is there k
   }
 })
 
-test('a store behind a link to no file yet is made where it leads, for its owner only', async () => {
+test('a store opened through a dangling link is created at the target with mode 0600', async () => {
   const path = newPath()
   symlinkSync('kept.sqlite', path)
   await (await open(path)).close()
@@ -77,19 +73,19 @@ test('a store behind a link to no file yet is made where it leads, for its owner
   expect(lstatSync(path).isSymbolicLink()).toBe(true)
 })
 
-test('steps that find somebody else at work are not run again as if the file were locked', async () => {
+test('steps that throw STORE_BUSY are not run again', async () => {
   const connection = await openSqlite(newPath())
   let runs = 0
   const busy = connection.transact(() => {
     runs += 1
-    throw new AverbaError('STORE_BUSY', 'another process is about it')
+    throw new AverbaError('STORE_BUSY', 'another process is doing it')
   })
   await expect(busy).rejects.toMatchObject({ code: 'STORE_BUSY' })
   expect(runs).toBe(1)
   await connection.close()
 })
 
-test('a disk that fails under steps that may fail by themselves fails the whole transaction', async () => {
+test('a full disk within an attempt fails the whole transaction', async () => {
   const connection = await openSqlite(newPath())
   await connection.transact(() => rows({ sql: 'create table wide (bytes blob)', parameters: [] }))
   const failing = connection.transact(function* () {
@@ -105,7 +101,7 @@ test('a disk that fails under steps that may fail by themselves fails the whole 
   await connection.close()
 })
 
-test('a log that is opened again continues', async () => {
+test('a log that is opened again has its events', async () => {
   const path = newPath()
   await (await open(path)).close()
   const store = await open(path)
@@ -113,7 +109,7 @@ test('a log that is opened again continues', async () => {
   await store.close()
 })
 
-test('events cannot be edited or removed by a slip', async () => {
+test('events cannot be updated or deleted by accident', async () => {
   const path = newPath()
   await (await open(path)).close()
   const database = new Sqlite(path)
@@ -122,10 +118,9 @@ test('events cannot be edited or removed by a slip', async () => {
   database.close()
 })
 
-test('the handle of hosts reads, and refuses everything else', async () => {
+test("a host's handle reads views and refuses every other statement", async () => {
   const store = await open(':memory:')
-  const run = (sql: string) =>
-    store.viewReader.readOnly({ sql, parameters: [], query: undefined as never, queryId: undefined as never })
+  const run = (sql: string) => store.viewReader.readOnly(CompiledQuery.raw(sql))
   expect(await run('select count(*) as n from consents')).toEqual([{ n: 0 }])
   expect(await run(`select 'what?' as "why?"`)).toEqual([{ 'why?': 'what?' }])
   await expect(run("insert into rebuild values ('a', 1, 0)")).rejects.toMatchObject({ code: 'INVALID_INPUT' })
@@ -138,11 +133,10 @@ test('the handle of hosts reads, and refuses everything else', async () => {
   await store.close()
 })
 
-test('the handle of hosts reads views alone, whatever a statement hides the rest behind', async () => {
+test("a host's handle refuses every statement that reads another table than a view's", async () => {
   const path = newPath()
   const store = await open(path)
-  const run = (sql: string) =>
-    store.viewReader.readOnly({ sql, parameters: [], query: undefined as never, queryId: undefined as never })
+  const run = (sql: string) => store.viewReader.readOnly(CompiledQuery.raw(sql))
   const refused = [
     'select * from secret',
     'select count(*) from owner_key',
@@ -163,7 +157,7 @@ test('the handle of hosts reads views alone, whatever a statement hides the rest
   expect(await run('select json_each.value from json_each(\'["a"]\')')).toEqual([{ value: 'a' }])
   expect(await run('select count(*) as n from notifications, json_each(handlers)')).toEqual([{ n: 0 }])
   expect(await run("select count(*) as n from sqlite_schema where name = 'consents'")).toEqual([{ n: 1 }])
-  // A rebuild puts other tables in their place.
+  // A rebuild replaces the tables.
   await store.rebuild()
   expect(await run('select count(*) as n from consents, subjects')).toEqual([{ n: 0 }])
   const found = await run("select name from sqlite_schema where name like 'sqlite_stat%'")
@@ -171,8 +165,8 @@ test('the handle of hosts reads views alone, whatever a statement hides the rest
   await store.close()
 })
 
-describe('a name that is not there', () => {
-  const missing = async (path: string, change: string) => {
+describe('an unknown name', () => {
+  const openChanged = async (path: string, change: string) => {
     const store = await open(path)
     const database = new Sqlite(path)
     database.exec(change)
@@ -180,15 +174,10 @@ describe('a name that is not there', () => {
     return store
   }
 
-  test("in a host's statement is the host's mistake", async () => {
+  test("in a host's statement is INVALID_INPUT", async () => {
     const store = await open(':memory:')
     for (const sql of ['select * from nobodies', 'select nobody from consents']) {
-      const run = store.reader.readOnly({
-        sql,
-        parameters: [],
-        query: undefined as never,
-        queryId: undefined as never,
-      })
+      const run = store.reader.readOnly(CompiledQuery.raw(sql))
       await expect(run).rejects.toMatchObject({ code: 'INVALID_INPUT' })
     }
     await store.close()
@@ -197,8 +186,8 @@ describe('a name that is not there', () => {
   test.each([
     'alter table rebuild rename column until to upto; update head set schema = 2',
     'alter table rebuild rename column until to upto',
-  ])('since another version changed the tables meanwhile says so (%s)', async change => {
-    const store = await missing(newPath(), change)
+  ])('after another version changed the tables is NOT_OURS (%s)', async change => {
+    const store = await openChanged(newPath(), change)
     await expect(store.rebuild()).rejects.toMatchObject({
       code: 'NOT_OURS',
       message: expect.stringContaining('another version'),
@@ -207,29 +196,24 @@ describe('a name that is not there', () => {
     await store.close()
   })
 
-  test('since a table of the log is gone is damage', async () => {
-    const store = await missing(newPath(), 'drop table rebuild')
+  test('of a table that is missing in the log is CORRUPT', async () => {
+    const store = await openChanged(newPath(), 'drop table rebuild')
     await expect(store.rebuild()).rejects.toMatchObject({ code: 'CORRUPT' })
     const sql = 'select * from consent'
-    const run = store.reader.readOnly({
-      sql,
-      parameters: [],
-      query: undefined as never,
-      queryId: undefined as never,
-    })
+    const run = store.reader.readOnly(CompiledQuery.raw(sql))
     await expect(run).rejects.toMatchObject({ code: 'CORRUPT' })
     await store.close()
   })
 })
 
-describe('a file that cannot be used says why', () => {
-  test('a text file is not ours', async () => {
+describe('a file that cannot be opened', () => {
+  test('a text file is NOT_OURS', async () => {
     const path = newPath()
-    writeFileSync(path, 'not a database, and long enough that nobody takes it for an empty one\n'.repeat(50))
+    writeFileSync(path, 'not a database, and too long to pass for an empty file\n'.repeat(50))
     await expect(open(path)).rejects.toMatchObject({ code: 'NOT_OURS' })
   })
 
-  test("another program's database is not ours, and is left as it is", async () => {
+  test("another program's database is NOT_OURS and stays unchanged", async () => {
     const path = newPath()
     const database = new Sqlite(path)
     database.exec('create table customers (name text)')
@@ -239,7 +223,7 @@ describe('a file that cannot be used says why', () => {
     expect(readFileSync(path)).toEqual(bytes)
   })
 
-  test('a log whose keyring is another one, and what is left where a log was, are left as they are', async () => {
+  test("a log with another log's keyring, or an emptied one, is KEYS_MISMATCH and stays unchanged", async () => {
     const [path, empty, other] = [newPath(), newPath(), newPath()]
     for (const each of [path, other]) await (await open(each)).close()
     writeFileSync(empty, '')
@@ -251,7 +235,7 @@ describe('a file that cannot be used says why', () => {
     }
   })
 
-  test('a log of a newer version is refused', async () => {
+  test('a log of a newer version is NOT_OURS', async () => {
     const path = newPath()
     await (await open(path)).close()
     const database = new Sqlite(path)
@@ -260,14 +244,14 @@ describe('a file that cannot be used says why', () => {
     await expect(open(path)).rejects.toMatchObject({ code: 'NOT_OURS', hint: 'Update averba' })
   })
 
-  test('a folder that is not there is named', async () => {
+  test('a missing folder is STORE_UNSAFE', async () => {
     await expect(open(join(newPath(), 'no', 'log.sqlite'))).rejects.toMatchObject({
       name: 'AverbaError',
       code: 'STORE_UNSAFE',
     })
   })
 
-  test('a log without its keyring does not open, and makes no new one', async () => {
+  test('a log without its keyring does not open and creates no new one', async () => {
     const path = newPath()
     await (await open(path)).close()
     rmSync(`${path}.keys`)
@@ -275,7 +259,7 @@ describe('a file that cannot be used says why', () => {
     expect(() => readFileSync(`${path}.keys`)).toThrow()
   })
 
-  test("a log with another log's keyring does not open", async () => {
+  test("a log with another log's keyring is KEYS_MISMATCH", async () => {
     const [path, other] = [newPath(), newPath()]
     await (await open(path)).close()
     await (await open(other)).close()
@@ -285,7 +269,7 @@ describe('a file that cannot be used says why', () => {
   })
 })
 
-test('a view that fails stops alone, says where, and is brought back by a rebuild', async () => {
+test('a view that fails stops alone, reports the position, and runs again after a rebuild', async () => {
   let isBroken = true
   const tokens = views.find(view => view.name === 'tokens')
   if (!tokens) throw new Error('There is no view of tokens')
@@ -327,7 +311,7 @@ test('a view that fails stops alone, says where, and is brought back by a rebuil
   await store.close()
 })
 
-test('a view of a new version is built anew when the log is opened', async () => {
+test('a view of a new version is rebuilt when the log is opened', async () => {
   const path = newPath()
   const store = await open(path)
   const event = { type: 'token.requested', data: { need: 'absent', credential: 'k' } }
@@ -339,8 +323,7 @@ test('a view of a new version is built anew when the log is opened', async () =>
   await store.close()
   const newer = views.map(view => (view.name === 'tokens' ? { ...view, version: 2 } : view))
   const again = await Store.open({ path, views: newer, clock: systemClock, entropy: systemEntropy, createId })
-  const run = (sql: string) =>
-    again.reader.readOnly({ sql, parameters: [], query: undefined as never, queryId: undefined as never })
+  const run = (sql: string) => again.reader.readOnly(CompiledQuery.raw(sql))
   expect(await run('select requests from tokens')).toEqual([{ requests: 1 }])
   await again.close()
 })

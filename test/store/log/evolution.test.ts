@@ -1,6 +1,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { CompiledQuery } from 'kysely'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
@@ -14,7 +15,7 @@ import { defineView } from '../../../src/vocabulary/view.ts'
 const at = '2030-01-01T00:00:00.000Z'
 const newPath = () => join(mkdtempSync(join(tmpdir(), 'averba-evolution-')), 'log.sqlite')
 
-/** A view that shows what it is given, and so which form of the event it was given. */
+/** A view that shows the data of events, and so their schema version. */
 const colours = defineView<{ stream: string; colour: string }, RecordedEvent>({
   name: 'colours',
   version: 1,
@@ -40,13 +41,12 @@ const append = (store: Store, stream: string, type: string, data: object) =>
     events: [{ stream, event: { type, data }, causedBy: 'paint.do', machine: { name: 'paint', version: 1 } }],
   })
 
-const plain = async (store: Store) =>
+const readPaints = async (store: Store) =>
   (await store.read({ kind: 'paint' })).map(({ type, data, stream }) => ({ type, data, stream }))
-const shown = (store: Store) =>
-  store.reader.readOnly({ ...query('select * from colours order by stream'), query: undefined as never })
-const query = (sql: string) => ({ sql, parameters: [], queryId: undefined as never })
+const readColours = (store: Store) =>
+  store.reader.readOnly(CompiledQuery.raw('select * from colours order by stream'))
 
-/** `mixed` has had three forms, `dipped` two. */
+/** `mixed` has three schema versions, `dipped` two. */
 const schemas: Schemas = {
   'paint.mixed': [
     data => ({ colour: (data as { color: string }).color }),
@@ -55,7 +55,7 @@ const schemas: Schemas = {
   'paint.dipped': [(data, { at: dippedAt }) => ({ ...(data as { ml: number }), dippedAt })],
 }
 
-test('an event of any older schema is read in the newest form, wherever it is read', async () => {
+test('an event of any older schema is upcast wherever it is read', async () => {
   const path = newPath()
   const first = await open(path)
   await append(first, 'paint-a', 'paint.mixed', { color: 'red' })
@@ -67,7 +67,7 @@ test('an event of any older schema is read in the newest form, wherever it is re
   await second.close()
   const store = await open(path, schemas)
   await append(store, 'paint-d', 'paint.mixed', { colours: ['blue'] })
-  expect(await plain(store)).toEqual([
+  expect(await readPaints(store)).toEqual([
     { type: 'paint.mixed', data: { colours: ['red'] }, stream: 'paint-a' },
     { type: 'paint.dipped', data: { ml: 5, dippedAt: at }, stream: 'paint-b' },
     { type: 'paint.mixed', data: { colours: ['green'] }, stream: 'paint-c' },
@@ -75,7 +75,7 @@ test('an event of any older schema is read in the newest form, wherever it is re
   ])
   expect((await store.readAt(2))?.data).toEqual({ colours: ['red'] })
   await store.rebuild()
-  expect(await shown(store)).toEqual([
+  expect(await readColours(store)).toEqual([
     { stream: 'paint-a', colour: 'paint.mixed {"colours":["red"]}' },
     { stream: 'paint-b', colour: `paint.dipped {"ml":5,"dippedAt":"${at}"}` },
     { stream: 'paint-c', colour: 'paint.mixed {"colours":["green"]}' },
@@ -84,7 +84,7 @@ test('an event of any older schema is read in the newest form, wherever it is re
   await store.close()
 })
 
-test('an event of a newer schema is refused by name, and one of an unknown type is kept as it is', async () => {
+test('an event of a newer schema is NOT_OURS, and one of an unknown type is kept unchanged', async () => {
   const path = newPath()
   const store = await open(path, schemas)
   await append(store, 'paint-a', 'paint.mixed', { colours: ['red'] })
@@ -96,7 +96,7 @@ test('an event of a newer schema is refused by name, and one of an unknown type 
   await older.close()
 })
 
-test('a view is built as it was at a position or an instant', async () => {
+test('a view is built as of a position or an instant', async () => {
   const store = await open(':memory:')
   const times = ['2030-01-01T00:00:00.000Z', '2030-01-02T00:00:00.000Z', '2030-01-03T00:00:00.000Z']
   for (const [i, time] of times.entries()) {
@@ -118,7 +118,7 @@ test('a view is built as it was at a position or an instant', async () => {
   await store.close()
 })
 
-test('tables of an older version are brought forward, once, with what stands in them, and never backward', async () => {
+test('tables of an older version are migrated once with their rows, and never backward', async () => {
   const path = newPath()
   const store = await open(path)
   await append(store, 'paint-a', 'paint.mixed', { color: 'red' })
@@ -128,18 +128,15 @@ test('tables of an older version are brought forward, once, with what stands in 
   const connection = await openSqlite(path)
   await connection.transact(() => migrate(connection, path, next))
   await connection.transact(() => migrate(connection, path, next))
-  const tables = await connection.readOnly({
-    ...query(
-      "select (select count(*) from event) as events, schema from head, sqlite_schema where name = 'brush'",
-    ),
-    query: undefined as never,
-  })
+  const sql =
+    "select (select count(*) from event) as events, schema from head, sqlite_schema where name = 'brush'"
+  const tables = await connection.readOnly(CompiledQuery.raw(sql))
   expect(tables).toEqual([{ events: 2, schema: version }])
   await connection.close()
   await expect(open(path)).rejects.toMatchObject({ code: 'NOT_OURS', hint: 'Update averba' })
 })
 
-test('the statements of a migration are given on request, as they are run', () => {
+test('migrationStatements lists the statements that a migration runs', () => {
   expect(migrationStatements(migrations.length, 'sqlite')).toEqual([])
   expect(
     migrationStatements(0, 'sqlite').filter(sql => sql.startsWith('create table')).length,

@@ -7,7 +7,7 @@ const rare = 'token.locked'
 const at = '2026-11-20T12:00:00.000Z'
 const machine = { name: 'subject', version: 1 }
 
-/** A log of so many events, with a rare one at some of the positions. */
+/** Makes a log of `count` events with rare ones at some positions. */
 async function given(count: number, rares: readonly number[]) {
   const store = await Store.open({
     path: ':memory:',
@@ -30,8 +30,8 @@ async function given(count: number, rares: readonly number[]) {
   return store
 }
 
-/** How often the event loop turned while something was done, and what it gave. */
-async function turnsOf<T>(work: () => Promise<T>): Promise<{ given: T; turns: number }> {
+/** Counts the turns of the event loop during some work, and gives its result. */
+async function countTurns<T>(work: () => Promise<T>): Promise<{ result: T; turns: number }> {
   let turns = 0
   let isOver = false
   const count = () => {
@@ -39,22 +39,22 @@ async function turnsOf<T>(work: () => Promise<T>): Promise<{ given: T; turns: nu
     if (!isOver) setImmediate(count)
   }
   setImmediate(count)
-  const given = await work()
+  const result = await work()
   isOver = true
-  return { given, turns }
+  return { result, turns }
 }
 
-test('what is rare is searched for in windows, and the event loop turns in between', async () => {
-  // At the ends of windows too, from either side.
+test('rare events are searched in windows, yielding to the event loop in between', async () => {
+  // Some are at the borders of windows, in either direction.
   const rares = [2, 20_001, 20_002, 41_000, 44_999, 61_000]
   const store = await given(61_000, rares)
   const positions = (events: readonly { position: number }[]) => events.map(({ position }) => position)
   const types = [rare]
-  const whole = await turnsOf(() => store.readWithEnd({ types }))
-  expect(positions(whole.given.events)).toEqual(rares)
-  expect(whole.given.end).toBe(61_000)
+  const whole = await countTurns(() => store.readWithEnd({ types }))
+  expect(positions(whole.result.events)).toEqual(rares)
+  expect(whole.result.end).toBe(61_000)
   expect(whole.turns).toBeGreaterThanOrEqual(3)
-  // A page ends within a window, and at its end.
+  // A page may end within a window or at its end.
   expect(positions(await store.read({ types, limit: 2 }))).toEqual(rares.slice(0, 2))
   expect(positions(await store.read({ types, after: 20_001, limit: 2 }))).toEqual([20_002, 41_000])
   expect(positions(await store.read({ kind: 'token' }))).toEqual(rares)
@@ -67,8 +67,8 @@ test('what is rare is searched for in windows, and the event loop turns in betwe
   expect(await store.read(far)).toEqual([])
   expect((await store.readLast({ types }))?.position).toBe(61_000)
   expect(await store.read({ types: ['token.renewed'] })).toEqual([])
-  const next = await turnsOf(() => store.followers.next(20_002, types))
-  expect(next.given).toBe(41_000)
+  const next = await countTurns(() => store.followers.next(20_002, types))
+  expect(next.result).toBe(41_000)
   expect(next.turns).toBeGreaterThanOrEqual(1)
   expect(await store.followers.next(61_000, types)).toBeUndefined()
   await store.close()

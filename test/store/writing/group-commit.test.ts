@@ -5,7 +5,7 @@ import { Store } from '../../../src/store/store.ts'
 import { WriterCache } from '../../../src/store/writing/writer-cache.ts'
 import { appendTo } from '../append-to.ts'
 
-/** A store in memory, and where the log ended after each of its commits. */
+/** Opens a store in memory and records the end of the log after each commit. */
 async function given() {
   const ends: number[] = []
   const store = await Store.open({
@@ -16,12 +16,12 @@ async function given() {
     createId: createIds(systemClock, systemEntropy),
   })
   store.committed.add(position => void ends.push(position))
-  // What opened it is not the one that asks next.
+  // Otherwise the opening would count as the last caller.
   await new Promise(resolve => setImmediate(resolve))
   return { store, ends }
 }
 
-/** Lets each append begin in a callback of its own, as when it came in over a socket: all in one turn of the loop. */
+/** Begins each append in its own callback, as over sockets, all in one turn of the event loop. */
 const inOneTurn = (store: Store, names: readonly string[]) =>
   Promise.all(
     names.map(
@@ -29,7 +29,7 @@ const inOneTurn = (store: Store, names: readonly string[]) =>
     ),
   )
 
-test('appends of callbacks that follow one another share a commit, also after one that came alone', async () => {
+test('appends of successive callbacks share a commit, also after a single append', async () => {
   const { store, ends } = await given()
   await inOneTurn(store, ['a'])
   await inOneTurn(store, ['b', 'c', 'd'])
@@ -37,7 +37,7 @@ test('appends of callbacks that follow one another share a commit, also after on
   await store.close()
 })
 
-test('appends of turns right after each other share a commit, up to the turn that brings none', async () => {
+test('appends of consecutive turns share a commit, up to a turn without a new one', async () => {
   const { store, ends } = await given()
   const appending: Promise<unknown>[] = []
   for (const name of ['a', 'b', 'c']) {
@@ -49,7 +49,7 @@ test('appends of turns right after each other share a commit, up to the turn tha
   await store.close()
 })
 
-test('a caller that asks again at once waits for no turn of the event loop', async () => {
+test('a caller that appends again at once does not wait for a turn of the event loop', async () => {
   const { store, ends } = await given()
   await inOneTurn(store, ['a'])
   await appendTo(store, 'b')
@@ -62,7 +62,7 @@ test('a caller that asks again at once waits for no turn of the event loop', asy
   await store.close()
 })
 
-test('callers who ask again together wait for no turn of the event loop', async () => {
+test('callers that append again together do not wait for a turn of the event loop', async () => {
   const { store, ends } = await given()
   const together = (...names: string[]) => Promise.all(names.map(name => appendTo(store, name)))
   await together('a', 'b', 'c')
@@ -76,7 +76,7 @@ test('callers who ask again together wait for no turn of the event loop', async 
   await store.close()
 })
 
-test('callers who ask again together for ever let others in all the same', async () => {
+test('callers that append again together in a loop do not block the event loop', async () => {
   const { store } = await given()
   let isOver = false
   const ask = async (name: string) => {
@@ -89,7 +89,7 @@ test('callers who ask again together for ever let others in all the same', async
   await store.close()
 })
 
-test('as many as before are waited for no longer only when they ask at once: from outside, others may come', async () => {
+test('callers from outside are gathered with others even when as many wait as in the last commit', async () => {
   const { store, ends } = await given()
   await inOneTurn(store, ['a', 'b'])
   const others = inOneTurn(store, ['c', 'd'])
@@ -99,7 +99,7 @@ test('as many as before are waited for no longer only when they ask at once: fro
   await store.close()
 })
 
-test('what the appends of one commit owe is written down for each, however many there are', async () => {
+test('the effects of every append in a commit are recorded, however many there are', async () => {
   const { store, ends } = await given()
   const due = '2026-11-20T13:00:00.000Z'
   const names = Array.from({ length: 40 }, (_, n) => `validation-${n}`)
@@ -124,15 +124,15 @@ test('what the appends of one commit owe is written down for each, however many 
     ),
   )
   expect(ends).toEqual([41])
-  const owed = await store.effects({})
-  expect(owed).toMatchObject(
+  const pending = await store.effects({})
+  expect(pending).toMatchObject(
     names.map(name => ({ id: `${name}/1/0`, state: 'owed', dueAt: due, attempts: 0 })),
   )
-  expect(owed).toHaveLength(40)
+  expect(pending).toHaveLength(40)
   await store.close()
 })
 
-test('what is known of streams is bounded also while every append is turned away', async () => {
+test('the stream cache is trimmed even when every append conflicts', async () => {
   const { store } = await given()
   await appendTo(store, 'a')
   const trim = vi.spyOn(WriterCache.prototype, 'trim')

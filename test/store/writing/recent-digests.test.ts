@@ -14,11 +14,11 @@ import { newPath } from '../sample-store.ts'
 const keyring = createKeyring(systemEntropy)
 const dayMs = Date.UTC(2031, 0, 1)
 
-/** A store whose next commit may fail at its very end. */
+/** Opens a store whose commits fail while `state.fails`. */
 async function given(path = ':memory:') {
   const state = { fails: false }
   const connection = await openSqlite(path)
-  // A plain object: the methods of the connection itself stand on its prototype.
+  // A plain object that can be spread: the methods of the connection are on its prototype.
   const plain = timeTransactions(
     connection,
     () => 0,
@@ -61,7 +61,7 @@ function recentOf(content: number, minute: number) {
   }
 }
 
-test('what a failed commit had recorded is in nobody’s way, and hides nothing of what others record in its place', async () => {
+test('digests of a failed commit cause no conflict and hide no later digests of other processes', async () => {
   const path = newPath()
   const [first, second] = [await given(path), await given(path)]
   expect(await first.record(1, 0)).toBe('appended')
@@ -77,7 +77,7 @@ test('what a failed commit had recorded is in nobody’s way, and hides nothing 
   await first.store.close()
 })
 
-test('a process finds what others recorded, before it was there and while it is', async () => {
+test('a process finds digests that others recorded before and after it opened', async () => {
   const path = newPath()
   const first = await given(path)
   expect(await first.record(1, 0)).toBe('appended')
@@ -91,7 +91,7 @@ test('a process finds what others recorded, before it was there and while it is'
   await first.store.close()
 })
 
-test('rows go when they are too old, a thousand later, and what is young stays', async () => {
+test('old rows are deleted after a thousand new ones, and recent rows stay', async () => {
   const { store, record, countRows } = await given()
   for (let content = 0; content < 700; content++) await record(content, 0)
   for (let content = 700; content < 1_000; content++) await record(content, 5)
@@ -103,7 +103,7 @@ test('rows go when they are too old, a thousand later, and what is young stays',
   await store.close()
 })
 
-test('what processes leave that add a few and are gone is swept too', async () => {
+test('rows of short-lived processes are deleted too', async () => {
   const path = newPath()
   for (let day = 0; day < 12; day++) {
     const { store, record } = await given(path)
@@ -117,13 +117,13 @@ test('what processes leave that add a few and are gone is swept too', async () =
   await store.close()
 })
 
-test('of more than a hundred thousand in ten minutes the oldest give way, in memory and in the table alike', async () => {
+test('beyond 100,000 digests in ten minutes the oldest are deleted, in memory and in the table', async () => {
   const connection = await openSqlite(':memory:')
   const [recents, later] = [new RecentDigests(), new RecentDigests()]
   const digestOf = (position: number) => Uint8Array.of(position >> 16, (position >> 8) & 255, position & 255)
-  const asked = (position: number) => ({ digest: digestOf(position), since: dayMs, until: dayMs })
+  const recentAt = (position: number) => ({ digest: digestOf(position), since: dayMs, until: dayMs })
   const added = Array.from({ length: 100_002 }, (_, i) => {
-    const seen = { ...asked(i + 1), position: i + 1, at: toInstant(dayMs) }
+    const seen = { ...recentAt(i + 1), position: i + 1, at: toInstant(dayMs) }
     return [digestKey(seen.digest), seen] as const
   })
   await connection.transact(function* () {
@@ -133,7 +133,7 @@ test('of more than a hundred thousand in ten minutes the oldest give way, in mem
   })
   await connection.read(() => later.catchUp())
   for (const each of [recents, later])
-    expect([2, 3, 100_002].map(position => each.findInMemory(asked(position)))).toEqual([
+    expect([2, 3, 100_002].map(position => each.findInMemory(recentAt(position)))).toEqual([
       undefined,
       3,
       100_002,
