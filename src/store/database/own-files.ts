@@ -16,7 +16,7 @@ const tickMs = 20
 
 /**
  * Watches the files of an open store: the file, its journal, and the journal's index. What is written into a moved or
- * deleted file is lost, so no write to one may be acknowledged. SQLite replaces none of them while a connection is open.
+ * deleted file is lost, so no write to one may be acknowledged. SQLite itself replaces none of them while it is open.
  */
 export class OwnFiles {
   readonly #store: string

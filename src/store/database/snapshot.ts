@@ -90,7 +90,8 @@ export class Snapshot {
   }
 
   pragma(name: string): readonly Record<string, unknown>[] {
-    return wrapSqliteErrors(this.#displayName, () => this.#database.pragma(name) as Record<string, unknown>[]) // Rows, by column.
+    const read = () => this.#database.pragma(name) as Record<string, unknown>[] // Rows by column.
+    return wrapSqliteErrors(this.#displayName, read)
   }
 
   /**

@@ -11,8 +11,8 @@ export interface Lease {
 }
 
 /**
- * Reports whether a lease is over. An end that lies too far in the future was set by a clock that was ahead and has been
- * corrected since: it counts as over, because it would last as long as that clock was ahead.
+ * Reports whether a lease is over. An end that lies too far in the future was set by a clock that was ahead and has
+ * been corrected since: it counts as over, because it would last as long as that clock was ahead.
  */
 export function isLeaseOver(until: Instant | null, { now, latest }: Pick<Lease, 'now' | 'latest'>): boolean {
   return until === null || until <= now || until > latest

@@ -8,8 +8,8 @@ import { endOfLog } from '../log/position-before.ts'
 const pagePositions = 5_000
 
 /**
- * Finds the streams with an event whose header contains a person's ref, in order of the first such event. `until` is the
- * end of the log at that moment. Scans the whole log, because headers have no index.
+ * Finds the streams with an event whose header contains a person's ref, in order of the first such event. `until` is
+ * the end of the log at that moment. Scans the whole log, because headers have no index.
  */
 export async function findStreamsNaming(
   reader: Pick<Connection, 'read'>,

@@ -33,7 +33,7 @@ export class Batch {
     return this.events.length + this.receipts.size + this.claims.size + this.ended.size === 0
   }
 
-  /** Writes everything but the views and their checkpoints. Skips empty inserts: most batches have few kinds of rows. */
+  /** Writes everything but the views and their checkpoints. Empty inserts are skipped: most batches have many. */
   *write(tiles: readonly Tile[], recents: RecentDigests): Steps<void> {
     if (this.streams.length > 0)
       yield { sql: insertStream, forEach: this.streams.map(({ key, name }) => [key, name]) }

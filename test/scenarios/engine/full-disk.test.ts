@@ -53,7 +53,7 @@ async function fillUp({ averba, digest }: World): Promise<void> {
     }
     await expect(enrol()).rejects.toMatchObject({
       code: 'STORE_UNSAFE',
-      hint: expect.stringMatching(/^Free some space.*the same command id only$/),
+      hint: expect.stringMatching(/^Free some space.*the same command id$/),
     })
   }
 }

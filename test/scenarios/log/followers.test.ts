@@ -63,7 +63,7 @@ test('a name that has passed events of a type does not follow that type as well;
   expect(await next(['subject.enrolled', 'log.began'])).toEqual({
     seen: [],
     code: 'INVALID_INPUT',
-    detail: expect.stringMatching(/^crm cannot go on: .*did not follow: log\.began: .*a name of their own/),
+    detail: expect.stringMatching(/^crm cannot go on: .*added types: log\.began: .*under a new name/),
     types: ['subject.enrolled'],
   })
   // The others went on meanwhile.
