@@ -15,68 +15,70 @@ import type { ApiContext } from '../api-context.ts'
 import { checkPage } from '../arguments.ts'
 import { type ConsentQuestion, proveConsent } from '../reports/consent-proof.ts'
 import { gatherProcessingReport, type Period, readProcessing } from '../reports/processing.ts'
-import { checkAsking, recordReveal } from '../subjects/reveals.ts'
+import { checkRevealRequest, recordReveal } from '../subjects/reveals.ts'
 
-/** Shows others what the log holds, so that they need to believe nobody. */
+/** Proofs and reports about the log, which others can check without trusting its owner. */
 export interface Audit {
-  /** Signs where the log stands, as a C2SP note: whoever keeps it can hold the log to it later. */
+  /**
+   * Signs the current state of the log, as a C2SP note. The note can later prove that the log still contains that
+   * state.
+   */
   checkpoint(): Promise<string>
   /**
-   * The proof that an event is in the log, up to a checkpoint that is signed for it now: one C2SP tlog-proof.
+   * Proves that an event is in the log, as one C2SP tlog-proof with a checkpoint signed now.
    *
    * @throws {AverbaError} `NOT_FOUND`
    */
   prove(event: EventSelector): Promise<string>
   /**
-   * Says whether a consent stood at an instant, by what was known at another, in one file with its proof: the exact
-   * bytes of every event that the answer rests on, their paths to the root of a signed checkpoint, and the checkpoint.
-   * JSON in the form of `ConsentReport`, or an HTML page that checks itself offline. Opens no personal data.
+   * Reports whether a consent was effective at an instant, by what was known at another, with the proof: the exact
+   * bytes of every event behind the answer, their paths to the root of a signed checkpoint, and that checkpoint. JSON
+   * in the form of `ConsentReport`, or an HTML page that checks itself offline. Opens no personal data.
    *
-   * @throws {AverbaError} `NOT_FOUND` when nobody is enrolled, or nobody has seen the consent; `INVALID_CPF`,
-   * `INVALID_INPUT`
+   * @throws {AverbaError} `NOT_FOUND` when the subject is not enrolled, or no reading has shown the consent;
+   * `INVALID_CPF`, `INVALID_INPUT`
    */
   prove(question: ConsentQuestion, page?: PageOptions): Promise<string>
   /**
-   * Discloses one event, and nothing else of its owners: its proof, its sealed parts, and the keys of its record that
-   * open them, in one file that `averba verify` and `verifyDisclosure` of `averba/verify` read offline. Who gives it
-   * away and what for is an event before. Only what was recorded under the option `recordKeys` has such keys.
+   * Discloses one event, and nothing else about its owners: its proof, its sealed parts and the record keys that open
+   * them, in one file for `averba verify` and `verifyDisclosure` of `averba/verify`. An event with actor and purpose is
+   * recorded first. Only events recorded under the option `recordKeys` have such keys.
    *
-   * @throws {AverbaError} `NOT_FOUND`, also for what was destroyed; `INVALID_INPUT` without an actor, a purpose or keys
-   * of the record; `PERSONAL_ID`
+   * @throws {AverbaError} `NOT_FOUND`, also for destroyed data; `INVALID_INPUT` without an actor, a purpose or record
+   * keys; `PERSONAL_ID`
    */
   disclose(event: EventSelector, options: DiscloseOptions): Promise<string>
   /**
-   * The operations with personal data of a period (LGPD article 37): purpose, legal basis, categories of data and of
-   * data subjects, where it came from and whom it went to. Page by page, in order; opens nothing.
+   * Reads the operations with personal data of a period (LGPD article 37), in order and page by page: purpose, legal
+   * basis, categories of data and of data subjects, source and recipients. Opens no sealed data.
    *
    * @param options `from` is included, `until` is not
    * @throws {AverbaError} `INVALID_INPUT`
    */
   processing(options: Period & { language?: Language }): AsyncIterable<ProcessingOperation>
   /**
-   * The same as one text, with what is true of all of them: JSON in the form of `ProcessingReport`, or one HTML page
-   * that sums them up.
+   * The same as one text: JSON in the form of `ProcessingReport`, or an HTML page that summarises it.
    *
-   * @throws {AverbaError} `INVALID_INPUT`, also of more than 250,000 operations
+   * @throws {AverbaError} `INVALID_INPUT`, also for more than 250,000 operations
    */
   processingReport(period: Period, page?: PageOptions): Promise<string>
   /**
-   * What a witness asks for: the newest checkpoint, and the hashes that prove that an older one is its beginning.
+   * What a witness needs: the newest checkpoint, and the hashes that prove that it extends an older one.
    *
-   * @throws {AverbaError} `INVALID_INPUT` when that one is not of this log
+   * @throws {AverbaError} `INVALID_INPUT` when the older one is not of this log
    */
   consistency(from: string): Promise<{ before: Checkpoint; checkpoint: string; hashes: readonly string[] }>
-  /** Verifies the whole log from its file, as `averba verify` does. A log in memory cannot be. */
+  /** Verifies the whole log from its file, as `averba verify` does. Not for a log in memory. */
   verify(options?: Omit<VerifyLogOptions, 'store'>): Promise<Verdict>
-  /** Writes the log to a new folder that anyone can verify. A log in memory cannot be. */
+  /** Writes the log to a new folder that anyone can verify. Not for a log in memory. */
   export(dir: string): Promise<ExportResult>
 }
 
-/** Makes the area. */
+/** Creates the `audit` area. */
 export function createAudit(context: ApiContext): Audit {
   const { store, engine } = context
   const path = context.options.store
-  const onFile = () => {
+  const filePath = () => {
     if (path !== ':memory:') return path
     throw new AverbaError('INVALID_INPUT', 'Cannot do this with a log in memory: it has no file')
   }
@@ -99,9 +101,9 @@ export function createAudit(context: ApiContext): Audit {
     },
     verify: async options => {
       const { keys: rootKey } = context.options
-      return verifyLog({ ...(rootKey && { rootKey }), ...options, store: onFile() })
+      return verifyLog({ ...(rootKey && { rootKey }), ...options, store: filePath() })
     },
-    export: async dir => exportUpTo({ store: onFile(), dir }, () => store.checkpoint({ withAnchor: true })),
+    export: async dir => exportUpTo({ store: filePath(), dir }, () => store.checkpoint({ withAnchor: true })),
     processing: ({ language, ...period }) =>
       readProcessing(context, period, checkPage(language === undefined ? {} : { language }).language),
     processingReport: (period, page) =>
@@ -113,20 +115,24 @@ export function createAudit(context: ApiContext): Audit {
   }
 }
 
-/** Who gives a record away, and what for: both are kept in clear. */
+/** Who discloses a record, and for what purpose. Both are stored in clear. */
 export interface DiscloseOptions {
   readonly actor: Actor
   readonly purpose: string
 }
 
-/** Records that what an event holds is given away, and then writes it with its proof and the keys of its record. */
-async function disclose(context: ApiContext, which: EventSelector, asking: DiscloseOptions): Promise<string> {
-  checkAsking(asking)
+/** Records the disclosure of an event, and then writes the event with its proof and the keys of its record. */
+async function disclose(
+  context: ApiContext,
+  event: EventSelector,
+  options: DiscloseOptions,
+): Promise<string> {
+  checkRevealRequest(options)
   const { store } = context
-  const { parts, owners } = await store.reader.read(() => findDisclosable(which))
-  const { actor, purpose } = asking
+  const { parts, owners } = await store.reader.read(() => findDisclosable(event))
+  const { actor, purpose } = options
   await recordReveal(context, 'audit.disclose', { parts, owners, purpose, isDisclosed: true }, actor)
   await store.checkpoint()
   const { keyring } = store.vault
-  return keyring.withRefresh(() => store.reader.read(() => discloseEvent(store.vault, which)))
+  return keyring.withRefresh(() => store.reader.read(() => discloseEvent(store.vault, event)))
 }

@@ -24,40 +24,36 @@ export interface Awareness {
   readonly readAt: Instant | null
 }
 
-/** An awareness record with all that the service tells of it, as it came. */
+/** An awareness record with every member that the service returned. */
 export interface AwarenessDetail extends Awareness, Partial<Omit<CienciaDetalhada, 'id' | 'dataHora'>> {}
 
 /** Awareness records of data subjects (document 1, operations 4 and 5). */
 export interface AwarenessArea {
   /**
-   * Lists the awareness records of a data subject, all or of one controller; those that the service no longer lists
-   * only with `vanished`.
+   * Lists the awareness records of a data subject; those that the service no longer lists only with `vanished`.
    *
    * @throws {AverbaError} `NOT_FOUND`, `INVALID_CNPJ`, `INVALID_INPUT` for a wrong `ageMaxMs`
    */
   list(
     filter: SubjectSelector & FreshnessOptions & { cnpj?: string; vanished?: boolean },
   ): Promise<Awareness[]>
-  /**
-   * One record in full, or `undefined` when the subject has none under this id. One that has vanished is given as it
-   * was last read in full, and nothing is asked of it.
-   */
+  /** Gets one record in full, a vanished one as it was last read; `undefined` for an unknown id. */
   get(selector: RecordSelector & FreshnessOptions): Promise<AwarenessDetail | undefined>
 }
 
-/** Makes the area `awareness`. */
+/** Creates the `awareness` area. */
 export function createAwareness(context: ApiContext): AwarenessArea {
   const { clock, commands, rows, store, subjects, views } = context
 
-  const putOff = new DeferredReadings(store)
+  const deferredReadings = new DeferredReadings(store)
   const readings = new SharedReadings(clock, async (subject: SubjectRef) => {
     const deliver = async () => {
-      const message = { type: 'subject.readAwareness', data: await putOff.replaced(subject) }
+      const message = { type: 'subject.readAwareness', data: await deferredReadings.findReplaced(subject) }
       return { targets: [{ stream: streamOf('subject', subject), message }] }
     }
     const input = { method: 'awareness.list', subject }
     const outcome = await commands.send(input, deliver, {}, async () => undefined)
-    putOff.note(subject, outcome)
+    deferredReadings.noteOutcome(subject, outcome)
     return outcome
   })
 
@@ -72,7 +68,7 @@ export function createAwareness(context: ApiContext): AwarenessArea {
     return readAt()
   }
 
-  async function find(subject: SubjectRef, id: string): Promise<AwarenessRow | undefined> {
+  async function findRow(subject: SubjectRef, id: string): Promise<AwarenessRow | undefined> {
     const awareness = await store.lookUp('awareness', `${subject}\0${id}`)
     if (awareness === undefined) return undefined
     return rows.find('awareness', awareness, streamOf('subject', subject))
@@ -80,11 +76,11 @@ export function createAwareness(context: ApiContext): AwarenessArea {
 
   async function toAwareness(row: AwarenessRow, readAt: Instant | null): Promise<Awareness> {
     const record = (await store.open(row.record)) as { id: string; cnpjUsuario?: unknown } // Sealed with its id.
-    const given = typeof record.cnpjUsuario === 'string' ? record.cnpjUsuario : null
-    return { id: record.id, dataHora: row.created_at, cnpjUsuario: row.controller ?? given, readAt }
+    const sealedCnpj = typeof record.cnpjUsuario === 'string' ? record.cnpjUsuario : null
+    return { id: record.id, dataHora: row.created_at, cnpjUsuario: row.controller ?? sealedCnpj, readAt }
   }
 
-  async function describe(row: AwarenessRow, id: string): Promise<AwarenessRow> {
+  async function readDetail(row: AwarenessRow, id: string): Promise<AwarenessRow> {
     context.require('consentService')
     const stream = streamOf('subject', row.subject)
     const parts = { id: { owner: stream, value: id } }
@@ -109,24 +105,25 @@ export function createAwareness(context: ApiContext): AwarenessArea {
         .selectAll()
         .where('subject', '=', subject)
         .orderBy('awareness')
-      const held = await rows.select('awareness', query, { stream: streamOf('subject', subject) })
-      const wanted = held.filter(row => {
+      const all = await rows.select('awareness', query, { stream: streamOf('subject', subject) })
+      const wanted = all.filter(row => {
         if (row.vanished_at !== null && !filter.vanished) return false
         return cnpj === undefined || row.controller === cnpj
       })
       return Promise.all(wanted.map(row => toAwareness(row, readAt)))
     },
-    async get(which) {
-      checkAge(which.ageMaxMs)
-      const subject = await subjects.find(which)
-      if (!(await find(subject, which.id))) await refresh(subject, which.ageMaxMs)
-      const row = await find(subject, which.id)
+    async get(selector) {
+      const { id, ageMaxMs } = selector
+      checkAge(ageMaxMs)
+      const subject = await subjects.find(selector)
+      if (!(await findRow(subject, id))) await refresh(subject, ageMaxMs)
+      const row = await findRow(subject, id)
       if (!row) return undefined
       const hasVanished = row.vanished_at !== null
       if (hasVanished && row.detail === null) return undefined
-      const isFresh = row.detail !== null && context.isFresh(row.described_at, which.ageMaxMs)
-      const described = isFresh || hasVanished ? row : await describe(row, which.id)
-      const detail = (await store.open(described.detail ?? '')) as Partial<CienciaDetalhada> // Kept as it came.
+      const isFresh = row.detail !== null && context.isFresh(row.described_at, ageMaxMs)
+      const described = isFresh || hasVanished ? row : await readDetail(row, id)
+      const detail = (await store.open(described.detail ?? '')) as Partial<CienciaDetalhada> // As the service sent it.
       const awareness = await toAwareness(described, described.described_at)
       return { ...detail, ...awareness, dataHora: readIso(detail.dataHora) ?? awareness.dataHora }
     },
@@ -135,7 +132,7 @@ export function createAwareness(context: ApiContext): AwarenessArea {
 
 type AwarenessList = Listing<ListRecord<AwarenessSummary>> & { readonly askedAt?: Instant }
 
-/** Sends each listed record to the subject's stream, which knows those it has seen. */
+/** Addresses each listed record to the subject's stream, whose machine knows which ones it has seen. */
 export async function routeAwareness(
   context: ApiContext,
   pending: PendingEffect,
@@ -147,7 +144,7 @@ export async function routeAwareness(
   const subject = idOf(owner)
   const targets: AddressedMessage[] = []
   const claims = []
-  // Of a person who was erased meanwhile, only how much was read is recorded.
+  // For a subject erased in the meantime, record only the number of records read.
   const isErased = await context.subjects.isErased(owner)
   const seen = new Set<string>()
   for (const [id, { summary, record }] of new Map(items.map(item => [item.id, item]))) {
@@ -163,9 +160,9 @@ export async function routeAwareness(
     const data = { ...summary, record: awareness }
     targets.push({ stream: owner, message: { type: 'subject.observeAwareness', data, parts }, since })
   }
-  // A record that cannot be read may be any of those that seem to be missing: then none counts as missing.
-  const held = isErased || unreadable.length > 0 ? [] : await listedOf(context, owner)
-  for (const record of held.filter(each => !seen.has(each)))
+  // An unreadable record may be any of the seemingly missing ones, so none of them counts as missing.
+  const listedBefore = isErased || unreadable.length > 0 ? [] : await readListedRecords(context, owner)
+  for (const record of listedBefore.filter(each => !seen.has(each)))
     targets.push({ stream: owner, message: { type: 'subject.missAwareness', data: { record } }, since })
   const when = askedAt !== undefined && { askedAt }
   const data = { read: items.length, unreadable: unreadable.length, ...when }
@@ -177,8 +174,8 @@ export async function routeAwareness(
   return { targets: [...targets, { stream: owner, message: listed }], claims }
 }
 
-/** Our ids of the records in the last list, by the log: a view may stand still. */
-async function listedOf({ store }: ApiContext, stream: string): Promise<readonly string[]> {
+/** Our ids of the records in the last list. Reads the log, because a stopped view may be out of date. */
+async function readListedRecords({ store }: ApiContext, stream: string): Promise<readonly string[]> {
   const listed = new Set<string>()
   const types = ['subject.awarenessAppeared', 'subject.awarenessVanished']
   for (let after = 0; ; ) {

@@ -14,7 +14,7 @@ import { checkAge, checkOneOf, notAbout } from '../arguments.ts'
 import type { RecordSelector, SubjectRef, SubjectSelector } from '../subject-directory.ts'
 import { createStandings, type Standings } from './effectiveness.ts'
 import { createEnrolments, type Enrolments } from './enrolments.ts'
-import { checkWhy, type DecisionEvidence } from './evidence.ts'
+import { checkEvidence, type DecisionEvidence } from './evidence.ts'
 import { createConsentReadings, type FreshnessOptions, type SyncResult } from './readings.ts'
 
 /** A consent request of a data subject, under the contract's own names (document 1, section 2). */
@@ -24,19 +24,21 @@ export interface Consent {
   readonly status: ConsentStatus
   readonly dataHora: Instant | null
   readonly dataExpiracao: Instant | null
-  /** As the service gave it, also where it is not a CNPJ. */
+  /** As the service sent it, even when it is not a CNPJ. */
   readonly cnpjUsuario: string | null
   /**
-   * `changed` while the service shows another status whose history has not been read, `changing` while our request is
-   * out, `uncertain` while its outcome is not known, `vanished` when the service no longer lists it.
+   * - `changed`: the service shows another status, and its history has not been read yet.
+   * - `changing`: our change request is under way.
+   * - `uncertain`: the outcome of our request is not known.
+   * - `vanished`: the service no longer lists the consent.
    */
   readonly knowledge: ConsentRow['knowledge']
   readonly readAt: Instant | null
 }
 
-/** A consent with all that the service tells of it. */
+/** A consent with every member that the service returned. */
 export interface ConsentDetail extends Consent, Partial<DetailMembers> {
-  /** As the service gave it; what has no status is left out. */
+  /** As the service sent it, without entries that have no status. */
   readonly historico: readonly {
     readonly status: string
     readonly dataHora: Instant | null
@@ -49,7 +51,7 @@ type DetailMembers = Pick<
   'idTemplatePdc' | 'categoria' | 'usuario' | 'finalidade' | 'titular'
 >
 
-/** A consent with whose it is. */
+/** A consent with its data subject. */
 export interface OwnedConsent extends Consent {
   readonly subject: SubjectRef
 }
@@ -57,57 +59,53 @@ export interface OwnedConsent extends Consent {
 /** Consents of data subjects at the consent service (document 1, operations 1 to 3). */
 export interface Consents extends Enrolments, Standings {
   /**
-   * Reads all consents of a data subject at the service and records what changed. A consent with another status is read
-   * in full, for the events and times in its history.
+   * Reads all consents of a data subject from the service, those with a new status in full, and records the changes.
    */
   sync(selector: SubjectSelector, commandOptions?: CommandOptions): Promise<Outcome<SyncResult>>
   /**
-   * Lists the consents of a data subject, all or of one controller or status. Those that the service no longer lists
-   * are left out, unless `vanished` asks for them.
+   * Lists the consents of a data subject; those that the service no longer lists only with `vanished`.
    *
    * @throws {AverbaError} `INVALID_CNPJ`, `INVALID_INPUT` for an unknown status or a wrong `ageMaxMs`, `NOT_FOUND`;
-   * `VIEW_STOPPED` while the view of consents stands still: `get` and `standing` go by the log then
+   * `VIEW_STOPPED` while the view of consents is stopped (`get` and `standing` still work: they read the log)
    */
   list(
     filter: SubjectSelector &
       FreshnessOptions & { cnpj?: string; status?: ConsentStatus; vanished?: boolean },
   ): Promise<Consent[]>
   /**
-   * One consent in full, or `undefined` when the subject has none under this id. One that has vanished is
-   * given as it was last read in full.
+   * Gets one consent in full, a vanished one as it was last read; `undefined` for an unknown id.
    *
    * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT` for a wrong `ageMaxMs`
    */
   get(selector: RecordSelector & FreshnessOptions): Promise<ConsentDetail | undefined>
   /**
-   * The consent that an event of `log.follow`, `log.read` or `on` is about, as it is now: whose it is and the service's
-   * id, which no event holds. `undefined` once its data subject has been erased. No service is read.
+   * Finds the consent that an event is about, as it is now, with its data subject and its id at the service: events
+   * hold neither. `undefined` once the data subject was erased. Sends no request.
    *
    * @throws {AverbaError} `INVALID_INPUT` when the event is not about a consent
    */
   of(event: Pick<RecordedEvent, 'stream'>): Promise<OwnedConsent | undefined>
   /**
-   * Asks the service to make a PENDENTE consent ATIVO. Reason and evidence are kept sealed, under the data subject.
+   * Asks the service to change a consent from PENDENTE to ATIVO. Reason and evidence are sealed under the subject's
+   * key. An earlier change request that was not sent yet is withdrawn: it ends as `declined`, `WITHDRAWN`.
    *
-   * A change that was asked for before and has not left is withdrawn: it ends as `declined`, `WITHDRAWN`.
-   *
-   * @throws {AverbaError} `REFUSED`, before any request leaves, when the contract's table forbids it, or another change
-   * is out
+   * @throws {AverbaError} `REFUSED`, before any request is sent, when the contract's table forbids the change or
+   * another change is under way
    */
   approve(selector: RecordSelector, evidence?: CommandOptions & DecisionEvidence): Promise<Outcome<Consent>>
-  /** Asks the service to make a PENDENTE consent NEGADO. Throws as `approve` does. */
+  /** Asks the service to change a consent from PENDENTE to NEGADO. Throws as `approve` does. */
   deny(selector: RecordSelector, evidence?: CommandOptions & DecisionEvidence): Promise<Outcome<Consent>>
-  /** Asks the service to make an ATIVO consent REVOGADO. Throws as `approve` does. */
+  /** Asks the service to change a consent from ATIVO to REVOGADO. Throws as `approve` does. */
   revoke(selector: RecordSelector, evidence?: CommandOptions & DecisionEvidence): Promise<Outcome<Consent>>
 }
 
-/** Makes the area `consents`. */
+/** Creates the `consents` area. */
 export function createConsents(context: ApiContext): Consents {
   const { clock, commands, rows, store, subjects, views } = context
   const readings = createConsentReadings(context)
   const { refresh } = readings
 
-  async function rowsOf(subject: SubjectRef): Promise<ConsentRow[]> {
+  async function selectRows(subject: SubjectRef): Promise<ConsentRow[]> {
     return views
       .selectFrom('consents')
       .selectAll()
@@ -119,20 +117,20 @@ export function createConsents(context: ApiContext): Consents {
   async function toConsent(row: ConsentRow, readAt: Instant | null): Promise<Consent> {
     const record = (await store.open(row.record)) as { id: string; cnpjUsuario?: unknown } // Sealed with its id.
     const text = typeof record.cnpjUsuario === 'string' ? record.cnpjUsuario : null
-    // Text that is no CNPJ stands nowhere else; a CNPJ that is not in the row is one that the service no longer gives.
-    const given = text !== null && readCnpj(text) === undefined ? text : null
+    // The row holds a valid CNPJ only. A valid CNPJ that is not in the row is one that the service no longer returns.
+    const invalidCnpj = text !== null && readCnpj(text) === undefined ? text : null
     return {
       id: record.id,
       status: row.status,
       dataHora: row.created_at,
       dataExpiracao: row.expires_at,
-      cnpjUsuario: row.controller ?? given,
+      cnpjUsuario: row.controller ?? invalidCnpj,
       knowledge: row.knowledge,
       readAt,
     }
   }
 
-  async function find(
+  async function findStream(
     selector: RecordSelector,
   ): Promise<{ subject: SubjectRef; stream: string | undefined }> {
     const subject = await subjects.find(selector)
@@ -140,22 +138,22 @@ export function createConsents(context: ApiContext): Consents {
     return { subject, stream: consent === undefined ? undefined : streamOf('consent', consent) }
   }
 
-  async function rowOf(stream: string): Promise<ConsentRow> {
+  async function findRow(stream: string): Promise<ConsentRow> {
     const row = await rows.find('consents', stream)
     if (!row) throw new TypeError('A consent is known and has no row')
     return row
   }
 
-  async function change(
+  async function requestChange(
     verb: 'approve' | 'deny' | 'revoke',
     selector: RecordSelector,
     { reason, evidence, ...ask }: CommandOptions & DecisionEvidence = {},
   ): Promise<Outcome<Consent>> {
     context.require('consentService')
-    const why = checkWhy({ reason, evidence })
-    const { subject, stream } = await find(selector)
+    const why = checkEvidence({ reason, evidence })
+    const { subject, stream } = await findStream(selector)
     if (stream === undefined) {
-      throw new AverbaError('NOT_FOUND', `Cannot ${verb} the consent: nothing is known of it`, {
+      throw new AverbaError('NOT_FOUND', `Cannot ${verb} the consent: no reading has shown it`, {
         hint: 'Call consents.sync first',
       })
     }
@@ -163,35 +161,33 @@ export function createConsents(context: ApiContext): Consents {
     return commands.send(
       { method: `consents.${verb}`, subject, id: selector.id, ...(why && { why }) },
       async () => {
-        const waiting = await changeThatWaits(stream)
-        const type = waiting ? `consent.${verb}Instead` : `consent.${verb}`
+        const unsent = await findUnsentChange(stream)
+        const type = unsent ? `consent.${verb}Instead` : `consent.${verb}`
         const message = { type, data: { askedAt: toInstant(clock.now()) }, ...(parts && { parts }) }
-        return { targets: [{ stream, message }, ...(waiting ? [withdraw(waiting)] : [])] }
+        return { targets: [{ stream, message }, ...(unsent ? [withdrawEffect(unsent)] : [])] }
       },
       ask,
       async () => {
-        const row = await rowOf(stream)
+        const row = await findRow(stream)
         return toConsent(row, row.changed_at)
       },
     )
   }
 
-  /**
-   * The change of a consent that was put off or is parked, and so has not left, unless there is another one as well.
-   */
-  async function changeThatWaits(stream: string): Promise<PendingEffect | undefined> {
+  /** The deferred or parked change of a consent, which was not sent yet; `undefined` when there is none or several. */
+  async function findUnsentChange(stream: string): Promise<PendingEffect | undefined> {
     const open = await store.effects({ stream, states: ['owed', 'started', 'deferred', 'parked', 'unknown'] })
     const [change, other] = open.filter(({ type }) => type === 'consentService.changeStatus')
     return !other && (change?.state === 'deferred' || change?.state === 'parked') ? change : undefined
   }
 
-  async function describe(row: ConsentRow): Promise<ConsentRow> {
+  async function readDetail(row: ConsentRow): Promise<ConsentRow> {
     context.require('consentService')
     const outcome = await commands.send(
       { method: 'consents.get', consent: row.consent },
       async () => ({ targets: [{ stream: row.consent, message: { type: 'consent.readDetail', data: {} } }] }),
       {},
-      () => rowOf(row.consent),
+      () => findRow(row.consent),
     )
     return valueOf(outcome)
   }
@@ -206,7 +202,7 @@ export function createConsents(context: ApiContext): Consents {
       checkAge(filter.ageMaxMs)
       const cnpj = filter.cnpj === undefined ? undefined : parseCnpj(filter.cnpj)
       const readAt = await refresh(subject, filter.ageMaxMs)
-      const wanted = (await rowsOf(subject)).filter(row => {
+      const wanted = (await selectRows(subject)).filter(row => {
         if (row.knowledge === 'vanished' && !filter.vanished) return false
         return (
           (cnpj === undefined || row.controller === cnpj) && (status === undefined || row.status === status)
@@ -214,20 +210,21 @@ export function createConsents(context: ApiContext): Consents {
       })
       return Promise.all(wanted.map(row => toConsent(row, readAt)))
     },
-    async get(which) {
-      checkAge(which.ageMaxMs)
-      const { subject, stream: known } = await find(which)
-      if (known === undefined) await refresh(subject, which.ageMaxMs)
-      const stream = known ?? (await find(which)).stream
+    async get(selector) {
+      const { ageMaxMs } = selector
+      checkAge(ageMaxMs)
+      const { subject, stream: known } = await findStream(selector)
+      if (known === undefined) await refresh(subject, ageMaxMs)
+      const stream = known ?? (await findStream(selector)).stream
       if (stream === undefined) return undefined
-      const row = await rowOf(stream)
+      const row = await findRow(stream)
       const hasVanished = row.knowledge === 'vanished'
-      // Retention may have destroyed the details: then they are read again.
-      const isThere = row.detail !== null && (await store.open(row.detail)) !== undefined
-      if (hasVanished && !isThere) return undefined
-      const isFresh = isThere && context.isFresh(row.described_at, which.ageMaxMs)
-      const described = isFresh || hasVanished ? row : await describe(row)
-      const detail = (await store.open(described.detail ?? '')) as Partial<ConsentimentoDetalhado> // Kept as it came.
+      // Retention may have destroyed the details.
+      const hasDetail = row.detail !== null && (await store.open(row.detail)) !== undefined
+      if (hasVanished && !hasDetail) return undefined
+      const isFresh = hasDetail && context.isFresh(row.described_at, ageMaxMs)
+      const described = isFresh || hasVanished ? row : await readDetail(row)
+      const detail = (await store.open(described.detail ?? '')) as Partial<ConsentimentoDetalhado> // As the service sent it.
       const { idTemplatePdc, categoria, usuario, finalidade, titular, historico } = detail
       const members = { idTemplatePdc, categoria, usuario, finalidade, titular }
       return {
@@ -245,18 +242,15 @@ export function createConsents(context: ApiContext): Consents {
       // As the machine writes it.
       return { subject: row.subject as SubjectRef, ...(await toConsent(row, row.changed_at)) }
     },
-    approve: (selector, why) => change('approve', selector, why),
-    deny: (selector, why) => change('deny', selector, why),
-    revoke: (selector, why) => change('revoke', selector, why),
+    approve: (selector, why) => requestChange('approve', selector, why),
+    deny: (selector, why) => requestChange('deny', selector, why),
+    revoke: (selector, why) => requestChange('revoke', selector, why),
     ...createStandings(context, readings),
   }
 }
 
-/**
- * Ends a call that has not left, together with what is asked for in its place: an attempt that begins meanwhile makes
- * both fail.
- */
-function withdraw(pending: Pick<PendingEffect, 'id' | 'type' | 'position'>): AddressedMessage {
+/** Ends an unsent call in the append that replaces it, which fails if an attempt begins meanwhile. */
+function withdrawEffect(pending: Pick<PendingEffect, 'id' | 'type' | 'position'>): AddressedMessage {
   const { id: effect, type } = pending
   return { stream: effectStream(pending), message: { type: 'effect.withdraw', data: { effect, type } } }
 }

@@ -3,13 +3,12 @@ import type { Store } from '../../store/store.ts'
 import type { Outcome } from '../../vocabulary/outcome.ts'
 import type { SubjectRef } from '../subject-directory.ts'
 
-/** Of how many data subjects it is remembered: of others one reading more may be made. */
+/** Beyond that many data subjects, one reading too many may be made. */
 const subjectsMax = 10_000
 
 /**
- * Readings that this process made for answers, and that were put off: nobody asks for their outcome later. A new one
- * takes their place, or every question during an outage would be asked of the service once it is over. The oldest
- * stays, with the time that it has been owed: it is parked when the outage lasts.
+ * Deferred readings whose callers do not come back for the outcome. A new reading replaces them, so that an outage does
+ * not collect one per question. The oldest stays: it is parked when the outage lasts.
  */
 export class DeferredReadings {
   readonly #store: Store
@@ -19,20 +18,18 @@ export class DeferredReadings {
     this.#store = store
   }
 
-  /** Notes what became of a reading. */
-  note(subject: SubjectRef, { status, effect }: Pick<Outcome<unknown>, 'status' | 'effect'>): void {
+  noteOutcome(subject: SubjectRef, { status, effect }: Pick<Outcome<unknown>, 'status' | 'effect'>): void {
     if (status !== 'deferred') return
     this.#effects.set(subject, [...(this.#effects.get(subject) ?? []), effect])
   }
 
-  /** Those in whose place a new one comes. */
-  async replaced(subject: SubjectRef): Promise<{ readonly effects?: readonly string[] }> {
-    const noted = this.#effects.get(subject) ?? []
-    if (noted.length === 0) return {}
-    const owed = await Promise.all(noted.map(id => this.#store.effect(id)))
-    const still = noted.filter((_, n) => owed[n]?.state === 'deferred')
-    this.#effects.set(subject, still)
-    const effects = still.slice(1)
+  async findReplaced(subject: SubjectRef): Promise<{ readonly effects?: readonly string[] }> {
+    const remembered = this.#effects.get(subject) ?? []
+    if (remembered.length === 0) return {}
+    const known = await Promise.all(remembered.map(id => this.#store.effect(id)))
+    const deferred = remembered.filter((_, n) => known[n]?.state === 'deferred')
+    this.#effects.set(subject, deferred)
+    const effects = deferred.slice(1)
     return effects.length > 0 ? { effects } : {}
   }
 }

@@ -13,40 +13,39 @@ import { checkAge, checkBasis } from '../arguments.ts'
 import { checkCome, knownUntil } from '../as-of.ts'
 import type { RecordSelector, SubjectRef } from '../subject-directory.ts'
 import {
-  answerAbout,
-  answerFrom,
   askedAtOf,
   type ConsentHistory,
   nowAfter,
-  readStory,
+  readConsentHistory,
   type Standing,
+  standingAt,
+  standingFrom,
 } from './event-history.ts'
 import type { ConsentReadings, FreshnessOptions } from './readings.ts'
 import { type ConsentRecorded, evaluateAt } from './timeline.ts'
 
-/** Whether consents stand, and uses of the data under them. */
+/** Whether consents are effective, and uses of data under them. */
 export interface Standings {
   /**
-   * Says whether a consent stood at an instant of the service's time, by what was known at another: both are now when
-   * absent. Replayed from the log, so that the same question about what has passed always gets the same answer. With
-   * `ageMaxMs` the service is read first when the last reading is older, unless there is a `knownAt`.
+   * Says whether a consent was effective at instant `at`, by what was known at `knownAt`; both default to now. It
+   * replays the log, so a question about the past always gets the same answer. With `ageMaxMs` and no `knownAt`, the
+   * service is read first when the last reading is older.
    *
-   * @param options `knownAt` is a position of the log, or an instant: a past one counts by the log's own times, one of
-   * now stands for all that is recorded. After a clock was ahead those times stay ahead, and only a position is exact.
-   * @throws {AverbaError} `NOT_FOUND`; `INVALID_INPUT`, also for an `at` or a `knownAt` that has not come yet: `until`
-   * says how long a consent stands that does now
+   * @param options `knownAt` is a position of the log, or an instant of the log's own times. These stay ahead after a
+   * clock ran ahead; then only a position is exact. An instant close to now means everything recorded.
+   * @throws {AverbaError} `NOT_FOUND`; `INVALID_INPUT`, also for an `at` or `knownAt` in the future: see `until`
+   * instead
    */
   standing(
     selector: RecordSelector & FreshnessOptions,
     options?: { at?: Instant; knownAt?: Instant | number },
   ): Promise<Standing>
   /**
-   * Records that data is used under a consent, with purpose and legal basis. Decided and recorded in one append, so
-   * that no change that we know of comes in between.
+   * Records that data is used under a consent, with purpose and legal basis. The decision and its record are one
+   * append.
    *
-   * The same command id is the same use: decided and recorded once, and told again with `replayed`. One that was let
-   * through is told again only while the consent stands, which is looked at as for a new one; else that is a refusal of
-   * its own. One that was refused stays so.
+   * A repeated command id is the same use, returned with `replayed`. An allowed use is returned again only while the
+   * consent is effective; otherwise a new refusal is recorded. A refused use stays refused.
    *
    * @throws {ConsentNotEffectiveError} `CONSENT_NOT_EFFECTIVE` once the refusal is recorded
    * @throws {AverbaError} `INVALID_INPUT` without a basis here and in the options, `NOT_FOUND`, `COMMAND_REUSED`
@@ -54,17 +53,17 @@ export interface Standings {
   use(selector: RecordSelector & FreshnessOptions, commandOptions?: CommandOptions): Promise<Standing>
 }
 
-/** Data was to be used under a consent that does not stand: the refusal is in the log. */
+/** The consent is not effective, so its data must not be used. The refusal is in the log. */
 export class ConsentNotEffectiveError extends AverbaError {
   override readonly name = 'ConsentNotEffectiveError'
   readonly standing: Standing
 
-  /** @param usedAt the position of the use that was let through under the same command id before */
+  /** @param usedAt the position of the use allowed before under the same command id */
   constructor(standing: Standing, usedAt?: number) {
     const more = [
-      standing.reason === 'never-read' && unread,
-      standing.replayed && 'It was decided before: another command id asks anew',
-      usedAt !== undefined && `What was used before under this command id stays recorded at ${usedAt}`,
+      standing.reason === 'never-read' && neverReadHint,
+      standing.replayed && 'It was decided before: use another command id for a new decision',
+      usedAt !== undefined && `The earlier use under this command id stays recorded at ${usedAt}`,
     ]
     super('CONSENT_NOT_EFFECTIVE', `Cannot use the consent: ${standing.reason}`, {
       hint: ['Do not use the data. The refusal is recorded', ...more].filter(Boolean).join('. '),
@@ -73,155 +72,150 @@ export class ConsentNotEffectiveError extends AverbaError {
   }
 }
 
-const whichNames = ['cpf', 'subject', 'id', 'ageMaxMs'] as const
+const selectorNames = ['cpf', 'subject', 'id', 'ageMaxMs'] as const
 
-const unread =
-  'Nothing was ever read of this consent: call consents.sync, and check the id with consents.list'
+const neverReadHint = 'This consent was never read: call consents.sync, and check the id with consents.list'
 
-/** What is known after a reading, if one was needed; when the question came, and whether the reading failed. */
 interface RefreshedHistory {
-  readonly story: ConsentHistory
+  readonly history: ConsentHistory
+  /** When the question was asked. */
   readonly askedAt: Instant
+  /** A reading was needed and failed. */
   readonly hasFailed: boolean
 }
 
-/** Makes the part of the area `consents` that answers for them. */
+/** Creates the part of the `consents` area that says whether consents are effective. */
 export function createStandings(context: ApiContext, readings: ConsentReadings): Standings {
   const { clock, commands, store, subjects } = context
 
-  /**
-   * Reads the service unless the last reading is fresh enough. Says whether that failed: the old reading stands then.
-   */
+  /** Reads the service unless the last reading is fresh enough; on failure, the old reading counts. */
   async function refresh(
     subject: SubjectRef,
     id: string,
     ageMaxMs: number | undefined,
     { at, ...ask }: { readonly at?: Instant | undefined } & Pick<CommandOptions, 'waitMs' | 'signal'> = {},
   ): Promise<RefreshedHistory> {
-    const story = await readStory(store, subject, id)
-    // By the clock, as readings are dated: what was recorded by one that was ahead is later than any of them.
+    const history = await readConsentHistory(store, subject, id)
+    // By the clock, which also dates readings. The log's own times may be ahead of it.
     const askedAt = toInstant(clock.now())
-    const { readAt } = evaluateAt(story.events, askedNow(story))
+    const { readAt } = evaluateAt(history.events, questionNow(history))
     const isCovered = at !== undefined && readAt !== null && at <= readAt
     if (ageMaxMs === undefined || isCovered || context.isFresh(readAt, ageMaxMs))
-      return { story, askedAt, hasFailed: false }
-    if (!context.options.consentService) return { story, askedAt, hasFailed: true }
+      return { history, askedAt, hasFailed: false }
+    if (!context.options.consentService) return { history, askedAt, hasFailed: true }
     let isRead = false
     const reading = readings.readOnce(subject, ageMaxMs).then(({ status }) => {
       isRead = status === 'settled'
     })
     await commands.wait(reading, ask)
-    return { story: await readStory(store, subject, id), askedAt, hasFailed: !isRead }
+    return { history: await readConsentHistory(store, subject, id), askedAt, hasFailed: !isRead }
   }
 
-  /** A reading dated in the future, by a clock that was ahead: when a new one fails, its age is unknown. */
-  function isOfNoKnownAge(readAt: Instant | null | undefined): boolean {
+  /** Whether a clock that was ahead dated the reading in the future. Its age is then unknown. */
+  function isDatedAhead(readAt: Instant | null | undefined): boolean {
     return typeof readAt === 'string' && fromInstant(readAt) > clock.now()
   }
 
-  /** Says whether a consent stands, by what is known after a reading: now, or at an instant that the host names. */
-  function answerOf(
-    { story, askedAt, hasFailed }: RefreshedHistory,
+  /** Says whether a consent is effective, by what is known after a reading: now, or at an instant from the host. */
+  function currentStanding(
+    { history, askedAt, hasFailed }: RefreshedHistory,
     ageMaxMs: number | undefined,
     at?: Instant,
   ): Standing {
-    const now = nowAfter(story, clock)
+    const now = nowAfter(history, clock)
     const options = { ageMaxMs, askedAt }
     const standing =
-      at === undefined ? answerFrom(story, now, now, options) : answerAbout(story, at, now, options, clock)
-    if (!standing.effective || !hasFailed || !isOfNoKnownAge(standing.readAt)) return standing
+      at === undefined
+        ? standingFrom(history, now, now, options)
+        : standingAt(history, at, now, options, clock)
+    if (!standing.effective || !hasFailed || !isDatedAhead(standing.readAt)) return standing
     const { until: _, ...stale } = standing
     return { ...stale, effective: false, reason: 'stale' }
   }
 
-  function askedNow(story: ConsentHistory) {
-    const now = nowAfter(story, clock)
-    return { at: now, knownAt: now, ageMaxMs: null, syncedAt: askedAtOf(story.synced) }
+  function questionNow(history: ConsentHistory) {
+    const now = nowAfter(history, clock)
+    return { at: now, knownAt: now, ageMaxMs: null, syncedAt: askedAtOf(history.synced) }
   }
 
   return {
-    async standing(which, options = {}) {
-      checkKnownNames(which, whichNames, { noun: 'member', of: 'the consent' })
+    async standing(selector, options = {}) {
+      checkKnownNames(selector, selectorNames, { noun: 'member', of: 'the consent' })
       checkKnownNames(options, ['at', 'knownAt'], { noun: 'option' })
       const { at, knownAt } = options
-      const { ageMaxMs } = which
+      const { ageMaxMs } = selector
       if (at !== undefined) await checkCome(context, at, 'at')
       checkAge(ageMaxMs)
-      const subject = await subjects.find(which)
+      const subject = await subjects.find(selector)
       if (knownAt === undefined) {
-        return answerOf(await refresh(subject, which.id, ageMaxMs, { at }), ageMaxMs, at)
+        return currentStanding(await refresh(subject, selector.id, ageMaxMs, { at }), ageMaxMs, at)
       }
       const known = await knownUntil(context, knownAt)
-      const story = await readStory(store, subject, which.id, { until: known.position })
-      return answerAbout(story, at ?? known.at, known.at, { ageMaxMs }, clock)
+      const history = await readConsentHistory(store, subject, selector.id, { until: known.position })
+      return standingAt(history, at ?? known.at, known.at, { ageMaxMs }, clock)
     },
-    async use(which, commandOptions = {}) {
-      checkKnownNames(which, whichNames, { noun: 'member', of: 'the consent' })
+    async use(selector, commandOptions = {}) {
+      checkKnownNames(selector, selectorNames, { noun: 'member', of: 'the consent' })
       const basis = commandOptions.basis ?? context.options.basis
       if (!basis) {
-        throw new AverbaError(
-          'INVALID_INPUT',
-          'Cannot use the consent: purpose and legal basis are missing',
-          {
-            hint: 'Give basis: { purpose, legalBasis }, here or as the option basis of openAverba',
-          },
-        )
+        const message = 'Cannot use the consent: purpose and legal basis are missing'
+        const hint = 'Give basis: { purpose, legalBasis } here or in the options of openAverba'
+        throw new AverbaError('INVALID_INPUT', message, { hint })
       }
       checkBasis(basis)
-      const { id, ageMaxMs } = which
+      const { id, ageMaxMs } = selector
       checkAge(ageMaxMs)
-      const subject = await subjects.find(which)
+      const subject = await subjects.find(selector)
       const { purpose, legalBasis } = basis
       const input = { method: 'consents.use', subject, id, ageMaxMs: ageMaxMs ?? null, purpose, legalBasis }
-      const decide = async (about: CommandOptions, refreshed?: RefreshedHistory): Promise<Standing> => {
-        const deliver = () => deliverUse(subject, which, refreshed)
-        const { position, replayed } = await commands.record(input, deliver, { ...about, basis })
-        return { ...toStanding(await store.readAt(position)), replayed }
+      const recordUse = async (options: CommandOptions, refreshed?: RefreshedHistory): Promise<Standing> => {
+        const deliver = () => deliverUse(subject, selector, refreshed)
+        const { position, replayed } = await commands.record(input, deliver, { ...options, basis })
+        return { ...standingOfUse(await store.readAt(position)), replayed }
       }
-      const { commandId, ...anew } = commandOptions
+      const { commandId, ...withoutId } = commandOptions
       const isKnown = commandId !== undefined && (await store.receipt(commandId)) !== undefined
-      const used = await decide(
+      const used = await recordUse(
         commandOptions,
         isKnown ? undefined : await refresh(subject, id, ageMaxMs, commandOptions),
       )
       if (!used.effective) throw new ConsentNotEffectiveError(used)
       if (!used.replayed) return used
-      // A caller that asks again may use the data again: the consent has to stand for that, too.
+      // The caller may use the data again, so the consent has to be effective now.
       const refreshed = await refresh(subject, id, ageMaxMs, commandOptions)
-      const now = answerOf(refreshed, ageMaxMs)
-      // As fresh, and until when, as it is now: an expiry may have been brought forward since.
+      const now = currentStanding(refreshed, ageMaxMs)
+      // Freshness and end are those of now: the expiry may have moved.
       if (now.effective) return { ...now, position: used.position, replayed: true }
-      const standing = await decide(anew, refreshed)
+      const standing = await recordUse(withoutId, refreshed)
       if (standing.effective) return standing
       throw new ConsentNotEffectiveError(standing, used.position)
     },
   }
 
-  /** Gathered anew for every try. The machine decides on its newest version; readings only get newer. */
+  /** Gathered again for every try, so that the machine decides on its newest version. */
   async function deliverUse(
     subject: SubjectRef,
     { id, ageMaxMs }: { readonly id: string } & FreshnessOptions,
     refreshed: RefreshedHistory | undefined,
   ): Promise<DecisionRequest> {
-    if (!refreshed) throw new TypeError('A use was decided before and is not known')
+    if (!refreshed) throw new TypeError('A use was replayed and its command id is unknown')
     const { askedAt, hasFailed } = refreshed
-    const story = await readStory(store, subject, id)
-    const { at } = askedNow(story)
-    if (story.stream === undefined) {
+    const history = await readConsentHistory(store, subject, id)
+    const { at } = questionNow(history)
+    if (history.stream === undefined) {
       const stream = streamOf('subject', subject)
       const parts = { id: { owner: stream, value: id } }
       return { targets: [{ stream, message: { type: 'subject.refuseUse', data: { at }, parts } }] }
     }
-    const { readAt } = evaluateAt(story.events, askedNow(story))
-    const isUnknown = hasFailed && isOfNoKnownAge(readAt)
+    const { readAt } = evaluateAt(history.events, questionNow(history))
+    const isUnknown = hasFailed && isDatedAhead(readAt)
     const data: UseQuestion = { at, ageMaxMs: ageMaxMs ?? null, readAt: isUnknown ? null : readAt, askedAt }
-    return { targets: [{ stream: story.stream, message: { type: 'consent.use', data } }] }
+    return { targets: [{ stream: history.stream, message: { type: 'consent.use', data } }] }
   }
 }
 
-/** The standing that the event of a use tells. */
-function toStanding(event: RecordedEvent | undefined): Standing {
-  const recorded = event as ConsentRecorded | RecordedOf<SubjectEvent> | undefined // Those that a use makes.
+function standingOfUse(event: RecordedEvent | undefined): Standing {
+  const recorded = event as ConsentRecorded | RecordedOf<SubjectEvent> | undefined // `use` makes only these.
   switch (recorded?.type) {
     case 'consent.used': {
       const { readAt, until } = recorded.data
@@ -235,6 +229,6 @@ function toStanding(event: RecordedEvent | undefined): Standing {
     case 'subject.useRefused':
       return { effective: false, reason: 'never-read', position: recorded.position }
     default:
-      throw new TypeError('A use was recorded and its event is not there')
+      throw new TypeError('A use was recorded and its event is missing')
   }
 }

@@ -4,39 +4,38 @@ import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkSyncEveryMs } from '../arguments.ts'
 import type { SubjectRef, SubjectSelector } from '../subject-directory.ts'
-import { planSync, type SyncPlan } from './sync-plan.ts'
-import { owedReadings, scheduleSync } from './sync-schedule.ts'
+import { logLatePlan, planSync, type SyncPlan } from './sync-plan.ts'
+import { findScheduledReadings, scheduleSync } from './sync-schedule.ts'
 
 /** A person to enrol. */
 export interface Enrollee {
   readonly cpf: string
-  /** How often the consents are read while `run` or `settle` does; else the option `consentService.syncEveryMs`. */
+  /** How often the consents are read while `run` or `settle` works; default: `consentService.syncEveryMs`. */
   readonly syncEveryMs?: number
 }
 
-/** Data subjects, as they come to be known. */
+/** Enrolment of data subjects, and the schedules of their readings. */
 export interface Enrolments {
   /**
-   * Enrols a data subject. Enrolling the same CPF again gives the same ref. With `syncEveryMs`, or the option
-   * `consentService.syncEveryMs`, all consents are read that often while `run` or `settle` works, the first time at
-   * once; enrolling again with another number changes it, as `schedule` does. The option applies to those for whom
-   * nobody has set an interval, or ended one.
+   * Enrols a data subject; the same CPF always gets the same ref. With `syncEveryMs`, here or in `consentService`, the
+   * consents are read at once and then at that interval while `run` or `settle` works. The option applies only to
+   * subjects for which no interval was set or ended.
    *
    * @throws {AverbaError} `INVALID_CPF`, `INVALID_INPUT`, `PERSONAL_ID`, `COMMAND_REUSED`; `SUBJECT_ERASED` for a
-   * command id of somebody who was erased
+   * command id of an erased subject
    */
   enrol(who: { cpf: string }, commandOptions?: CommandOptions & { syncEveryMs?: number }): Promise<SubjectRef>
   /**
-   * Enrols many, and gives their refs in the same order as they become durable: many share one commit. A wrong one ends
-   * it there: those before it are enrolled, and all of them may be given again.
+   * Enrols many people and yields their refs in order, once durable; several share one commit. A wrong entry stops it:
+   * the people before are enrolled, and the whole list may be given again.
    */
   enrolAll(
     people: AsyncIterable<Enrollee> | Iterable<Enrollee>,
     commandOptions?: Omit<CommandOptions, 'commandId'>,
   ): AsyncIterable<SubjectRef>
   /**
-   * Says how often the consents of a data subject are read from now on: the next time at once; with null, no longer by
-   * themselves. A reading of the schedule before that has not left is cancelled.
+   * Sets how often the consents of a data subject are read, beginning at once; null ends the schedule. An unsent
+   * reading of the former schedule is cancelled.
    *
    * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT`, `PERSONAL_ID`, `COMMAND_REUSED`
    */
@@ -44,14 +43,14 @@ export interface Enrolments {
     selector: SubjectSelector,
     commandOptions: CommandOptions & { syncEveryMs: number | null },
   ): Promise<void>
-  /** Says how fresh the consents of all data subjects can be kept, and tells the logger when it is not enough. */
+  /** Computes how fresh all consents can be kept, and logs when that is not as configured. */
   syncPlan(): Promise<SyncPlan>
 }
 
-/** How many are on their way at once: they meet in the same commits. */
-const togetherMax = 64
+/** How many enrolments are under way at once. They share commits. */
+const concurrentMax = 64
 
-/** Makes the part of the area `consents` that enrols. */
+/** Creates the part of the `consents` area that enrols. */
 export function createEnrolments(context: ApiContext): Enrolments {
   const { commands, subjects } = context
 
@@ -63,11 +62,12 @@ export function createEnrolments(context: ApiContext): Enrolments {
     const everyMs = syncEveryMs ?? context.options.consentService?.syncEveryMs
     const input = { method: 'consents.enrol', cpf, ...(syncEveryMs !== undefined && { syncEveryMs }) }
     const deliver = async () => {
-      const met = await subjects.meet(cpf, 'host')
-      if (everyMs === undefined) return met
-      const before = met.targets.length > 0 ? [] : await owedReadings(context, met.subject)
-      const message = scheduleSync(context, everyMs, before, { isDefault: syncEveryMs === undefined })
-      return { ...met, targets: [...met.targets, { stream: streamOf('subject', met.subject), message }] }
+      const request = await subjects.meet(cpf, 'host')
+      if (everyMs === undefined) return request
+      const { subject, targets } = request
+      const scheduled = targets.length > 0 ? [] : await findScheduledReadings(context, subject)
+      const message = scheduleSync(context, everyMs, scheduled, { isDefault: syncEveryMs === undefined })
+      return { ...request, targets: [...targets, { stream: streamOf('subject', subject), message }] }
     }
     await commands.record(input, deliver, ask)
     return subjects.find({ cpf })
@@ -77,21 +77,21 @@ export function createEnrolments(context: ApiContext): Enrolments {
     people: AsyncIterable<Enrollee> | Iterable<Enrollee>,
     commandOptions: Omit<CommandOptions, 'commandId'> = {},
   ): AsyncIterable<SubjectRef> {
-    const under: Promise<SubjectRef>[] = []
-    let wrong: unknown
+    const enrolling: Promise<SubjectRef>[] = []
+    let failure: unknown
     try {
       for await (const person of people) {
         const cpf = checkEnrollee(person)
-        const enrolling = enrol({ cpf }, { ...commandOptions, syncEveryMs: person.syncEveryMs })
-        enrolling.catch(() => undefined) // Told of when its turn comes.
-        under.push(enrolling)
-        if (under.length >= togetherMax) yield* take(under, togetherMax / 2)
+        const enrolment = enrol({ cpf }, { ...commandOptions, syncEveryMs: person.syncEveryMs })
+        enrolment.catch(() => undefined) // Thrown below, in its turn.
+        enrolling.push(enrolment)
+        if (enrolling.length >= concurrentMax) yield* yieldEnrolled(enrolling, concurrentMax / 2)
       }
     } catch (error) {
-      wrong = error
+      failure = error
     }
-    yield* take(under, under.length)
-    if (wrong !== undefined) throw wrong
+    yield* yieldEnrolled(enrolling, enrolling.length)
+    if (failure !== undefined) throw failure
   }
 
   async function schedule(
@@ -101,7 +101,7 @@ export function createEnrolments(context: ApiContext): Enrolments {
     if (syncEveryMs !== null) checkSyncEveryMs(syncEveryMs)
     const subject = await subjects.find(selector)
     const deliver = async () => {
-      const message = scheduleSync(context, syncEveryMs, await owedReadings(context, subject))
+      const message = scheduleSync(context, syncEveryMs, await findScheduledReadings(context, subject))
       return { targets: [{ stream: streamOf('subject', subject), message }] }
     }
     await commands.record({ method: 'consents.schedule', subject, syncEveryMs }, deliver, ask)
@@ -109,22 +109,21 @@ export function createEnrolments(context: ApiContext): Enrolments {
 
   async function syncPlan(): Promise<SyncPlan> {
     const plan = await planSync(context)
-    const message = 'the consents cannot be kept as fresh as asked'
-    if (!plan.ok) context.log({ message, detail: plan.detail })
+    logLatePlan(context, plan)
     return plan
   }
 
   return { enrol, enrolAll, schedule, syncPlan }
 }
 
-/** Checks first: nothing is recorded of somebody who cannot be enrolled. */
+/** Checks before anything is recorded. */
 function checkEnrollee({ cpf, syncEveryMs }: { cpf: string; syncEveryMs?: number | undefined }): Cpf {
   if (syncEveryMs !== undefined) checkSyncEveryMs(syncEveryMs)
   return parseCpf(cpf)
 }
 
-async function* take(under: Promise<SubjectRef>[], count: number): AsyncIterable<SubjectRef> {
-  const refs = await Promise.all(under.slice(0, count))
-  under.splice(0, count)
+async function* yieldEnrolled(enrolling: Promise<SubjectRef>[], count: number): AsyncIterable<SubjectRef> {
+  const refs = await Promise.all(enrolling.slice(0, count))
+  enrolling.splice(0, count)
   yield* refs
 }

@@ -10,24 +10,24 @@ import type { RecordedOf } from '../../vocabulary/view.ts'
 import type { SubjectRef } from '../subject-directory.ts'
 import { type ConsentRecorded, evaluateAt } from './timeline.ts'
 
-/** What the log holds of a consent up to a position. */
+/** What the log holds about a consent up to a position. */
 export interface ConsentHistory {
   readonly stream: string | undefined
-  /** Without its uses, unless they were asked for: they change nothing about it, and there may be many. */
+  /** Without uses unless asked for: there may be many, and they do not change the consent. */
   readonly events: readonly ConsentRecorded[]
-  /** The newest of its stream, which may be a use. */
+  /** The newest event of its stream; it may be a use. */
   readonly last: ConsentRecorded | undefined
   readonly synced: RecordedOf<Extract<SubjectEvent, { type: 'subject.synced' }>> | undefined
 }
 
-/** Up to which position a consent is told of, included, and whether with its uses. */
 interface ConsentHistoryOptions {
+  /** The last position that counts. */
   readonly until?: number
   readonly withUses?: boolean
 }
 
-/** Reads what the log holds of a consent, by its id at the service, up to a position: included. */
-export async function readStory(
+/** Reads what the log holds about a consent, by its id at the service, up to and including a position. */
+export async function readConsentHistory(
   store: Pick<Store, 'read' | 'lookUp'>,
   subject: SubjectRef,
   id: string,
@@ -42,11 +42,11 @@ export async function readStory(
     stream,
     events,
     last,
-    synced: first && (await syncedSince(store, subject, first.position, options.until)),
+    synced: first && (await readLastSynced(store, subject, first.position, options.until)),
   }
 }
 
-/** Reads the events of a consent's stream up to a position, and which one is the newest. */
+/** Reads the events of a consent's stream up to a position, and the newest one. */
 export async function readConsentEvents(
   store: Pick<Store, 'read'>,
   stream: string,
@@ -66,8 +66,8 @@ export async function readConsentEvents(
 
 const useTypes: readonly ConsentRecorded['type'][] = ['consent.used', 'consent.useRefused']
 
-/** The last list that covers it: in one that is partial it may be what is missing. */
-async function syncedSince(
+/** The last complete list after a position. A partial list may lack the consent. */
+async function readLastSynced(
   store: Pick<Store, 'read'>,
   subject: SubjectRef,
   since: number,
@@ -89,21 +89,21 @@ async function syncedSince(
   }
 }
 
-/** When a list was asked for. */
+/** When a list was requested. */
 export function askedAtOf(synced: ConsentHistory['synced']): Instant | null {
   return synced ? (synced.data.askedAt ?? synced.at) : null
 }
 
-/** Says whether a consent stood, by what is read of it. */
-export function answerFrom(
+/** Says whether a consent was effective, by its history. */
+export function standingFrom(
   { events, last, synced }: ConsentHistory,
   at: Instant,
   knownAt: Instant,
   { ageMaxMs, askedAt }: { readonly ageMaxMs?: number | undefined; readonly askedAt?: Instant },
 ): Standing {
   const syncedAt = askedAtOf(synced)
-  const told = evaluateAt(events, { at, knownAt, askedAt, ageMaxMs: ageMaxMs ?? null, syncedAt })
-  const { reason, readAt, expiresAt } = told
+  const answer = evaluateAt(events, { at, knownAt, askedAt, ageMaxMs: ageMaxMs ?? null, syncedAt })
+  const { reason, readAt, expiresAt } = answer
   const effective = reason === 'active'
   return {
     effective,
@@ -115,43 +115,42 @@ export function answerFrom(
 }
 
 /**
- * The same about an instant that a host names. One of about now also means now by the log, whose times stay ahead after
- * a clock was: what they recorded already counts. Where the two answers differ, the one counts by which the consent
- * does not stand.
+ * The same for an instant that the host gives. After a clock ran ahead, the log's times stay ahead: an instant close to
+ * now then also covers what they recorded. If the two answers differ, the one that is not effective counts.
  */
-export function answerAbout(
-  story: ConsentHistory,
+export function standingAt(
+  history: ConsentHistory,
   at: Instant,
   knownAt: Instant,
-  options: Parameters<typeof answerFrom>[3],
+  options: Parameters<typeof standingFrom>[3],
   clock: Clock,
 ): Standing {
-  const standing = answerFrom(story, at, knownAt, options)
-  const recordedAt = lastOf(story)
+  const standing = standingFrom(history, at, knownAt, options)
+  const recordedAt = lastRecordedMs(history)
   const isNow = recordedAt > clock.now() && fromInstant(at) >= clock.now() - nearNowMs
   if (!standing.effective || !isNow || recordedAt <= fromInstant(at)) return standing
-  return answerFrom(story, toInstant(recordedAt), knownAt, options)
+  return standingFrom(history, toInstant(recordedAt), knownAt, options)
 }
 
-/** Now, but never before what is recorded: the system's clock may have been set back. */
-export function nowAfter(story: ConsentHistory, clock: Clock): Instant {
-  return toInstant(Math.max(clock.now(), lastOf(story)))
+/** Now, but not before the last recorded event: the system clock may have been set back. */
+export function nowAfter(history: ConsentHistory, clock: Clock): Instant {
+  return toInstant(Math.max(clock.now(), lastRecordedMs(history)))
 }
 
-function lastOf({ last, synced }: ConsentHistory): number {
+function lastRecordedMs({ last, synced }: ConsentHistory): number {
   return Math.max(0, ...[last, synced].flatMap(event => (event ? [fromInstant(event.at)] : [])))
 }
 
-/** Whether a consent stands, and why. */
+/** Whether a consent is effective, and why. */
 export interface Standing {
   readonly effective: boolean
   readonly reason: StandingReason
-  /** When the last reading of the service that covers the consent was asked for. */
+  /** When the last reading that covers the consent was requested. */
   readonly readAt?: Instant
-  /** When it expires, where it stands. */
+  /** When it expires; only for an effective consent. */
   readonly until?: Instant
-  /** The newest event that the answer rests on; 0 when there is none. */
+  /** The position of the newest event behind the answer; 0 without events. */
   readonly position: number
-  /** Of a use: whether it was decided before, under the same command id. */
+  /** Only for a use: it was decided before, under the same command id. */
   readonly replayed?: boolean
 }

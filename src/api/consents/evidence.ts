@@ -1,40 +1,41 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Json } from '../../vocabulary/message.ts'
 
-/** Why someone decided, sealed under the data subject: what the person saw and did, login state, channel. */
+/** Why someone decided, sealed under the data subject's key: what the person saw and did, login state, channel. */
 export interface DecisionEvidence {
   readonly reason?: string
-  /** Anything that JSON can carry, up to 64 KiB. */
+  /** Any JSON value, up to 64 KiB. */
   readonly evidence?: unknown
 }
 
-const bytesMax = 65_536
+const evidenceBytesMax = 65_536
 
 /**
- * Takes reason and evidence as JSON; `undefined` when there is neither.
+ * Converts reason and evidence to JSON; `undefined` when both are absent.
  *
- * @throws {AverbaError} `INVALID_INPUT` when JSON cannot carry them, or they are too long; without their content
+ * @throws {AverbaError} `INVALID_INPUT` when they are not JSON or too long; the message does not quote them
  */
-export function checkWhy({
+export function checkEvidence({
   reason,
   evidence,
 }: { [K in keyof DecisionEvidence]?: DecisionEvidence[K] | undefined }): Json | undefined {
   if (reason === undefined && evidence === undefined) return undefined
   if (reason !== undefined && (typeof reason !== 'string' || !reason.isWellFormed()))
-    throw invalid('the reason is not a text')
-  const text = write({ reason, evidence })
-  if (Buffer.byteLength(text) > bytesMax) throw invalid(`they are over ${bytesMax} bytes`)
-  return JSON.parse(text) as Json // What was written just now.
+    throw invalidEvidence('the reason is not a text')
+  const text = stringifyEvidence({ reason, evidence })
+  if (Buffer.byteLength(text) > evidenceBytesMax)
+    throw invalidEvidence(`they are longer than ${evidenceBytesMax} bytes`)
+  return JSON.parse(text) as Json // `stringify` wrote it.
 }
 
-function write(why: object): string {
+function stringifyEvidence(why: object): string {
   try {
     return JSON.stringify(why)
   } catch {
-    throw invalid('JSON cannot carry them')
+    throw invalidEvidence('they are not JSON')
   }
 }
 
-function invalid(reason: string): AverbaError {
-  return new AverbaError('INVALID_INPUT', `Cannot keep reason and evidence: ${reason}`)
+function invalidEvidence(reason: string): AverbaError {
+  return new AverbaError('INVALID_INPUT', `Cannot record reason and evidence: ${reason}`)
 }

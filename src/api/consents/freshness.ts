@@ -2,49 +2,48 @@ import { unlessStopped } from '../../store/views/view-reader.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { CheckResult } from '../check.ts'
 import type { Figures } from '../figures.ts'
-import { planSync } from './sync-plan.ts'
-import { countStandingUnmade } from './unmade-changes.ts'
+import { logLatePlan, planSync } from './sync-plan.ts'
+import { countActiveUnmade } from './unmade-changes.ts'
 
-/** Tells the logger where consents cannot be kept as fresh as asked. */
-export async function tellOfLateReadings(context: ApiContext): Promise<void> {
+/** Logs when consents cannot be kept as fresh as asked for. */
+export async function logLateReadings(context: ApiContext): Promise<void> {
   const plan = await unlessStopped(planSync(context))
-  const { ok = true, detail = '' } = plan ?? {}
-  if (!ok) context.log({ message: 'the consents cannot be kept as fresh as asked', detail })
+  if (plan) logLatePlan(context, plan)
 }
 
-/** How fresh consents are kept, which stand against a no of ours that was not made, and what to do about both. */
+/** Checks how fresh consents are kept, and which consents are still active although we asked for their end. */
 export async function checkFreshness(context: ApiContext): Promise<CheckResult> {
   const { ok, detail, overdue, requestsPerSecond, neededPerSecond } = await planSync(context)
-  const unmade = await countStandingUnmade(context)
+  const unmade = await countActiveUnmade(context)
   const isTight = requestsPerSecond !== null && neededPerSecond > requestsPerSecond
   const advice = [
-    isTight && 'raise requestsPerSecond, or syncEveryMs',
+    isTight && 'raise requestsPerSecond or syncEveryMs',
     overdue > 0 &&
-      'effects.list(), and subject.readDeclined and subject.synced in the log, say why, where run or settle does',
+      'see effects.list(), subject.readDeclined and subject.synced in the log, and check that run or settle works',
   ].filter(each => each !== false)
   const fresh = ok ? detail : `${detail}: ${advice.join('; ')}`
   if (unmade === 0) return { ok, detail: fresh }
-  const stand =
+  const stillActive =
     unmade === 1
-      ? '1 denial or revocation was not made, and the consent stands: revoke it'
-      : `${unmade} denials or revocations were not made, and the consents stand: revoke them`
-  return { ok: false, detail: `${stand}; ${fresh}` }
+      ? '1 denial or revocation was not made, and the consent is still active: revoke it'
+      : `${unmade} denials or revocations were not made, and the consents are still active: revoke them`
+  return { ok: false, detail: `${stillActive}; ${fresh}` }
 }
 
-/** One look at an index each, however many data subjects there are. */
-export async function readReadings({ views }: ApiContext): Promise<Figures['readings']> {
+/** The newest and the oldest reading, by one index look-up each. */
+export async function readReadingFigures({ views }: ApiContext): Promise<Figures['readings']> {
   const newest = await unlessStopped(newestReading(views).executeTakeFirst())
   const oldest = await unlessStopped(oldestReading(views).executeTakeFirst())
   return { newestAt: newest?.synced_at ?? null, oldestAt: oldest?.awaiting_since ?? null }
 }
 
-/** Asks when consents were last read, of anybody. */
+/** Selects when consents were last read, of any data subject. */
 export function newestReading(views: ApiContext['views']) {
   const read = views.selectFrom('subjects').select('synced_at').where('synced_at', 'is not', null)
   return read.orderBy('synced_at', 'desc').limit(1)
 }
 
-/** Asks since when the one that waits the longest has waited, of those that are read by themselves. */
+/** Selects since when the data subject that has waited longest waits, among those that are read on a schedule. */
 export function oldestReading(views: ApiContext['views']) {
   const waiting = views
     .selectFrom('subjects')

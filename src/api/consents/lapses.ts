@@ -5,23 +5,22 @@ import type { Instant } from '../../vocabulary/message.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { DueItem } from '../module.ts'
 
-/** How many expired consents are looked up at once. */
-const pageRows = 200
+const lapsesPageRows = 200
 
-/** Tells consents whose time is over what time it is. The view only says whom to tell. */
-export async function passTime(context: ApiContext): Promise<void> {
+/** Sends the current time to each expired consent. The view only finds them; the machine decides. */
+export async function expireConsents(context: ApiContext): Promise<void> {
   const { clock, engine } = context
   const now = toInstant(clock.now())
   const message = { type: 'consent.passTime', data: { now } }
   let failed: PromiseRejectedResult | undefined
   for (let last = { consent: '', at: '' }; ; ) {
-    // While the view stands still, nobody knows whom to tell: they are told once it has caught up.
-    const rows = (await unlessStopped(lapsing(context, now, last))) ?? []
-    const tell = ({ consent: stream }: { consent: string }) =>
+    // A stopped view cannot find them; they follow once it has caught up.
+    const rows = (await unlessStopped(selectExpired(context, now, last))) ?? []
+    const record = ({ consent: stream }: { consent: string }) =>
       engine.record(async () => ({ targets: [{ stream, message }] }))
-    // They meet in the same commits, and one that cannot be told holds up no other.
-    const told = await Promise.allSettled(rows.map(tell))
-    failed ??= told.find(each => each.status === 'rejected')
+    // They share commits, and one that fails does not stop the others.
+    const results = await Promise.allSettled(rows.map(record))
+    failed ??= results.find(each => each.status === 'rejected')
     const end = rows.at(-1)
     if (!end && failed) throw failed.reason
     if (!end) return
@@ -30,8 +29,8 @@ export async function passTime(context: ApiContext): Promise<void> {
   }
 }
 
-/** A page of expired consents, after the last one: an index leads to them and holds no others. */
-async function lapsing({ views }: ApiContext, now: Instant, last: { consent: string; at: Instant }) {
+/** A page of expired consents after the last one, by an index of only these. */
+async function selectExpired({ views }: ApiContext, now: Instant, last: { consent: string; at: Instant }) {
   const rows = await views
     .selectFrom('consents')
     .select(['consent', 'lapses_at'])
@@ -40,12 +39,12 @@ async function lapsing({ views }: ApiContext, now: Instant, last: { consent: str
     .where(eb => eb.or([eb('lapses_at', '>', last.at), eb('consent', '>', last.consent)]))
     .orderBy('lapses_at')
     .orderBy('consent')
-    .limit(pageRows)
+    .limit(lapsesPageRows)
     .execute()
   return rows.map(({ consent, lapses_at: at }) => ({ consent, at: at ?? now }))
 }
 
-/** The consents that come to their end until an instant. */
+/** The consents that expire until an instant. */
 export async function lapsesUntil({ views, clock }: ApiContext, until: Instant): Promise<DueItem[]> {
   const rows = await views
     .selectFrom('consents')

@@ -19,42 +19,41 @@ export interface LoginState {
 /** Login state and login address of data subjects (document 1, operations 6 and 7). */
 export interface Logins {
   /**
-   * The login state, read at the service unless there is a reading younger than `ageMaxMs`. A login whose time is over
-   * counts as logged out, whatever was read.
+   * Gets the login state, from a reading no older than `ageMaxMs`. An expired login counts as logged out.
    *
-   * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT` for a wrong `ageMaxMs`, `OUTCOME` when the service does not tell
+   * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT` for a wrong `ageMaxMs`, `OUTCOME` when the service does not
+   * answer
    */
   state(selector: SubjectSelector & FreshnessOptions): Promise<LoginState>
   /**
-   * The address of the national login, which returns to `redirectUrl`. Only addresses of the option
-   * `consentService.redirectUrls` are let through.
+   * Gets the address of the national login, which returns to `redirectUrl`: one of `consentService.redirectUrls`.
    *
    * @throws {AverbaError} `INVALID_INPUT` for another address, `NOT_FOUND`, `OUTCOME`
    */
   url(selector: SubjectSelector, options?: { redirectUrl?: string }): Promise<URL>
 }
 
-/** Makes the area `logins`. */
+/** Creates the `logins` area. */
 export function createLogins(context: ApiContext): Logins {
   const { commands, rows, store, subjects } = context
-  const putOff = new DeferredReadings(store)
+  const deferredReadings = new DeferredReadings(store)
   return {
-    async state(who) {
-      checkAge(who.ageMaxMs)
-      const subject = await subjects.find(who)
-      const rowOf = () => rows.find('logins', subject, streamOf('subject', subject))
-      let row = await rowOf()
-      if (!row || who.ageMaxMs === undefined || !context.isFresh(row.read_at, who.ageMaxMs)) {
+    async state(selector) {
+      checkAge(selector.ageMaxMs)
+      const subject = await subjects.find(selector)
+      const findRow = () => rows.find('logins', subject, streamOf('subject', subject))
+      let row = await findRow()
+      if (!row || selector.ageMaxMs === undefined || !context.isFresh(row.read_at, selector.ageMaxMs)) {
         context.require('consentService')
         const deliver = async () => {
-          const message = { type: 'subject.readLogin', data: await putOff.replaced(subject) }
+          const message = { type: 'subject.readLogin', data: await deferredReadings.findReplaced(subject) }
           return { targets: [{ stream: streamOf('subject', subject), message }] }
         }
-        const outcome = await commands.send({ method: 'logins.state', subject }, deliver, {}, rowOf)
-        putOff.note(subject, outcome)
+        const outcome = await commands.send({ method: 'logins.state', subject }, deliver, {}, findRow)
+        deferredReadings.noteOutcome(subject, outcome)
         row = valueOf(outcome)
       }
-      if (!row) throw new TypeError('A login state was read and is not in its view')
+      if (!row) throw new TypeError('A login state was read and its view has no row')
       const isOver = row.expires_at !== null && row.expires_at <= toInstant(context.clock.now())
       const autenticado = row.is_authenticated === 1 && !isOver
       return { autenticado, horaExpiracao: row.expires_at, readAt: row.read_at }
@@ -63,13 +62,8 @@ export function createLogins(context: ApiContext): Logins {
       const subject = await subjects.find(selector)
       context.require('consentService')
       if (redirectUrl !== undefined && !context.options.consentService?.redirectUrls?.includes(redirectUrl)) {
-        throw new AverbaError(
-          'INVALID_INPUT',
-          'Cannot return to this address after the login: it is not listed',
-          {
-            hint: 'Add it to consentService.redirectUrls',
-          },
-        )
+        const message = 'Cannot return to this address after the login: it is not listed'
+        throw new AverbaError('INVALID_INPUT', message, { hint: 'Add it to consentService.redirectUrls' })
       }
       const stream = streamOf('subject', subject)
       const parts =

@@ -5,26 +5,26 @@ import { idIn, rowIf } from '../keyed-index.ts'
 import { daily, type Module } from '../module.ts'
 import { type AwarenessArea, createAwareness, routeAwareness } from './awareness.ts'
 import { type Consents, createConsents } from './consents.ts'
-import { checkFreshness, readReadings, tellOfLateReadings } from './freshness.ts'
-import { lapsesUntil, passTime } from './lapses.ts'
+import { checkFreshness, logLateReadings, readReadingFigures } from './freshness.ts'
+import { expireConsents, lapsesUntil } from './lapses.ts'
 import { createLogins, type Logins } from './logins.ts'
 import { routeConsents } from './routes.ts'
-import { againAfterDecline } from './sync-schedule.ts'
-import { tellOfUnmadeChanges } from './unmade-changes.ts'
-import { underAskedChanges } from './withheld-changes.ts'
+import { addNextSync } from './sync-schedule.ts'
+import { logUnmadeChanges } from './unmade-changes.ts'
+import { guardChanges } from './withheld-changes.ts'
 
-/** What is asked of the consent service (document 1). */
+/** The areas of the consent service (document 1). */
 export interface ConsentMethods {
   readonly consents: Consents
   readonly awareness: AwarenessArea
   readonly logins: Logins
 }
 
-/** Makes the module of the consent service. */
+/** Creates the module of the consent service. */
 export function createConsentModule(context: ApiContext): Module<ConsentMethods> {
   const { clock, options } = context
   const { consentService } = options
-  tellOfUnmadeChanges(context)
+  logUnmadeChanges(context)
   return {
     methods: {
       consents: createConsents(context),
@@ -35,21 +35,21 @@ export function createConsentModule(context: ApiContext): Module<ConsentMethods>
       performers: createPerformers(context, consentService),
       limits: { consentService },
       jobs: [
-        { name: 'lapses', look: () => passTime(context) },
-        { name: 'freshness', look: daily(clock, () => tellOfLateReadings(context)) },
+        { name: 'lapses', look: () => expireConsents(context) },
+        { name: 'freshness', look: daily(clock, () => logLateReadings(context)) },
       ],
       checks: { consents: () => checkFreshness(context) },
     }),
     routers: {
       'consentService.consentsListed': (pending, fact, since) => routeConsents(context, pending, fact, since),
       'consentService.readDeclined': async (pending, fact, since) => ({
-        targets: [{ stream: pending.stream, message: againAfterDecline(context, pending, fact), since }],
+        targets: [{ stream: pending.stream, message: addNextSync(context, pending, fact), since }],
       }),
       'consentService.awarenessListed': (pending, fact, since) =>
         routeAwareness(context, pending, fact, since),
     },
     due: until => lapsesUntil(context, until),
-    figures: async () => ({ readings: await readReadings(context) }),
+    figures: async () => ({ readings: await readReadingFigures(context) }),
     indexRows: () => ({
       'consent.appeared': async ({ data }, open) => {
         const { consent, subject } = data
@@ -69,5 +69,5 @@ function createPerformers(
 ): Performers {
   const { clock, http } = context
   const fetch = http.open('consentService', { ca, certificate })
-  return underAskedChanges(context, createConsentClient(baseUrl, { clock, fetch }))
+  return guardChanges(context, createConsentClient(baseUrl, { clock, fetch }))
 }

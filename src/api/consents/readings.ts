@@ -8,7 +8,7 @@ import type { SubjectRef, SubjectSelector } from '../subject-directory.ts'
 import { DeferredReadings } from './deferred-readings.ts'
 import { SharedReadings } from './shared-readings.ts'
 
-/** How fresh an answer must be: older than this, the service is read first. When absent, the view answers. */
+/** How fresh an answer must be: after an older reading, the service is read first. Without it, the view answers. */
 export interface FreshnessOptions {
   readonly ageMaxMs?: number
 }
@@ -16,30 +16,28 @@ export interface FreshnessOptions {
 /** What a reading of all consents of a data subject found. */
 export interface SyncResult {
   readonly read: number
-  /** How many events it made. */
+  /** How many events it recorded. */
   readonly changed: number
-  /** Records that could not be read: kept, sealed, as they came. */
+  /** Records that could not be read. They are sealed and kept as the service sent them. */
   readonly unreadable: number
 }
 
 /** Readings of the consents of data subjects. */
 export interface ConsentReadings {
   sync(selector: SubjectSelector, commandOptions?: CommandOptions): Promise<Outcome<SyncResult>>
-  /** Reads unless the last reading is fresh enough, and says when the last one was. */
+  /** Reads unless the last reading is fresh enough, and returns when the last one was. */
   refresh(subject: SubjectRef, ageMaxMs: number | undefined): Promise<Instant | null>
-  /**
-   * Reads anew, as `SharedReadings` does. What a list made necessary is read in full, and holds up nobody else.
-   */
+  /** Reads again, as `SharedReadings` does. The readings in full that the list requires do not delay other callers. */
   readOnce(subject: SubjectRef, ageMaxMs: number): Promise<Outcome<SyncResult>>
 }
 
-/** Makes the readings that the area `consents` shares. */
+/** Creates the readings that the `consents` area shares. */
 export function createConsentReadings(context: ApiContext): ConsentReadings {
   const { clock, commands, engine, rows, store, subjects, views } = context
-  const putOff = new DeferredReadings(store)
+  const deferredReadings = new DeferredReadings(store)
   const shared = new SharedReadings(clock, async (subject, onAnswered) => {
-    const outcome = await sync({ subject }, {}, () => putOff.replaced(subject), onAnswered)
-    putOff.note(subject, outcome)
+    const outcome = await sync({ subject }, {}, () => deferredReadings.findReplaced(subject), onAnswered)
+    deferredReadings.noteOutcome(subject, outcome)
     return outcome
   })
 
@@ -65,13 +63,13 @@ export function createConsentReadings(context: ApiContext): ConsentReadings {
           ...commandOptions,
           waitMs: Math.max(0, until - clock.now()),
         })
-        const { read, changed, unreadable } = ended.data as SyncResult // subject.synced says so.
+        const { read, changed, unreadable } = ended.data as SyncResult // As in subject.synced.
         return { read, changed, unreadable }
       },
     )
   }
 
-  /** Performs the readings in full that a list made necessary. What fails stays in the ledger. */
+  /** Performs the readings in full that a list requires. One that fails stays pending. */
   async function readChanged(subject: SubjectRef): Promise<void> {
     const changed = views
       .selectFrom('consents')
@@ -79,24 +77,21 @@ export function createConsentReadings(context: ApiContext): ConsentReadings {
       .where('subject', '=', subject)
       .where('knowledge', '=', 'changed')
       .execute()
-    for (const { consent } of (await unlessStopped(changed)) ?? (await owingReadings(subject))) {
-      const owed = await store.effects({ stream: consent, states: ['owed'] })
-      for (const { id } of owed) await engine.perform(id)
+    for (const { consent } of (await unlessStopped(changed)) ?? (await findPendingReadings(subject))) {
+      const pending = await store.effects({ stream: consent, states: ['owed'] })
+      for (const { id } of pending) await engine.perform(id)
     }
   }
 
-  /**
-   * The consents that owe a reading in full, by the ledger alone: it does not know whose they are but by what they
-   * open.
-   */
-  async function owingReadings(subject: SubjectRef): Promise<{ consent: string }[]> {
-    const owed = await store.effects({ states: ['owed'] })
-    const theirs = owed.filter(({ type, opens }) => {
-      return (
-        type === 'consentService.readConsent' && opens?.cpf?.startsWith(`${streamOf('subject', subject)}/`)
+  /** The consents with a pending reading in full, from the ledger. The CPF that a call opens identifies its subject. */
+  async function findPendingReadings(subject: SubjectRef): Promise<{ consent: string }[]> {
+    const pending = await store.effects({ states: ['owed'] })
+    const cpfOfSubject = `${streamOf('subject', subject)}/`
+    return pending
+      .filter(
+        ({ type, opens }) => type === 'consentService.readConsent' && opens?.cpf?.startsWith(cpfOfSubject),
       )
-    })
-    return theirs.map(({ stream: consent }) => ({ consent }))
+      .map(({ stream: consent }) => ({ consent }))
   }
 
   async function readAt(subject: SubjectRef): Promise<Instant | null> {

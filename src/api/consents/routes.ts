@@ -6,12 +6,11 @@ import { unlessStopped } from '../../store/views/view-reader.ts'
 import type { Instant, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
 import { idOf, streamOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
-import { syncAgain } from './sync-schedule.ts'
+import { nextSync } from './sync-schedule.ts'
 
-/** A list as the client reads it, and when it was asked for. */
 type ConsentList = Listing<ListRecord<Summary>> & { readonly askedAt?: Instant }
 
-/** Sends each listed consent to its own stream, and says to those of the subject that are missing. */
+/** Addresses each listed consent to its own stream, and sends `consent.miss` to the missing ones. */
 export async function routeConsents(
   context: ApiContext,
   pending: PendingEffect,
@@ -20,16 +19,16 @@ export async function routeConsents(
 ): Promise<DecisionRequest> {
   const { items, unreadable, askedAt } = fact.data as ConsentList // As the client reads it.
   const owner = pending.stream
-  const again = syncAgain(context, pending)
+  const again = nextSync(context, pending)
   const when = askedAt !== undefined && { askedAt }
   const count = { read: items.length, unreadable: unreadable.length, ...when, ...again }
   if (await context.subjects.isErased(owner))
-    return { targets: [{ stream: owner, message: listedAs({ ...count, changed: 0 }) }] }
+    return { targets: [{ stream: owner, message: toListedMessage({ ...count, changed: 0 }) }] }
   const subject = idOf(owner)
   const targets: AddressedMessage[] = []
   const claims = []
   const seen = new Set<string>()
-  const { byId, unclear, isNameless } = sorted({ items, unreadable })
+  const { byId, unclear, hasUnnamed } = groupById({ items, unreadable })
   for (const [id, { summary, record }] of byId) {
     const key = `${subject}\0${id}`
     const known = await context.store.lookUp('consent', key)
@@ -50,20 +49,19 @@ export async function routeConsents(
     seen.add(stream)
     targets.push({ stream, message: { type: 'consent.observeUnreadable', data: {} }, since })
   }
-  // Without an id a record may be any of those that seem to be missing, and a view that stands still does not know all.
-  const held = isNameless ? undefined : await heldOf(context, subject)
-  const isWhole = held !== undefined
-  const missing = held?.filter(stream => !seen.has(stream)) ?? []
+  // A record without an id may be any of the missing ones, and a stopped view does not know all consents.
+  const knownStreams = hasUnnamed ? undefined : await readKnownStreams(context, subject)
+  const missing = knownStreams?.filter(stream => !seen.has(stream)) ?? []
   for (const stream of missing) targets.push({ stream, message: { type: 'consent.miss', data: {} }, since })
   const listed = (changed: number): MessageWithParts => ({
-    ...listedAs({ ...count, changed, ...(!isWhole && { isPartial: true }) }),
+    ...toListedMessage({ ...count, changed, ...(!knownStreams && { isPartial: true }) }),
     ...(unreadable.length > 0 && { parts: { unreadable: { owner, value: unreadable } } }),
   })
   return { targets: [...targets, { stream: owner, message: listed }], claims }
 }
 
-/** What a list says of each id. An id that it has twice, differently, counts as unreadable. */
-function sorted({ items, unreadable }: Pick<ConsentList, 'items' | 'unreadable'>) {
+/** The records of a list by id. An id that occurs twice with different content counts as unreadable. */
+function groupById({ items, unreadable }: Pick<ConsentList, 'items' | 'unreadable'>) {
   const byId = new Map<string, ListRecord<Summary>>()
   const unclear = new Set<string>()
   for (const item of items) {
@@ -74,14 +72,14 @@ function sorted({ items, unreadable }: Pick<ConsentList, 'items' | 'unreadable'>
   const ids = unreadable.map(readId)
   for (const id of ids) if (id !== undefined) unclear.add(id)
   for (const id of unclear) byId.delete(id)
-  return { byId, unclear, isNameless: ids.includes(undefined) }
+  return { byId, unclear, hasUnnamed: ids.includes(undefined) }
 }
 
-async function heldOf({ views }: ApiContext, subject: string): Promise<string[] | undefined> {
-  const held = views.selectFrom('consents').select('consent').where('subject', '=', subject).execute()
-  return (await unlessStopped(held))?.map(({ consent }) => consent)
+async function readKnownStreams({ views }: ApiContext, subject: string): Promise<string[] | undefined> {
+  const rows = views.selectFrom('consents').select('consent').where('subject', '=', subject).execute()
+  return (await unlessStopped(rows))?.map(({ consent }) => consent)
 }
 
-function listedAs(data: object): MessageWithParts {
+function toListedMessage(data: object): MessageWithParts {
   return { type: 'consentService.consentsListed', data }
 }

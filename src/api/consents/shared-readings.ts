@@ -1,19 +1,19 @@
 import type { Clock } from '../../runtime/clock.ts'
 import type { SubjectRef } from '../subject-directory.ts'
 
-/** A reading under way, and the one that follows for those for whom it began too early. */
+/** A reading under way, and the one that follows it for callers who need a newer one. */
 interface SharedReading<T> {
   readonly beganAt: number
-  /** The service has answered, or will not. */
+  /** Resolved once the service has answered or the reading has failed. */
   readonly answered: Promise<void>
   readonly ended: Promise<T>
   next: Promise<T> | undefined
 }
 
-/** Reads a subject. What is left to do after `onAnswered` keeps nobody from the next reading. */
+/** Reads a subject. After `onAnswered`, the next reading may begin while this one finishes. */
 export type ReadSubject<T> = (subject: SubjectRef, onAnswered: () => void) => Promise<T>
 
-/** Readings of data subjects that those who ask at once share. */
+/** Readings of data subjects, shared by concurrent callers. */
 export class SharedReadings<T> {
   readonly #clock: Clock
   readonly #read: ReadSubject<T>
@@ -25,8 +25,8 @@ export class SharedReadings<T> {
   }
 
   /**
-   * Reads anew. Whoever asks while a reading of the subject is under way shares it where it began recently enough, and
-   * else the one that comes right after it: an answer on its way tells nothing of what happened since its request.
+   * Reads again. A caller shares the reading under way if that began recently enough, else the next one: an answer on
+   * its way does not show what happened after its request.
    */
   readOnce(subject: SubjectRef, ageMaxMs: number): Promise<T> {
     const running = this.#underWay.get(subject)

@@ -4,19 +4,19 @@ import type { ApiContext } from '../api-context.ts'
 
 /** How fresh consents can be kept. */
 export interface SyncPlan {
-  /** Whether every subject can be read as often as it asks, and none is overdue. */
+  /** Every subject can be read as often as configured, and no reading is overdue. */
   readonly ok: boolean
-  /** The same in words, for a health check. */
+  /** The same as text, for a health check. */
   readonly detail: string
-  /** Data subjects whose consents are read by themselves. */
+  /** Data subjects whose consents are read on a schedule. */
   readonly subjects: number
-  /** How many of them have waited for a reading for over three intervals, whatever the reason. */
+  /** How many of them have waited for a reading for over three intervals, for any reason. */
   readonly overdue: number
-  /** The requests that they take, one reading each; readings of what changed come on top. */
+  /** The requests that this takes, one per reading. Readings of changed consents come on top. */
   readonly neededPerSecond: number
-  /** The option `consentService.requestsPerSecond`; null is no bound. */
+  /** The option `consentService.requestsPerSecond`; null without a limit. */
   readonly requestsPerSecond: number | null
-  /** For each interval that is asked for, the one that can be kept when all wait alike. */
+  /** For each configured interval, the interval that can be kept when all wait alike. */
   readonly intervals: readonly {
     readonly syncEveryMs: number
     readonly subjects: number
@@ -24,7 +24,7 @@ export interface SyncPlan {
   }[]
 }
 
-/** Works out the plan from the subjects as they stand. */
+/** Computes the plan from the current subjects. */
 export async function planSync(context: ApiContext): Promise<SyncPlan> {
   const rows = await context.views
     .selectFrom('subjects')
@@ -33,28 +33,36 @@ export async function planSync(context: ApiContext): Promise<SyncPlan> {
     .groupBy('sync_every_ms')
     .orderBy('sync_every_ms')
     .execute()
-  const asked = rows.map(row => ({ syncEveryMs: Number(row.sync_every_ms), subjects: Number(row.subjects) }))
-  const subjects = asked.reduce((sum, each) => sum + each.subjects, 0)
-  const neededPerSecond = asked.reduce((sum, each) => sum + (each.subjects * 1_000) / each.syncEveryMs, 0)
+  const goals = rows.map(row => ({
+    syncEveryMs: Number(row.sync_every_ms),
+    subjects: Number(row.subjects),
+  }))
+  const subjects = goals.reduce((sum, each) => sum + each.subjects, 0)
+  const neededPerSecond = goals.reduce((sum, each) => sum + (each.subjects * 1_000) / each.syncEveryMs, 0)
   const requestsPerSecond = context.options.consentService?.requestsPerSecond ?? null
-  const share = requestsPerSecond === null ? 1 : Math.max(1, neededPerSecond / requestsPerSecond)
-  const intervals = asked.map(each => ({ ...each, keptMs: Math.ceil(each.syncEveryMs * share) }))
+  const delayFactor = requestsPerSecond === null ? 1 : Math.max(1, neededPerSecond / requestsPerSecond)
+  const intervals = goals.map(each => ({ ...each, keptMs: Math.ceil(each.syncEveryMs * delayFactor) }))
   const overdue = Number(
     (await overdueReadings(context.views, toInstant(context.clock.now())).executeTakeFirst())?.count ?? 0,
   )
   const needed = neededPerSecond.toFixed(2)
   const troubles = [
-    share > 1 &&
+    delayFactor > 1 &&
       `${subjects} data subjects take ${needed} requests a second, and ${requestsPerSecond} are allowed: ` +
-        `readings come ${share.toFixed(1)} times as late as asked`,
+        `readings take ${delayFactor.toFixed(1)} times the configured interval`,
     overdue > 0 && `${overdue} of ${subjects} data subjects have not been read for over three intervals`,
   ].filter(each => each !== false)
   const ok = troubles.length === 0
-  const detail = ok ? `${subjects} data subjects can be read as often as asked` : troubles.join('; ')
+  const detail = ok ? `${subjects} data subjects can be read as often as configured` : troubles.join('; ')
   return { ok, detail, subjects, overdue, neededPerSecond, requestsPerSecond, intervals }
 }
 
-/** Asks how many have waited for a reading for too long: one look at an index where nobody has. */
+/** Logs a plan that cannot be kept. */
+export function logLatePlan({ log }: Pick<ApiContext, 'log'>, { ok, detail }: SyncPlan): void {
+  if (!ok) log({ message: 'consents cannot be read as often as configured', detail })
+}
+
+/** Counts data subjects whose reading is overdue, by one index look-up. */
 export function overdueReadings(views: ApiContext['views'], now: Instant) {
   const overdue = views.selectFrom('subjects').where('overdue_at', '<=', now)
   return overdue.select(eb => eb.fn.countAll<number>().as('count'))

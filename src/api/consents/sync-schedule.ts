@@ -6,8 +6,8 @@ import { streamOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
 
 /**
- * The message that begins to read a data subject's consents again and again, the first time at once; with null, that
- * ends it. `effects` are the readings of the former schedule, which are cancelled.
+ * The message that schedules readings from now on, or ends them with null. `effects` are the unsent readings of the
+ * former schedule, which are cancelled.
  */
 export function scheduleSync(
   context: ApiContext,
@@ -21,23 +21,23 @@ export function scheduleSync(
     : { type: 'subject.schedule', data: { everyMs, dueAt: toInstant(context.clock.now()), ...ends } }
 }
 
-/** The next reading of a schedule, where one is owed. A reading under way ends by itself. */
-export async function owedReadings({ store }: ApiContext, subject: string): Promise<string[]> {
-  const owed = await store.effects({
+/** The unsent readings of a subject's schedule. A reading under way finishes by itself. */
+export async function findScheduledReadings({ store }: ApiContext, subject: string): Promise<string[]> {
+  const unsent = await store.effects({
     stream: streamOf('subject', subject),
     states: ['owed', 'deferred', 'parked'],
   })
-  // Only looked for.
+  // Only checked for presence.
   const isOfSchedule = ({ data }: PendingEffect) =>
     typeof (data as { schedule?: unknown }).schedule === 'number'
-  return owed.filter(isOfSchedule).map(each => each.id)
+  return unsent.filter(isOfSchedule).map(each => each.id)
 }
 
 /**
- * What a reading that recurs adds to its fact: when the next one is due. Counted from now, so that readings missed
- * while no process ran are made up for by one; a tenth more or less, so that subjects enrolled together drift apart.
+ * When the next reading of a schedule is due. Counted from now, so that one reading makes up for all missed while no
+ * process ran; with 10 % of jitter, so that subjects enrolled together drift apart.
  */
-export function syncAgain(context: ApiContext, pending: PendingEffect): { again?: SyncAgain } {
+export function nextSync(context: ApiContext, pending: PendingEffect): { again?: SyncAgain } {
   // As the subject's machine writes it.
   const { everyMs, schedule } = pending.data as { everyMs?: number; schedule?: number }
   if (everyMs === undefined || schedule === undefined) return {}
@@ -45,12 +45,12 @@ export function syncAgain(context: ApiContext, pending: PendingEffect): { again?
   return { again: { schedule, dueAt: toInstant(context.clock.now() + waitMs) } }
 }
 
-/** A reading that the service declined: one that recurs goes on all the same. */
-export function againAfterDecline(
+/** Adds the next reading to a declined one: the schedule continues. */
+export function addNextSync(
   context: ApiContext,
   pending: PendingEffect,
   fact: MessageWithParts,
 ): MessageWithParts {
   const data = fact.data as object // As the client writes it.
-  return { ...fact, data: { ...data, ...syncAgain(context, pending) } }
+  return { ...fact, data: { ...data, ...nextSync(context, pending) } }
 }

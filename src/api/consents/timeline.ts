@@ -12,20 +12,18 @@ import type { RecordedOf } from '../../vocabulary/view.ts'
 /** An event of a consent's stream. */
 export type ConsentRecorded = RecordedOf<ConsentEvent>
 
-/**
- * The instant that is asked about, the one whose knowledge answers, and when the last list that covers the consent was
- * asked for.
- */
+/** A question about a consent: the instant `at`, by what was known at `knownAt`. */
 export interface TimelineQuestion {
   readonly at: Instant
   readonly knownAt: Instant
   readonly ageMaxMs: number | null
-  /** When the question came, where that was before what was read for it. */
+  /** When the question was asked, if that was before the reading made for it. */
   readonly askedAt?: Instant | undefined
+  /** When the last list that covers the consent was requested. */
   readonly syncedAt: Instant | null
 }
 
-/** What a consent's stream tells of an instant. */
+/** What a consent's stream says about an instant. */
 export interface TimelineAnswer {
   readonly reason: StandingReason
   readonly readAt: Instant | null
@@ -35,11 +33,10 @@ export interface TimelineAnswer {
 interface StatusChange {
   readonly status: ConsentStatus | 'vanished'
   readonly from: Instant
-  /** The event that tells of it. */
+  /** The event that shows it. */
   readonly event: ConsentRecorded
 }
 
-/** An expiry as a reading showed it, and when that was recorded. */
 interface RecordedExpiry {
   readonly expiresAt: Instant | null
   readonly from: Instant
@@ -47,20 +44,19 @@ interface RecordedExpiry {
 
 interface ReadHistory extends History {
   readonly readAt: Instant
-  /** It may be older than the one that is known, which says whether the consent is contradicted. */
+  /** It may be older than the known one, which decides whether the consent is contradicted. */
   readonly isOld: boolean
 }
 
 type ConsentState = Parameters<typeof heldOf>[0]
 
 /**
- * Says whether a consent stood at an instant, by the events that were there: pure. Two accounts have to agree: the
- * changes as we recorded them, and every history read until then. Where they differ, the one counts by which the
- * consent does not stand.
+ * Says whether a consent was effective at an instant, by its events. Pure. Two accounts have to agree: the changes as
+ * recorded, and every history read by then. If they differ, the one that is not effective counts.
  */
 export function evaluateAt(events: readonly ConsentRecorded[], asked: TimelineQuestion): TimelineAnswer {
   const { at, syncedAt } = asked
-  let held = heldOf(consentMachine.initial as ConsentState) // Made by this very machine, here and below.
+  let held = heldOf(consentMachine.initial as ConsentState) // This machine made it, here and below.
   let state: MachineState = consentMachine.initial
   let askedAt: Instant | null = null
   let shownAt: Instant | null = null
@@ -70,48 +66,50 @@ export function evaluateAt(events: readonly ConsentRecorded[], asked: TimelineQu
   const histories: ReadHistory[] = []
   for (const event of events) {
     const doubted = [held.asked && askedAt, held.shown && shownAt].filter(each => each !== null)
-    changes.push(...changesBy(event, doubted, changes.at(-1)))
+    changes.push(...statusChangesBy(event, doubted, changes.at(-1)))
     if (event.type === 'consent.appeared' || event.type === 'consent.amended')
       expiries.push({ expiresAt: event.data.expiresAt, from: event.at })
-    // The same no, asked for again, leaves what was in doubt since the first in doubt.
-    if (event.type === 'consent.changeRequested' && !(isNo(held.asked) && isNo(event.data.status)))
+    // A repeated denial or revocation keeps the doubt that began with the first.
+    if (
+      event.type === 'consent.changeRequested' &&
+      !(endsConsent(held.asked) && endsConsent(event.data.status))
+    )
       askedAt = event.at
     if (event.type === 'consent.changeSeen' && held.shown === null) shownAt = event.at
     state = consentMachine.evolve(state, event)
     held = heldOf(state as ConsentState) // As above.
-    if (event.type === 'consent.described') histories.unshift(historyIn(event))
+    if (event.type === 'consent.described') histories.unshift(toReadHistory(event))
     readAt = latest(readAt, readAtOf(event))
   }
   readAt = latest(readAt, syncedAt)
   const { expiresAt } = held.reading
   const isAsked = askedAt !== null && at >= askedAt
-  const then = statusAt(changes, histories, at)
-  if (then === 'unknown') return { reason: 'uncertain', readAt, expiresAt }
+  const status = statusAt(changes, histories, at)
+  if (status === 'unknown') return { reason: 'uncertain', readAt, expiresAt }
   const known: KnownConsent = {
-    status: then === 'vanished' ? held.reading.status : then,
+    status: status === 'vanished' ? held.reading.status : status,
     since: null,
     expiresAt: expiryAt(expiries, at),
-    isVanished: then === 'vanished',
+    isVanished: status === 'vanished',
     shown: shownAt !== null && at >= shownAt ? held.shown : null,
     asked: isAsked ? held.asked : null,
     isDoubtful: isAsked && held.isDoubtful,
-    // Before it was read, the history itself tells.
+    // Before it was read, the history itself answers.
     isContradicted: isContradicted(held) && at > (histories.find(each => !each.isOld)?.readAt ?? ''),
     readAt,
   }
   return { reason: judge(known, asked), readAt, expiresAt }
 }
 
-function isNo(asked: RequestableStatus | null): boolean {
+function endsConsent(asked: RequestableStatus | null): boolean {
   return asked === 'NEGADO' || asked === 'REVOGADO'
 }
 
 /**
- * When a change counts from. What ends a consent counts from the service's time or ours, whichever comes first, and
- * ours is when the doubt began: when we asked, or when a list showed it. What begins one counts from the service's
- * time where that is known, unless an end was known by then: of that the service tells nothing more.
+ * From when a change counts. An end counts from the service's time or ours, whichever is earlier; ours is when we
+ * requested the end, or a list showed it. A beginning counts from the service's time, unless an end was known by then.
  */
-function changesBy(
+function statusChangesBy(
   event: ConsentRecorded,
   doubted: readonly Instant[],
   before: StatusChange | undefined,
@@ -128,8 +126,8 @@ function changesBy(
     case 'consent.conflicted': {
       const { status, since } = event.data
       if (status === 'ATIVO') {
-        const isTold = since !== undefined && !(before && hadEnded(before, since, event))
-        return [{ status, from: isTold ? since : event.at, event }]
+        const isDated = since !== undefined && !(before && hadEnded(before, since, event))
+        return [{ status, from: isDated ? since : event.at, event }]
       }
       return [{ status, from: earliest(since ?? event.at, event.at, ...doubted), event }]
     }
@@ -138,13 +136,13 @@ function changesBy(
   }
 }
 
-/** Reports whether an end was known at an instant, by an earlier reading: events of one reading stand side by side. */
+/** Reports whether an earlier reading showed an end by an instant. Events of one reading have consecutive versions. */
 function hadEnded({ status, event }: StatusChange, at: Instant, by: ConsentRecorded): boolean {
   const isEnd = status !== 'ATIVO' && status !== 'PENDENTE'
   return isEnd && event.version !== by.version - 1 && at < event.at
 }
 
-/** The expiry that counts at an instant: of that which was known then and of those that were read later, the first. */
+/** The expiry that counts at an instant: the earliest of the one known then and those read later. */
 function expiryAt(expiries: readonly RecordedExpiry[], at: Instant): Instant | null {
   const first = expiries.findLastIndex(({ from }) => from <= at)
   const counting = expiries.slice(Math.max(first, 0)).map(each => each.expiresAt)
@@ -152,7 +150,7 @@ function expiryAt(expiries: readonly RecordedExpiry[], at: Instant): Instant | n
   return earliest(...counting.filter(each => each !== null))
 }
 
-/** Instants all have one form, so that as texts they are in order. */
+/** The later instant. Instants all have one form, so they compare as texts. */
 function latest(one: Instant | null, other: Instant | null | undefined): Instant | null {
   return one === null || (other ?? '') > one ? (other ?? null) : one
 }
@@ -161,7 +159,7 @@ function earliest(...instants: readonly Instant[]): Instant {
   return toInstant(Math.min(...instants.map(fromInstant)))
 }
 
-function historyIn({
+function toReadHistory({
   at,
   data,
 }: RecordedOf<Extract<ConsentEvent, { type: 'consent.described' }>>): ReadHistory {
@@ -169,25 +167,24 @@ function historyIn({
   return { history, historyStatus: status, readAt: askedAt, isOld }
 }
 
-/** The status at an instant; null when nothing is known of it. */
 function statusAt(
   changes: readonly StatusChange[],
   histories: readonly ReadHistory[],
   at: Instant,
 ): StatusChange['status'] | 'unknown' | null {
-  let isTold = false
+  let isDated = false
   for (const each of histories) {
     if (at > each.readAt || each.history.length === 0) continue
     const status = statusBy(each, at)
     if (status === undefined) continue
     if (status !== 'ATIVO') return status
-    isTold = true
+    isDated = true
   }
   const recorded = changes.findLast(({ from }) => from <= at)?.status ?? null
-  return isTold && (recorded === null || recorded === 'PENDENTE') ? 'ATIVO' : recorded
+  return isDated && (recorded === null || recorded === 'PENDENTE') ? 'ATIVO' : recorded
 }
 
-/** When what an event shows was asked for. What a list shows is asked for when the list is. */
+/** When the reading behind an event was requested. For a list, that is when the list was requested. */
 function readAtOf({ type, at, data }: ConsentRecorded): Instant | undefined {
   switch (type) {
     case 'consent.described':

@@ -9,29 +9,30 @@ import { readConsentEvents } from './event-history.ts'
 const changeStatus = 'consentService.changeStatus'
 
 /**
- * Lets a change of a consent that was put off leave only while it has a purpose, by what the log knows right before
- * each request. An approval has none once a reading has shown another status: it would follow the person's own no. A
- * denial or a revocation has one until an end was shown, whoever opened the consent again since: an open status may be
- * that of an older copy. What was shown to be done by then is settled.
+ * Sends a deferred change of a consent only while it has a purpose, by the log right before each attempt. An approval
+ * has none once a reading showed another status: it would override the person's denial. A denial or revocation has one
+ * until an end was shown: an open status may come from an older copy. A change that readings show to be made is
+ * settled.
  */
-export function underAskedChanges({ store }: Pick<ApiContext, 'store'>, performers: Performers): Performers {
+export function guardChanges({ store }: Pick<ApiContext, 'store'>, performers: Performers): Performers {
   const { [changeStatus]: change } = performers
   if (!change) return performers
-  return { ...performers, [changeStatus]: guardEffect(store, change, pending => withhold(store, pending)) }
+  const guarded = guardEffect(store, change, pending => endIfObsolete(store, pending))
+  return { ...performers, [changeStatus]: guarded }
 }
 
-async function withhold(
+async function endIfObsolete(
   store: ApiContext['store'],
   pending: PendingEffect,
 ): Promise<EndWithheldCall | undefined> {
   const { status } = pending.data as { status: string } // As the machine writes it.
   const { events } = await readConsentEvents(store, pending.stream)
   const state = events.reduce((before, event) => consentMachine.evolve(before, event), consentMachine.initial)
-  const held = heldOf(state as Parameters<typeof heldOf>[0]) // Made by this very machine.
+  const held = heldOf(state as Parameters<typeof heldOf>[0]) // This machine made it.
   const { asked, reading, statusesSinceRequest, isVanished } = held
   if (asked === status) return undefined
-  const reason = `it is ${reading.status} by now`
-  // An approval that was taken back since would be told as one that stands.
+  const reason = `the consent is now ${reading.status}`
+  // An approval that was revoked since would be reported as effective.
   const isDone =
     status === 'ATIVO'
       ? reading.status === status && !isVanished
@@ -39,7 +40,7 @@ async function withhold(
   return sentBefore => {
     const data = { asked: status, ...(sentBefore && { sentBefore }), ...(isDone && { isDone }) }
     if (isDone) return { status: 'settled', reason, fact: { type: 'consent.withholdChange', data } }
-    const value = { ...withdrawn, title: sentBefore ? notAgain : neverSent }
+    const value = { ...withdrawn, title: sentBefore ? notRepeated : neverSent }
     const fact = {
       type: 'consent.withholdChange',
       data,
@@ -50,5 +51,6 @@ async function withhold(
 }
 
 const withdrawn = { status: 0, code: 'WITHDRAWN' }
-const neverSent = 'A reading showed another status before it left: nothing was sent'
-const notAgain = 'A reading showed another status: it was sent before, and not processed, and not sent again'
+const neverSent = 'A reading showed another status before the request was sent'
+const notRepeated =
+  'A reading showed another status: the request was sent once, not processed, and is not sent again'

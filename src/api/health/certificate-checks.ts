@@ -8,13 +8,10 @@ import type { ApiContext } from '../api-context.ts'
 import type { CheckResult, HealthCheck } from '../check.ts'
 import type { HostOptions } from '../options.ts'
 
-/** How many days before its end a certificate no longer counts as well. */
+/** From how many days before its end a certificate is reported. */
 const daysMin = 7
 
-/**
- * Looks at one certificate: whether it can be fetched and read, belongs to its key, and has not ended. One that cannot
- * be used has no `daysLeft`.
- */
+/** Checks that a certificate can be read, matches its key and is valid. An unusable one has no `daysLeft`. */
 async function checkCertificate(
   source: Source<Certificate>,
   clock: Clock,
@@ -23,22 +20,17 @@ async function checkCertificate(
   try {
     const certificate = await valueFrom(source, `${whose} certificate`)
     const { daysLeft, notBefore } = await useCertificate(certificate, clock.now(), whose)
-    if (notBefore !== undefined)
-      return {
-        ok: false,
-        detail: `it is not valid before ${notBefore}: nobody takes it until then`,
-        daysLeft,
-      }
+    if (notBefore !== undefined) return { ok: false, detail: `it is not valid before ${notBefore}`, daysLeft }
     if (daysLeft >= daysMin) return { ok: true, detail: `it ends in ${daysLeft} days`, daysLeft }
-    const detail = `it ends in ${daysLeft} days: renew it, and put the new one where it is read from`
+    const detail = `it ends in ${daysLeft} days: renew it and replace it at its source`
     return { ok: false, detail, daysLeft }
   } catch (error) {
-    if (!(error instanceof AverbaError)) return { ok: false, detail: 'it cannot be looked at' }
+    if (!(error instanceof AverbaError)) return { ok: false, detail: 'it cannot be checked' }
     return { ok: false, detail: [error.message, error.hint].filter(Boolean).join(': ') }
   }
 }
 
-/** A certificate that the options give, and what it is for. */
+/** A certificate in the options, and its purpose. */
 export interface UsedCertificate {
   readonly name: Extract<HealthCheck['name'], `${string}ertificate`>
   readonly service: 'consentService' | 'portal' | 'receiver'
@@ -46,28 +38,20 @@ export interface UsedCertificate {
   readonly source: Source<Certificate>
 }
 
-/** Every certificate that the options give. With a way out of the host's own, clients' are the host's business. */
+/** Every certificate in the options. With the option `fetch`, the host is responsible for client certificates. */
 export function certificatesIn(options: HostOptions): UsedCertificate[] {
   const client = options.fetch ? undefined : options.consentService?.certificate
   const login = options.fetch ? undefined : portalCertificateOf(options)
   const server = options.run?.receiver?.certificate
-  return [
-    ...(client ? [used('certificate', 'consentService', 'client', client)] : []),
-    ...(login ? [used('portalCertificate', 'portal', 'client', login)] : []),
-    ...(server ? [used('receiverCertificate', 'receiver', 'server', server)] : []),
-  ]
+  const all = [
+    { name: 'certificate', service: 'consentService', whose: 'client', source: client },
+    { name: 'portalCertificate', service: 'portal', whose: 'client', source: login },
+    { name: 'receiverCertificate', service: 'receiver', whose: 'server', source: server },
+  ] as const
+  return all.flatMap(({ source, ...purpose }) => (source ? [{ ...purpose, source }] : []))
 }
 
-function used(
-  name: UsedCertificate['name'],
-  service: UsedCertificate['service'],
-  whose: UsedCertificate['whose'],
-  source: UsedCertificate['source'],
-): UsedCertificate {
-  return { name, service, whose, source }
-}
-
-/** Looks at every certificate that the options give. */
+/** Checks every certificate in the options. */
 export async function checkCertificates(options: HostOptions, clock: Clock): Promise<HealthCheck[]> {
   const checks: HealthCheck[] = []
   for (const { name, source, whose } of certificatesIn(options))
@@ -75,7 +59,7 @@ export async function checkCertificates(options: HostOptions, clock: Clock): Pro
   return checks
 }
 
-/** Lets the machine decide which counts of days left are worth an event. */
+/** Observes the days left of a certificate. The machine decides which counts become an event. */
 export async function watchCertificate(
   { engine, clock, log }: ApiContext,
   { service, source, whose }: UsedCertificate,
@@ -91,7 +75,7 @@ export async function watchCertificate(
   }
 }
 
-/** The client certificate of the portal's login, where it has one. */
+/** The client certificate of the portal's login, if it uses one. */
 export function portalCertificateOf({ portal }: HostOptions): Source<Certificate> | undefined {
   return typeof portal?.authenticate === 'object' ? portal.authenticate.certificate : undefined
 }

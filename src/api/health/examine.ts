@@ -21,62 +21,61 @@ import { checkPortalAddress } from '../subscriptions/portal-address.ts'
 import { checkCertificates } from './certificate-checks.ts'
 import { reachServices } from './reach-services.ts'
 
-/** What an examination found. */
+/** The result of an examination. */
 export interface Examination {
-  /** Every check is well. */
+  /** Every check is ok. */
   readonly ok: boolean
   readonly checks: readonly HealthCheck[]
-  /** The store in detail, where there is one. */
+  /** The diagnosis of the store, if it exists. */
   readonly store?: Diagnosis
 }
 
 /**
- * Looks at everything that a configuration needs to work, without opening its log and without writing: the options, the
- * secrets and certificates that they give, the store and its keyring, the way to each service, and the clock. A service
- * is sent a `HEAD /` and none of its operations; with `token`, the gateway is asked for a token, once. `isDeep`
- * compares everything in the store with everything else. Never throws: what is wrong is a check that says what to do.
+ * Checks everything that a configuration needs, without opening or writing the log: options, secrets and certificates,
+ * store and keyring, connections and clock. A service only receives a `HEAD /`; with `token`, the gateway is asked for
+ * one token. `isDeep` compares everything in the store. Never throws: a failed check says what to do.
  */
 export async function examine(
   options: HostOptions,
   { token = false, isDeep = false }: { readonly token?: boolean; readonly isDeep?: boolean } = {},
 ): Promise<Examination> {
   const { clock = systemClock } = options
-  const configuration = await found('configuration', async () => {
+  const configuration = await runCheck('configuration', async () => {
     checkShape(options)
-    await askSecrets(options)
-    return { ok: true, detail: 'its options can be used, and its secrets can be had' }
+    await readSecrets(options)
+    return { ok: true, detail: 'the options are valid, and the secrets can be read' }
   })
-  // While the options are wrong, nothing that they name can be looked at.
+  // With wrong options, nothing that they name can be checked.
   if (!configuration?.ok) return { ok: false, checks: [configuration].filter(each => each !== undefined) }
-  const diagnosis = existsSync(options.store) ? await diagnosisOf(options.store, isDeep) : undefined
-  const reached = await reachServices(options, clock)
-  const foreign =
-    typeof diagnosis === 'object' ? await found('portal', () => findForeign(options)) : undefined
+  const diagnosis = existsSync(options.store) ? await tryDiagnosis(options.store, isDeep) : undefined
+  const services = await reachServices(options, clock)
+  const otherPortal =
+    typeof diagnosis === 'object' ? await runCheck('portal', () => checkPortal(options)) : undefined
   const checks = [
     configuration,
     ...storeChecks(options.store, diagnosis),
     typeof diagnosis === 'object'
-      ? await found('notifications', () => findTroubled(options.store))
+      ? await runCheck('notifications', () => checkNotifications(options.store))
       : undefined,
-    await found('writing', async () => checkAccess(options.store)),
+    await runCheck('writing', async () => checkAccess(options.store)),
     ...(await checkCertificates(options, clock)),
-    ...reached.map(each => (foreign && each.name === 'portal' ? foreign : each)),
-    token ? await found('token', () => askToken(options, clock)) : undefined,
+    ...services.map(each => (otherPortal && each.name === 'portal' ? otherPortal : each)),
+    token ? await runCheck('token', () => tryToken(options, clock)) : undefined,
   ].filter(each => each !== undefined)
   const store = typeof diagnosis === 'object' && { store: diagnosis }
   return { ok: checks.every(each => each.ok), checks, ...store }
 }
 
-async function found(
+async function runCheck(
   name: HealthCheck['name'],
   look: () => Promise<CheckResult | undefined>,
 ): Promise<HealthCheck | undefined> {
-  const seen = await look().catch((error: unknown) => ({ ok: false, detail: inWords(error) }))
-  return seen && { name, ...seen }
+  const result = await look().catch((error: unknown) => ({ ok: false, detail: inWords(error) }))
+  return result && { name, ...result }
 }
 
-/** Asks every source of a secret, and forgets what it gives. Throws once, for all that fail. */
-async function askSecrets(options: HostOptions): Promise<void> {
+/** Reads every secret from its source and discards it. Throws once, for all that fail. */
+async function readSecrets(options: HostOptions): Promise<void> {
   const { tokenService, validationService, portal, receiver } = options
   const sources = {
     'consumer key': tokenService?.consumerKey,
@@ -84,27 +83,26 @@ async function askSecrets(options: HostOptions): Promise<void> {
     'bearer token': validationService?.bearer,
     'receiver.secretFrom': receiver?.secretFrom,
   }
-  const desired = new DeclaredSubscriptions(options)
+  const declared = new DeclaredSubscriptions(options)
   const { authenticate } = portal ?? {}
-  const asked = await Promise.allSettled([
-    ...Object.entries(sources).map(([what, source]) => askSecret(source, what)),
-    ...desired.all.map(({ evento, endpoint }) => desired.secretsOf(evento, { endpoint, generation: 1 })),
+  const results = await Promise.allSettled([
+    ...Object.entries(sources).map(([what, source]) => readSecret(source, what)),
+    ...declared.all.map(({ evento, endpoint }) => declared.secretsOf(evento, { endpoint, generation: 1 })),
     ...(portal && typeof authenticate === 'object' ? [authenticate.write(portal.baseUrl)] : []),
   ])
-  const failed = asked.flatMap(each => (each.status === 'rejected' ? [each.reason] : []))
+  const failed = results.flatMap(each => (each.status === 'rejected' ? [each.reason] : []))
   if (failed.length === 1) throw failed[0]
   if (failed.length > 1) throw new AverbaError('MISCONFIGURED', [...new Set(failed.map(inWords))].join('; '))
 }
 
-async function askSecret(source: SecretSource | undefined, what: string): Promise<void> {
+async function readSecret(source: SecretSource | undefined, what: string): Promise<void> {
   if (source === undefined) return
   const value = await valueFrom(source, what)
   if (typeof value !== 'string' || value === '')
     throw new AverbaError('MISCONFIGURED', `Cannot use the ${what}: it is empty`)
 }
 
-/** The diagnosis of the store, or why there is none. */
-async function diagnosisOf(store: string, isDeep: boolean): Promise<Diagnosis | string> {
+async function tryDiagnosis(store: string, isDeep: boolean): Promise<Diagnosis | string> {
   try {
     return await diagnoseStore({ store, isDeep })
   } catch (error) {
@@ -122,23 +120,23 @@ function* storeChecks(store: string, diagnosis: Diagnosis | string | undefined):
   yield { name: 'store', ok: others.length === 0, detail: others.join('; ') || `${position} events` }
   const keyring = keys.isPresent
     ? ofKeys.map(each => each.slice('keys: '.length)).join('; ')
-    : `${keys.path} is gone: put it back, the log cannot be opened without it`
+    : `${keys.path} is missing: restore it, because the log cannot be opened without it`
   yield { name: 'keyring', ok: ofKeys.length === 0, detail: keyring || (keys.id ?? keys.path) }
   const lost = ofErasures.map(each => each.slice('erasures: '.length)).join('; ')
-  yield { name: 'erasures', ok: lost === '', detail: lost || 'none is lost' }
+  yield { name: 'erasures', ok: lost === '', detail: lost || 'no erasure was lost' }
   yield { name: 'effects', ...checkPending(owed) }
 }
 
 function missingStore(store: string): HealthCheck {
   const name = 'store'
-  if (store === ':memory:') return { name, ok: true, detail: 'it is in memory, and ends with the process' }
+  if (store === ':memory:') return { name, ok: true, detail: 'it is in memory and ends with the process' }
   if (existsSync(keyringPath(store))) {
-    return { name, ok: false, detail: 'its file is gone, and its keyring is there: restore a backup' }
+    return { name, ok: false, detail: 'its file is missing but its keyring exists: restore a backup' }
   }
-  return { name, ok: true, detail: 'it is not there yet: it is made when it is opened' }
+  return { name, ok: true, detail: 'it does not exist yet: opening it creates it' }
 }
 
-async function findTroubled(store: string): Promise<CheckResult> {
+async function checkNotifications(store: string): Promise<CheckResult> {
   const snapshot = await Snapshot.open(store)
   try {
     const counted = snapshot.run(() =>
@@ -151,8 +149,8 @@ async function findTroubled(store: string): Promise<CheckResult> {
   }
 }
 
-/** Whether the log belongs to another portal: nothing opens it with this one. */
-async function findForeign({ store, portal }: HostOptions): Promise<undefined> {
+/** Throws when the log belongs to another portal: it cannot be opened with this one. */
+async function checkPortal({ store, portal }: HostOptions): Promise<undefined> {
   const snapshot = await Snapshot.open(store)
   try {
     await checkPortalAddress({ read: async filter => snapshot.run(() => readPage({}, filter)) }, portal)
@@ -164,7 +162,7 @@ async function findForeign({ store, portal }: HostOptions): Promise<undefined> {
 const countTroubled = `select trouble, count(*) as count from notifications where trouble is not null
   group by trouble`
 
-/** SQLite makes files beside the store. */
+/** SQLite creates files next to the store, so the folder must be writable too. */
 function checkAccess(store: string): CheckResult {
   if (store === ':memory:') return { ok: true, detail: 'it is in memory' }
   const paths = [dirname(store), store, keyringPath(store)].filter((path, i) => i === 0 || existsSync(path))
@@ -172,13 +170,13 @@ function checkAccess(store: string): CheckResult {
     try {
       accessSync(path, constants.R_OK | constants.W_OK)
     } catch {
-      return { ok: false, detail: `this user may not read and write "${path}", or it is not there` }
+      return { ok: false, detail: `this user cannot read and write "${path}", or it does not exist` }
     }
   }
-  return { ok: true, detail: 'this user may write the file and its folder' }
+  return { ok: true, detail: 'this user can write the file and its folder' }
 }
 
-async function askToken(options: HostOptions, clock: Clock): Promise<CheckResult | undefined> {
+async function tryToken(options: HostOptions, clock: Clock): Promise<CheckResult | undefined> {
   const { tokenService, fetch } = options
   if (!tokenService) return undefined
   const { ca } = tokenService

@@ -6,39 +6,38 @@ import type { Module } from '../module.ts'
 import { checkCertificates } from './certificate-checks.ts'
 import { reachServices } from './reach-services.ts'
 
-/** How averba is. */
+/** The state of averba. */
 export interface Health {
   /**
-   * It can take work: the store can be read and written, keyring and views are well, and no certificate has expired or
-   * is missing. Whatever else is wrong needs a person; another process would not help.
+   * It can accept work: store, keyring and views are ok, and no certificate has expired or is missing. Another process
+   * would not help against any other problem.
    */
   readonly ready: boolean
-  /** Why it is not ready, in words. */
+  /** Why it is not ready. */
   readonly reasons: readonly string[]
   readonly checks: readonly HealthCheck[]
 }
 
-/** What to look at. */
+/** Which checks to run. */
 export interface HealthOptions {
-  /** These alone; all that ask nobody when absent. */
+  /** Only these checks. Default: all checks that contact no service. */
   readonly only?: readonly HealthCheck['name'][]
-  /** Asks the services too: a connection and a `HEAD /` each, never one of their operations. */
+  /** Also connects to each service and sends a `HEAD /`, none of its operations. */
   readonly reach?: boolean
 }
 
-/** Without these nothing can be done. */
 const vital: ReadonlySet<string> = new Set(['store', 'writing', 'keyring', 'views'])
 
 function isCertificate(name: string): boolean {
   return certificates.some(each => each === name)
 }
 
-/** A certificate that ends soon is no obstacle yet; one that cannot be used has no days left. */
-function standsInTheWay({ name, ok, daysLeft }: HealthCheck): boolean {
+/** A certificate that ends soon still works; an unusable one has no `daysLeft`. */
+function preventsWork({ name, ok, daysLeft }: HealthCheck): boolean {
   return !ok && (vital.has(name) || (isCertificate(name) && daysLeft === undefined))
 }
 
-/** Looks at everything that a host or an operator has to know of. Never throws. */
+/** Runs the checks. Never throws. */
 export async function checkHealth(
   { options, clock }: Pick<ApiContext, 'options' | 'clock'>,
   modules: readonly Module[],
@@ -47,16 +46,16 @@ export async function checkHealth(
   const checks: HealthCheck[] = []
   for (const name of own) {
     if (only && !only.includes(name)) continue
-    const look = modules.find(each => each.checks?.[name])?.checks?.[name]
-    const found = await look?.().catch((error: unknown) => ({ ok: false, detail: inWords(error) }))
-    if (found) checks.push({ name, ...found })
+    const check = modules.find(each => each.checks?.[name])?.checks?.[name]
+    const result = await check?.().catch((error: unknown) => ({ ok: false, detail: inWords(error) }))
+    if (result) checks.push({ name, ...result })
   }
   if (!only || only.some(isCertificate)) checks.push(...(await checkCertificates(options, clock)))
   if (reach) checks.push(...(await reachServices(options, clock)))
-  const inTheWay = checks.filter(standsInTheWay)
+  const blocking = checks.filter(preventsWork)
   return {
-    ready: inTheWay.length === 0,
-    reasons: inTheWay.map(each => `${each.name}: ${each.detail}`),
+    ready: blocking.length === 0,
+    reasons: blocking.map(each => `${each.name}: ${each.detail}`),
     checks,
   }
 }

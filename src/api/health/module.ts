@@ -4,16 +4,13 @@ import { daily, type Module } from '../module.ts'
 import { certificatesIn, watchCertificate } from './certificate-checks.ts'
 import { checkHealth, type Health, type HealthOptions } from './health.ts'
 
-/** How averba is. */
+/** The health method. */
 export interface HealthMethods {
-  /**
-   * How averba is: store, keyring, views, parked calls, followers and notifications, certificates, token,
-   * subscriptions, receiver, each with what to do. Asks no service unless it is told to `reach` for them. Never throws.
-   */
+  /** Runs the health checks; each failed one says what to do. Contacts the services only with `reach`. Never throws. */
   health(options?: HealthOptions): Promise<Health>
 }
 
-/** Makes the module that looks at the others, and watches certificates. */
+/** Creates the module that runs the checks of the other modules and watches certificates. */
 export function createHealthModule(context: ApiContext, others: readonly Module[]): Module<HealthMethods> {
   const watches = certificatesIn(context.options).map(used => () => watchCertificate(context, used))
   return {

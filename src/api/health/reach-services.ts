@@ -7,18 +7,18 @@ import type { HealthCheck } from '../check.ts'
 import type { HostOptions } from '../options.ts'
 import { portalCertificateOf } from './certificate-checks.ts'
 
-/** Tries to reach each service that is configured, and compares our clock with theirs. Never throws. */
+/** Tries to reach each configured service, and compares our clock with theirs. Never throws. */
 export async function reachServices(options: HostOptions, clock: Clock): Promise<HealthCheck[]> {
-  const targets = targetsOf(options)
+  const targets = listTargets(options)
   const fetch = options.fetch && { fetch: options.fetch }
-  const found = await Promise.all(
+  const reached = await Promise.all(
     targets.map(async ({ name, address, ...socket }) => ({
       name,
       ...(await tryReach(address, { clock, ...socket, ...fetch })),
     })),
   )
-  const checks = found.map(({ name, isReached, detail }): HealthCheck => ({ name, ok: isReached, detail }))
-  const compared = compareClock(found)
+  const checks = reached.map(({ name, isReached, detail }): HealthCheck => ({ name, ok: isReached, detail }))
+  const compared = compareClock(reached)
   return compared ? [...checks, compared] : checks
 }
 
@@ -27,7 +27,7 @@ interface ServiceTarget extends Omit<SocketOptions, 'clock'> {
   readonly address: string
 }
 
-function targetsOf(options: HostOptions): ServiceTarget[] {
+function listTargets(options: HostOptions): ServiceTarget[] {
   const { consentService, tokenService, validationService, portal } = options
   const portalCertificate = portalCertificateOf(options)
   const ca = (service: { readonly ca?: string }) => service.ca !== undefined && { ca: service.ca }
@@ -47,19 +47,19 @@ function targetsOf(options: HostOptions): ServiceTarget[] {
   return targets
 }
 
-/** A service's clock may be the wrong one: ours is wrong when most of theirs say so. */
+/** Compares our clock with the services'. Ours is wrong when most of theirs disagree with it. */
 function compareClock(
-  found: readonly (ReachResult & { readonly name: ServiceName })[],
+  reached: readonly (ReachResult & { readonly name: ServiceName })[],
 ): HealthCheck | undefined {
-  const told = found.flatMap(({ name, skewMs }) => (skewMs === undefined ? [] : [{ name, skewMs }]))
-  if (told.length === 0) return undefined
+  const measured = reached.flatMap(({ name, skewMs }) => (skewMs === undefined ? [] : [{ name, skewMs }]))
+  if (measured.length === 0) return undefined
   const within = `within ${clockSkewMaxMs / 1_000} s`
-  const off = told.filter(({ skewMs }) => Math.abs(skewMs) > clockSkewMaxMs)
+  const off = measured.filter(({ skewMs }) => Math.abs(skewMs) > clockSkewMaxMs)
   if (off.length === 0) return { name: 'clock', ok: true, detail: `it agrees with the services ${within}` }
   const apart = off.map(({ name, skewMs }) => {
     return `${Math.round(Math.abs(skewMs) / 1_000)} s ${skewMs > 0 ? 'behind' : 'ahead of'} the ${name}`
   })
-  const isOurs = off.length * 2 > told.length
-  const advice = isOurs ? 'let NTP set it' : 'the others agree: ask that service'
+  const isOurs = off.length * 2 > measured.length
+  const advice = isOurs ? 'set it by NTP' : 'the others agree: report it to that service'
   return { name: 'clock', ok: !isOurs, detail: `it is ${apart.join(', ')}: ${advice}` }
 }

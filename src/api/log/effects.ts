@@ -9,40 +9,39 @@ import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkOneOf } from '../arguments.ts'
 
-/** The calls owed to the outside. Each stands in the ledger until it has ended. */
+/** The calls to services. Each is in the ledger until it has ended. */
 export interface Effects {
-  /** One call owed to the outside, by the id that an outcome gives. */
+  /** Gets one call by the id in an outcome. */
   get(id: string): Promise<PendingEffect | undefined>
   /**
-   * The calls owed to the outside, the oldest first; of one state when given.
+   * Lists the calls, oldest first, optionally of one state.
    *
    * @throws {AverbaError} `INVALID_INPUT` for an unknown state
    */
   list(filter?: { state?: EffectState }): AsyncList<PendingEffect>
   /**
-   * Lets a call go that is parked or put off: it is due at once, and its attempts are counted anew. `run` or `settle`
-   * performs it. Recorded with its actor.
+   * Releases a parked or deferred call: it is due at once, with its attempts counted from 0. Recorded with its actor.
    *
-   * @throws {AverbaError} `NOT_FOUND`; `REFUSED` when it has ended, is under way, or was perhaps done: what is in
-   * doubt is never repeated by this
+   * @throws {AverbaError} `NOT_FOUND`; `REFUSED` when it has ended, is under way, or may have been done: a call in
+   * doubt is never repeated
    */
   retry(id: string, commandOptions?: CommandOptions): Promise<void>
   /**
-   * Holds a call that has not left, until `retry`. Recorded with its actor.
+   * Parks an unsent call until `retry`. Recorded with its actor.
    *
-   * @throws {AverbaError} `NOT_FOUND`; `REFUSED` when it has ended, is under way, is parked already, or was perhaps
+   * @throws {AverbaError} `NOT_FOUND`; `REFUSED` when it has ended, is under way, is already parked, or may have been
    * done
    */
   park(id: string, commandOptions?: CommandOptions): Promise<void>
 }
 
-const pageRows = 100
-const heldByOperator = 'an operator holds it'
+const effectsPageRows = 100
+const heldByOperator = 'parked by an operator'
 
-/** Makes the area `effects`. */
+/** Creates the `effects` area. */
 export function createEffects({ engine, store, commands }: ApiContext): Effects {
-  /** Moves an effect and records it; `from` names the states in which it may be. */
-  async function move(
+  /** Changes the state of an effect and records it; `from` lists the allowed states. */
+  async function changeState(
     id: string,
     verb: 'retry' | 'park',
     from: readonly EffectState[],
@@ -52,7 +51,7 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
       const pending = await store.effect(id)
       if (!pending) throw unknownCall(verb)
       if (!from.includes(pending.state))
-        throw refusal(whyNot(pending, engine.classOf(pending.type) === 'probed'))
+        throw refusal(refusalReason(pending, engine.classOf(pending.type) === 'probed'))
       const { type, attempts } = pending
       const isParking = verb === 'park'
       const data = {
@@ -67,7 +66,7 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
           to: isParking ? 'parked' : 'owed',
           from,
           attempts,
-          // What is held keeps its time; what is released is due now.
+          // A parked call keeps its time; a released one is due now.
           dueAt: isParking ? pending.dueAt : toInstant(engine.now()),
           reason: isParking ? heldByOperator : '',
         },
@@ -76,42 +75,42 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
     await commands.record({ method: `effects.${verb}`, id }, deliver, commandOptions)
   }
 
-  async function* pagesOf(state: EffectState | undefined) {
+  async function* readPages(state: EffectState | undefined) {
     if (state !== undefined) checkOneOf(state, effectStates, 'state of a call')
     for (let after: PendingEffect | undefined; ; ) {
       const filter = {
         withDamaged: true,
-        limit: pageRows,
+        limit: effectsPageRows,
         ...(state && { states: [state] }),
         ...(after && { after }),
       }
       const page: PendingEffect[] = await store.effects(filter)
       if (page.length > 0) yield page
-      if (page.length < pageRows) return
+      if (page.length < effectsPageRows) return
       after = page.at(-1)
     }
   }
 
   return {
     get: id => store.effect(id),
-    list: ({ state } = {}) => listedBy(() => pagesOf(state)),
-    retry: (id, commandOptions) => move(id, 'retry', ['parked', 'deferred'], commandOptions),
-    park: (id, commandOptions) => move(id, 'park', ['owed', 'deferred'], commandOptions),
+    list: ({ state } = {}) => listedBy(() => readPages(state)),
+    retry: (id, commandOptions) => changeState(id, 'retry', ['parked', 'deferred'], commandOptions),
+    park: (id, commandOptions) => changeState(id, 'park', ['owed', 'deferred'], commandOptions),
   }
 }
 
 function unknownCall(verb: string): AverbaError {
-  return new AverbaError('NOT_FOUND', `Cannot ${verb} the call: nothing is owed under this id`, {
-    hint: 'Give the id that effects.list has, or an outcome as its effect',
+  return new AverbaError('NOT_FOUND', `Cannot ${verb} the call: no call has this id`, {
+    hint: 'Give an id of effects.list, or the effect of an outcome',
   })
 }
 
-function whyNot({ state }: PendingEffect, isProbed: boolean): string {
+function refusalReason({ state }: PendingEffect, isProbed: boolean): string {
   switch (state) {
     case 'unknown':
       return isProbed
-        ? 'it was perhaps done: the reading that it owes will tell'
-        : 'it was perhaps done, and is never repeated by itself: a person decides'
+        ? 'it may have been done: a pending reading will show it'
+        : 'it may have been done and is not repeated automatically: a person has to decide'
     case 'started':
       return 'it is under way'
     case 'settled':
@@ -119,9 +118,9 @@ function whyNot({ state }: PendingEffect, isProbed: boolean): string {
     case 'cancelled':
       return 'it has ended'
     case 'parked':
-      return 'it is parked'
+      return 'it is already parked'
     case 'owed':
     case 'deferred':
-      return 'it goes by itself'
+      return 'it will be sent automatically'
   }
 }

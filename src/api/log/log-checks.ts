@@ -6,7 +6,7 @@ import { keyringPath } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkPending, type HealthChecks } from '../check.ts'
 
-/** What is looked at in the log's own file and process. */
+/** Checks of the log's own file and process. */
 export function logChecks({ store, followers, options, clock, engine }: ApiContext): HealthChecks {
   return {
     async store() {
@@ -23,34 +23,36 @@ export function logChecks({ store, followers, options, clock, engine }: ApiConte
         return { ok: true, detail: store.vault.keyring.id }
       return {
         ok: false,
-        detail: 'its file is gone or empty: put it back, the log cannot be opened again without it',
+        detail: 'its file is missing or empty: restore it, because the log cannot be opened again without it',
       }
     },
     async times() {
       const at = (await store.readLast())?.at ?? toInstant(clock.now())
       if (fromInstant(at) - clock.now() <= clockSkewMaxMs)
         return { ok: true, detail: 'no event is ahead of the clock' }
-      const until = 'what is recorded until then bears that time, and retention counts its days from it'
-      return { ok: false, detail: `the last event is of ${at}, ahead of the clock: ${until}` }
+      const consequence = 'events recorded until then get that time, and retention counts its days from it'
+      return { ok: false, detail: `the last event is of ${at}, ahead of the clock: ${consequence}` }
     },
     async erasures() {
       const lost = describeLostErasures(await store.owners.lostErasures())
-      return { ok: lost === undefined, detail: lost ?? 'none is lost' }
+      return { ok: lost === undefined, detail: lost ?? 'no erasure was lost' }
     },
     async views() {
       const stopped = (await store.checkpoints()).filter(each => !each.isRunning)
-      if (stopped.length === 0) return { ok: true, detail: 'all of them run' }
-      const each = stopped.map(({ view, reason }) => `${view} stands still: ${reason}`).join('; ')
-      return { ok: false, detail: `${each}: run brings back what can be, and so does rebuild` }
+      if (stopped.length === 0) return { ok: true, detail: 'all views run' }
+      const each = stopped.map(({ view, reason }) => `${view} has stopped: ${reason}`).join('; ')
+      return { ok: false, detail: `${each}: run or rebuild recovers what it can` }
     },
     async effects() {
       return checkPending(await store.countPending(), await engine.left())
     },
     async followers() {
       const parked = (await followers.list()).filter(each => each.isParked).map(each => each.name)
-      const troubled = [...followers.troubles].map(([name, why]) => `${name} cannot go on: ${inWords(why)}`)
-      const waiting = parked.length > 0 ? [`${parked.join(', ')} parked: see log.retry and log.skip`] : []
-      if (waiting.length + troubled.length === 0) return { ok: true, detail: 'none is parked' }
+      const troubled = [...followers.troubles].map(
+        ([name, why]) => `${name} cannot continue: ${inWords(why)}`,
+      )
+      const waiting = parked.length > 0 ? [`${parked.join(', ')} parked: use log.retry or log.skip`] : []
+      if (waiting.length + troubled.length === 0) return { ok: true, detail: 'no follower is parked' }
       return { ok: false, detail: [...waiting, ...troubled].join('; ') }
     },
   }

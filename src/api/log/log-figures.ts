@@ -5,14 +5,14 @@ import type { Figures, PendingFigure } from '../figures.ts'
 
 type LogFigures = Pick<Figures, 'position' | 'effects' | 'underWay' | 'views' | 'followers'>
 
-/** Counts, from the ledger, the views and the followers as they stand. */
+/** The current numbers of the ledger, the views and the followers. */
 export async function readLogFigures({ store, engine, followers }: ApiContext): Promise<LogFigures> {
   const position = await store.reader.read(endOfLog)
   const followed = await followers.list()
   const behind = (at: number) => Math.max(0, position - at)
   return {
     position,
-    effects: sum(
+    effects: sumFigures(
       (await store.countPending()).map(({ type, state, count }) => ({
         service: serviceNames.find(name => name === serviceOf(type)) ?? 'other',
         effectClass: engine.classOf(type) ?? 'other',
@@ -32,7 +32,7 @@ export async function readLogFigures({ store, engine, followers }: ApiContext): 
   }
 }
 
-function sum(figures: readonly PendingFigure[]): PendingFigure[] {
+function sumFigures(figures: readonly PendingFigure[]): PendingFigure[] {
   const sums = new Map<string, PendingFigure>()
   for (const figure of figures) {
     const key = `${figure.service} ${figure.effectClass} ${figure.state}`

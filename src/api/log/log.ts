@@ -10,19 +10,18 @@ import type { ApiContext } from '../api-context.ts'
 import { checkId, checkPosition } from '../arguments.ts'
 import type { Events, Recorded } from '../events.ts'
 
-/** The log itself. */
+/** The event log. */
 export interface Log {
   /**
-   * Calls a handler for every event of some types, from the beginning of the log on, in order and at least once: for
-   * business. Its place is kept under the name. It works while `run` or `settle` does, in one process at a time, and
-   * one that fails is tried again, then parked; it never passes over an event. One that takes longer than `timeoutMs`
-   * has failed, and is told so by its `signal`: a handler that ignores it may still be at work when it is called again.
-   * A name that has passed events of a type does not go on with that type as well: `settle` throws `INVALID_INPUT`, and
-   * `run` says so by `health`. A type that this version does not record is told to the logger: a newer version may have
-   * recorded it.
+   * Calls a handler for every event of some types, from the beginning of the log, in order and at least once. The
+   * position is stored under the follower's name. It works while `run` or `settle` does, in one process at a time. A
+   * failed event is tried again, then the follower is parked; no event is skipped automatically. After `timeoutMs` the call has
+   * failed and its `signal` is aborted; a handler that ignores that may still run when it is called again. A follower
+   * cannot add a type whose events it has passed: `settle` throws `INVALID_INPUT`, and `health` reports it. A type that
+   * this version does not record is logged: a newer version may have recorded it.
    *
-   * @throws {AverbaError} `INVALID_INPUT` when there is no type or no handler, a handler of this process has the name
-   * already, or `timeoutMs` is not a whole number up to a day
+   * @throws {AverbaError} `INVALID_INPUT` when types or the handler are missing, a handler of this process already has
+   * the name, or `timeoutMs` is not a whole number up to a day
    */
   follow<T extends keyof Events>(
     name: string,
@@ -30,17 +29,17 @@ export interface Log {
     handler: (event: Recorded<T>, call: HandlerCall) => Promise<void>,
     options?: HandlerTime,
   ): void
-  /** Where every follower stands, and which of them are parked. */
+  /** Lists the followers with their positions, and which are parked. */
   followers(): Promise<Follower[]>
   /**
-   * Lets a parked follower try its event again. The logger is told.
+   * Lets a parked follower try its event again. Logged.
    *
    * @throws {AverbaError} `NOT_FOUND` when no parked follower has this name
    */
   retry(name: string): Promise<void>
   /**
-   * Lets a parked follower go on past the event that it failed at, and gives the position of that event. It stands in
-   * the log before, as `follower.skipRequested`, with its `actor`; the logger is told as well.
+   * Lets a parked follower continue after the event that failed, and returns that event's position. An event with the
+   * `actor`, `follower.skipRequested`, is recorded first. Logged.
    *
    * @throws {AverbaError} `NOT_FOUND` when no parked follower has this name
    */
@@ -49,75 +48,77 @@ export interface Log {
     commandOptions?: Pick<CommandOptions, 'actor' | 'basis' | 'correlationId'>,
   ): Promise<number>
   /**
-   * Events in order of position: after one, of some types, of one kind or one stream, or backward. They are read in
-   * pages: however long the log is, only one page is in memory.
+   * Reads events in order of position, page by page: after a position, of some types, of one kind or stream, or
+   * backward.
    *
-   * @throws {AverbaError} `INVALID_INPUT` when `after` is not a position, `fromVersion` is not a whole number from 1
-   * on, or there is no stream; and for a type that this version does not record, unless the log has such an event, as
-   * from a newer version
+   * @throws {AverbaError} `INVALID_INPUT` when `after` is not a position, `fromVersion` is not a whole number from 1 or
+   * has no stream, or a type is unknown: not recorded by this version, and in no event of the log
    */
   read(filter?: {
-    /** A position: the events that come next, in the order of reading. */
+    /** A position: reads the events that come next in the order of reading. */
     after?: number
     types?: readonly (keyof Events)[]
     /** The machine whose streams are read, such as `consent`. */
     kind?: string
     stream?: string
-    /** The version of an event of the stream: from it on, or, backward, from it down. */
+    /** A version of the stream: reads from it on, or, backward, from it down. */
     fromVersion?: number
     backward?: boolean
   }): AsyncIterable<Recorded>
 }
 
-/** A value of any other kind could hold anything, and is not told to a logger. */
-function isTyped(type: unknown): type is string {
+/** Whether a value is an event type. Any other value could hold personal data, and is not logged. */
+function isEventType(type: unknown): type is string {
   return typeof type === 'string' && /^[a-z]+\.[A-Za-z]+$/.test(type)
 }
 
 type EventFilter = Parameters<Log['read']>[0] & {}
 
-/** How a person lets a parked follower go on: in a word of the error, and as the logger is told. */
-const resuming = {
-  again: { word: 'retry', told: 'a parked follower tries its event again' },
-  past: { word: 'skip for', told: 'a parked follower goes on past an event that it has not done' },
+/** The verb of the error and the log message, by what an operator does with a parked follower. */
+const resumeActions = {
+  again: { verb: 'retry', logMessage: 'a parked follower tries its event again' },
+  past: { verb: 'skip for', logMessage: 'a parked follower skips an event that it has not handled' },
 } as const
 
-type ResumeAction = keyof typeof resuming
+type ResumeAction = keyof typeof resumeActions
 
-function notParked(name: string, how: ResumeAction): AverbaError {
-  const cannot = `Cannot ${resuming[how].word} "${name}": no parked follower has this name`
-  return new AverbaError('NOT_FOUND', cannot, { hint: 'log.followers() says which ones are parked' })
+function notParkedError(name: string, how: ResumeAction): AverbaError {
+  const message = `Cannot ${resumeActions[how].verb} "${name}": no parked follower has this name`
+  return new AverbaError('NOT_FOUND', message, { hint: 'log.followers() shows which ones are parked' })
 }
 
-/** Makes the area `log`, for a version that records events of these types. */
-export function createLog({ store, commands, followers, log }: ApiContext, known: ReadonlySet<string>): Log {
+/** Creates the `log` area, for a version that records events of these types. */
+export function createLog(
+  { store, commands, followers, log }: ApiContext,
+  knownTypes: ReadonlySet<string>,
+): Log {
   async function findParked(name: string, how: ResumeAction): Promise<Follower> {
     const found = await store.followers.find(name)
     if (found?.isParked) return found
-    throw notParked(name, how)
+    throw notParkedError(name, how)
   }
 
-  /** It may have gone on since it was found. */
+  /** Resumes the follower, unless another call has resumed it meanwhile. */
   async function resume(follower: Follower, how: ResumeAction): Promise<number> {
     const { name, position } = follower
-    if (!(await store.followers.resume(follower, how))) throw notParked(name, how)
+    if (!(await store.followers.resume(follower, how))) throw notParkedError(name, how)
     followers.wake()
-    log({ message: resuming[how].told, follower: name, position: position + 1 })
+    log({ message: resumeActions[how].logMessage, follower: name, position: position + 1 })
     return position + 1
   }
 
   return {
     read(filter) {
       checkFilter(filter)
-      return readLog(store, known, filter)
+      return readLog(store, knownTypes, filter)
     },
     follow(name, types, handler, time) {
       checkId(name, 'name of a follower')
-      followers.follow(name, types, handler as FollowHandler, time) // It is given events of its types alone.
-      for (const type of types.filter(each => !known.has(each))) {
-        const named = isTyped(type) && { detail: type }
+      followers.follow(name, types, handler as FollowHandler, time) // It receives only events of its types.
+      for (const type of types.filter(each => !knownTypes.has(each))) {
+        const named = isEventType(type) && { detail: type }
         log({
-          message: 'a follower is for a type of event that this version never records',
+          message: 'a follower has an event type that this version does not record',
           follower: name,
           ...named,
         })
@@ -138,8 +139,8 @@ export function createLog({ store, commands, followers, log }: ApiContext, known
 function checkFilter({ after, types, ...filter }: EventFilter = {}): void {
   if (after !== undefined) checkPosition(after, 'after')
   if (types !== undefined && !(Array.isArray(types) && types.every(type => typeof type === 'string')))
-    throw new AverbaError('INVALID_INPUT', 'Cannot use "types": it is not a list of types of events', {
-      hint: "Give them as ['consent.revoked']",
+    throw new AverbaError('INVALID_INPUT', 'Cannot use "types": it is not a list of event types', {
+      hint: "Give it as ['consent.revoked']",
     })
   checkVersion(filter)
 }
@@ -147,34 +148,42 @@ function checkFilter({ after, types, ...filter }: EventFilter = {}): void {
 function checkVersion({ stream, fromVersion }: EventFilter): void {
   if (fromVersion === undefined) return
   if (stream !== undefined && Number.isSafeInteger(fromVersion) && fromVersion > 0) return
-  throw new AverbaError('INVALID_INPUT', 'Cannot read from a version: it is not one, or no stream is named', {
-    hint: "Versions count from 1 in each stream: log.read({ stream: 'consent-…', fromVersion: 3 })",
-  })
+  throw new AverbaError(
+    'INVALID_INPUT',
+    'Cannot use "fromVersion": it is not a whole number from 1, or there is no stream',
+    {
+      hint: "Give it with its stream: log.read({ stream: 'consent-…', fromVersion: 3 })",
+    },
+  )
 }
 
-/** A misspelt type would give an empty answer; a type of another version exists if an event has it. */
-async function checkTypes(store: Store, known: ReadonlySet<string>, types: readonly string[]): Promise<void> {
+/** A misspelt type would silently find nothing. A type of another version is known if an event has it. */
+async function checkTypes(
+  store: Store,
+  knownTypes: ReadonlySet<string>,
+  types: readonly string[],
+): Promise<void> {
   for (const type of types) {
-    if (known.has(type) || (await store.read({ types: [type], limit: 1 })).length > 0) continue
-    throw new AverbaError('INVALID_INPUT', 'Cannot read events of a type that there is none of', {
-      hint: 'The types of events are the keys of Events, such as consent.revoked',
+    if (knownTypes.has(type) || (await store.read({ types: [type], limit: 1 })).length > 0) continue
+    throw new AverbaError('INVALID_INPUT', 'Cannot read events: a type is unknown', {
+      hint: 'Event types are the keys of Events, such as consent.revoked',
     })
   }
 }
 
 async function* readLog(
   store: Store,
-  known: ReadonlySet<string>,
+  knownTypes: ReadonlySet<string>,
   filter: EventFilter = {},
 ): AsyncIterable<Recorded> {
   const { backward = false } = filter
-  await checkTypes(store, known, filter.types ?? [])
+  await checkTypes(store, knownTypes, filter.types ?? [])
   let after = filter.after
   for (;;) {
     const page = await store.read({ ...filter, ...(after !== undefined && { after }), backward })
-    for (const event of page) yield event as Recorded // Only the machines wrote to the log.
+    for (const event of page) yield event as Recorded // Only machines write to the log.
     const last = page.at(-1)
-    // A page that is not full is the last: waiting for an empty one could take for ever while others append.
+    // A partial page is the last. Waiting for an empty one could last forever while other processes append.
     if (!last || page.length < logPageRows) return
     after = last.position
     await yieldToEventLoop()

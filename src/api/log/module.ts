@@ -8,13 +8,13 @@ import { createLog, type Log } from './log.ts'
 import { logChecks } from './log-checks.ts'
 import { readLogFigures } from './log-figures.ts'
 
-/** The log itself, and the calls that it owes. */
+/** The areas of the log and of its pending calls. */
 export interface LogMethods {
   readonly log: Log
   readonly effects: Effects
 }
 
-/** Makes the module of the log, for a version that has these machines. */
+/** Creates the module of the log, for a version with these machines. */
 export function createLogModule(context: ApiContext, machines: readonly Machine[]): Module<LogMethods> {
   const { store } = context
   return {

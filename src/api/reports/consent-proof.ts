@@ -12,29 +12,33 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkCome, knownUntil } from '../as-of.ts'
-import { answerAbout, type ConsentHistory, readStory, type Standing } from '../consents/event-history.ts'
+import {
+  type ConsentHistory,
+  readConsentHistory,
+  type Standing,
+  standingAt,
+} from '../consents/event-history.ts'
 import type { RecordSelector } from '../subject-directory.ts'
-import { describeLog, maskCpf, toEntry } from './subject-report.ts'
+import { maskCpf, readReportedLog, toEntry } from './subject-report.ts'
 
-const provenAtOnce = 50
+const portionEvents = 50
 
 /**
- * What is asked of a consent: whether it stood at an instant, by what was known at another, or up to a position.
- * Neither may be still to come.
+ * Whether a consent was effective at an instant, by what was known at another instant or position; none in the future.
  */
 export interface ConsentQuestion {
   readonly consent: RecordSelector
   readonly at: Instant
-  /** The same as `at` when absent. */
+  /** Default: `at`. */
   readonly knownAt?: Instant | number
 }
 
 /**
- * Answers whether a consent stood, with the events that the answer rests on and the proof that they are in the log. A
- * checkpoint is signed for it, unless the newest is over the whole log.
+ * Reports whether a consent was effective, with its events and the proof that they are in the log. Signs a checkpoint,
+ * unless the newest one covers the whole log.
  *
- * @throws {AverbaError} `NOT_FOUND` when nobody is enrolled, or nobody has seen the consent; `INVALID_CPF`,
- * `INVALID_INPUT`
+ * @throws {AverbaError} `NOT_FOUND` when the subject is not enrolled, or no reading has shown the consent;
+ * `INVALID_CPF`, `INVALID_INPUT`
  */
 export async function proveConsent(
   context: ApiContext,
@@ -47,16 +51,18 @@ export async function proveConsent(
   const subject = await subjects.find(selector)
   const known = await knownUntil(context, knownAt)
   const { size, note } = await store.checkpoint()
-  const all = await readStory(store, subject, selector.id, { until: size, withUses: true })
-  const story = await readStory(store, subject, selector.id, { until: known.position, withUses: true })
-  const [appeared] = all.events
+  const readUntil = (until: number) =>
+    readConsentHistory(store, subject, selector.id, { until, withUses: true })
+  const fullHistory = await readUntil(size)
+  const history = await readUntil(known.position)
+  const [appeared] = fullHistory.events
   if (appeared?.type !== 'consent.appeared')
-    throw new AverbaError('NOT_FOUND', 'Cannot prove the consent: nobody has seen it')
-  const log = await describeLog(store, size)
-  const told = reliedOn(story)
-  const later = reliedOn(all).filter(({ position }) => position > known.position)
-  const positions = [1, ...told.map(each => each.position), ...later.map(each => each.position)]
-  const events = await proveAll(store, positions, size)
+    throw new AverbaError('NOT_FOUND', 'Cannot prove the consent: no reading has shown it')
+  const log = await readReportedLog(store, size)
+  const reliedOn = eventsReliedOn(history)
+  const later = eventsReliedOn(fullHistory).filter(({ position }) => position > known.position)
+  const positions = [1, ...reliedOn.map(each => each.position), ...later.map(each => each.position)]
+  const events = await proveEvents(store, positions, size)
   const { origin = '' } = parseCheckpoint(note) ?? {}
   const key = writeVerifierKey(createVerifierKey(origin, store.vault.keyring.signer.publicKey))
   return {
@@ -66,41 +72,44 @@ export async function proveConsent(
     subject,
     cpf: 'cpf' in selector ? maskCpf(parseCpf(selector.cpf)) : null,
     consent: appeared.stream,
-    controller: controllerOf(all),
+    controller: controllerOf(fullHistory),
     at,
     knownAt: known.at,
     knownPosition: known.position,
-    answer: toAnswer(answerAbout(story, at, known.at, {}, clock), words),
-    today: toAnswer(answerAbout(all, at, at > log.at ? at : log.at, {}, clock), words),
-    timeline: told.map(event => toEntry(event, words)),
+    answer: toReportedAnswer(standingAt(history, at, known.at, {}, clock), words),
+    today: toReportedAnswer(standingAt(fullHistory, at, at > log.at ? at : log.at, {}, clock), words),
+    timeline: reliedOn.map(event => toEntry(event, words)),
     later: later.map(event => toEntry(event, words)),
     proof: { key, checkpoint: note, events },
     unproven: words.unproven,
   }
 }
 
-/** Proves events, some at a time: a consent that is used often has very many, and nothing under a size changes. */
-async function proveAll(store: Store, positions: readonly number[], size: number): Promise<InclusionProof[]> {
+/** Proves events in portions, because a consent may have very many uses. The log up to a size does not change. */
+async function proveEvents(
+  store: Store,
+  positions: readonly number[],
+  size: number,
+): Promise<InclusionProof[]> {
   const proven: InclusionProof[] = []
-  for (let from = 0; from < positions.length; from += provenAtOnce) {
-    const some = positions.slice(from, from + provenAtOnce)
-    proven.push(...(await store.reader.read(() => proveInclusion(some, size))))
+  for (let from = 0; from < positions.length; from += portionEvents) {
+    const portion = positions.slice(from, from + portionEvents)
+    proven.push(...(await store.reader.read(() => proveInclusion(portion, size))))
     await yieldToEventLoop()
   }
   return proven
 }
 
-/** The consent's own events, and the last list that covers it. */
-function reliedOn({ events, synced }: ConsentHistory) {
+function eventsReliedOn({ events, synced }: ConsentHistory) {
   return [...events, ...(synced ? [synced] : [])].sort((one, other) => one.position - other.position)
 }
 
 function controllerOf({ events }: ConsentHistory): string | null {
-  const told = events.findLast(({ type }) => type === 'consent.appeared' || type === 'consent.amended')
-  return (told?.data as { controller: string | null } | undefined)?.controller ?? null // Both events have it.
+  const event = events.findLast(({ type }) => type === 'consent.appeared' || type === 'consent.amended')
+  return (event?.data as { controller: string | null } | undefined)?.controller ?? null // Both events have it.
 }
 
-function toAnswer(
+function toReportedAnswer(
   { effective, reason, readAt, until, position }: Standing,
   { reasons }: LanguageWords,
 ): ReportedAnswer {

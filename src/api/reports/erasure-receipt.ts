@@ -6,53 +6,47 @@ import type { Instant, RecordedEvent } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
 import type { SubjectRef } from '../subject-directory.ts'
 
-/** How an erasure was completed. `copiesOpenUntil` is null where the key is kept: as long as it is, copies open. */
+/**
+ * How an erasure was completed. `copiesOpenUntil` is null while the key is kept: copies can be opened as long as it is.
+ */
 export interface CompletedErasure extends Omit<ErasureCompleted, 'copiesOpenUntil'> {
   readonly at: Instant
   readonly copiesOpenUntil: Instant | null
 }
 
-/**
- * What an erasure destroyed, when, and how far it has come. Built from the log whenever it is asked for; what it names
- * can be checked offline with `checkErasureReceipt`.
- */
+/** What an erasure destroyed and how far it has come, built from the log. `checkErasureReceipt` checks it offline. */
 export interface ErasureReceipt {
   readonly format: 'averba erasure 1'
-  /** The log's own name. */
   readonly log: string
   readonly subject: SubjectRef
   readonly requester: string
   readonly legalBasis: string
-  /** Kinds of parts that were kept, and the key with them. */
+  /** Kinds of parts that were kept, together with the key. */
   readonly keeps: readonly string[]
   readonly erasedAt: Instant
   readonly destroyed: {
     readonly parts: readonly DestroyedPart[]
-    /** SHA-256 over the list of the parts, as the event of the erasure has it. */
+    /** SHA-256 over the list of the parts, as in the event of the erasure. */
     readonly list: string
     readonly keys: number
     readonly indexRows: number
-    /** The calls that were cancelled. */
     readonly calls: readonly string[]
   }
-  /** Null until every other key was wrapped anew and the file searched. */
+  /** Null until all other keys were rewrapped and the file was searched. */
   readonly completed: CompletedErasure | null
-  /**
-   * When the older epochs were destroyed: since then no backup opens what was sealed. Null until then, and for as long
-   * as the key is kept.
-   */
+  /** When the older epochs were destroyed, after which no backup opens the sealed data. Null while the key is kept. */
   readonly epochsDestroyedAt: Instant | null
-  /** The events of it, as the tree has them. */
+  /** The events of the erasure, as leaves of the tree. */
   readonly events: readonly ProvenEvent[]
   readonly limits: string
 }
 
 const limits =
-  'It shows what was destroyed in the log, when, and that the rest of the log stayed as it was. It cannot show that ' +
-  'nobody has a copy that the log does not know of. Until copiesOpenUntil, a backup of the store opens with a backup of ' +
-  'its keyring. Where it is null since something was kept, the key is kept with it: while it is, backups open what they ' +
-  'hold of the person, with the keyring as it is. A backup from before keeps its index, at any time: with a keyring of ' +
-  'the log, it leads from the CPF to the ref, and so to what the log says of the ref in clear.'
+  'It shows what was destroyed in the log and when, and that the rest of the log did not change. It cannot show that no ' +
+  'copies exist outside the log. Until copiesOpenUntil, a backup of the store can be opened with a backup of its ' +
+  'keyring. If it is null because parts were kept, the key was kept with them: as long as it is, the current keyring ' +
+  'opens what a backup holds of the person. A backup from before the erasure always keeps its index: with a keyring of ' +
+  'the log, it leads from the CPF to the ref, and so to what the log says about the ref in clear.'
 
 const types = [
   'subject.erasureRequested',
@@ -76,18 +70,18 @@ export async function readReceipt(store: Store, subject: SubjectRef): Promise<Er
   const completed = find<ErasureCompleted>('subject.erasureCompleted')
   const { requester, legalBasis, keeps } = request.data
   const parts = await store.owners.partsOf(subject)
-  const began = await store.readAt(1)
-  const { origin = '' } = (began?.data ?? {}) as { origin?: string } // The first event of every log.
+  const first = await store.readAt(1)
+  const { origin = '' } = (first?.data ?? {}) as { origin?: string } // The first event of every log.
   const kept = new Set(erased.data.kept)
   const isKeyKept = kept.size > 0
-  const gone = parts.filter(part => part.position < erased.position && !kept.has(partPlaceKey(part)))
+  const destroyed = parts.filter(part => part.position < erased.position && !kept.has(partPlaceKey(part)))
   return {
     format: 'averba erasure 1',
     log: origin,
     ...{ subject, requester, legalBasis, keeps },
     erasedAt: erased.at,
     destroyed: {
-      parts: gone.map(({ position, name, hash, leaf }) => ({ position, name, hash, leaf })),
+      parts: destroyed.map(({ position, name, hash, leaf }) => ({ position, name, hash, leaf })),
       list: erased.data.list,
       keys: isKeyKept ? 0 : 1,
       indexRows: erased.data.indexRows,
@@ -97,12 +91,12 @@ export async function readReceipt(store: Store, subject: SubjectRef): Promise<Er
       ? { ...completed.data, at: completed.at, ...(isKeyKept && { copiesOpenUntil: null }) }
       : null,
     epochsDestroyedAt: isKeyKept ? null : (find('subject.epochsDestroyed')?.at ?? null),
-    events: await Promise.all(events.map(event => proven(store, event.position))),
+    events: await Promise.all(events.map(event => readProvenEvent(store, event.position))),
     limits,
   }
 }
 
-async function proven(store: Store, position: number): Promise<ProvenEvent> {
+async function readProvenEvent(store: Store, position: number): Promise<ProvenEvent> {
   const found = await store.owners.leafAt(position)
   if (!found) throw new TypeError(`There is no event at ${position}`)
   return { position, ...found }

@@ -10,18 +10,18 @@ import type { Instant, RecordedEvent } from '../../vocabulary/message.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkInstant } from '../arguments.ts'
 import { type SentCall, SentCalls } from './sent-calls.ts'
-import { describeLog } from './subject-report.ts'
+import { readReportedLog } from './subject-report.ts'
 
-/** How many operations one text holds at most: some 100 MB. */
+/** The maximum number of operations in one text, some 100 MB. */
 const operationsMax = 250_000
 
-/** A period: `from` included, `until` not. */
+/** A period that includes `from` and excludes `until`. */
 export interface Period {
   readonly from: Instant
   readonly until: Instant
 }
 
-/** Reads the operations with personal data of a period, in order, page by page. Opens nothing. */
+/** Reads the operations with personal data of a period, in order and page by page. Opens no sealed data. */
 export async function* readProcessing(
   { store, engine }: ApiContext,
   { from, until }: Period,
@@ -37,7 +37,7 @@ export async function* readProcessing(
       const operations: ProcessingOperation[] = []
       for (const event of events) {
         if (event.at >= until) break
-        const operation = toOperation(event, await calls.hear(event), words)
+        const operation = toOperation(event, await calls.findSent(event), words)
         if (operation) operations.push(operation)
       }
       return { operations, last: events.at(-1) }
@@ -50,7 +50,7 @@ export async function* readProcessing(
 }
 
 /**
- * Gathers the operations of a period as one report.
+ * Collects the operations of a period in one report.
  *
  * @throws {AverbaError} `INVALID_INPUT` when there are more of them than one text can hold
  */
@@ -65,43 +65,42 @@ export async function gatherProcessingReport(
   const retention = describeRetention(context, words)
   const end = await context.store.reader.read(endOfLog)
   const operations: ProcessingOperation[] = []
-  for await (const operation of upTo(operationsMax, readProcessing(context, { from, until }, language))) {
+  const all = readProcessing(context, { from, until }, language)
+  for await (const operation of limitOperations(operationsMax, all)) {
     if (operation.position > end) break
     operations.push(operation)
   }
-  const log = await describeLog(context.store, end)
+  const log = await readReportedLog(context.store, end)
   return {
     format: 'averba processing report 1',
     ...{ language, log, from, until, retention, security, operations },
   }
 }
 
-/** Gives the operations on, and refuses to when there are more than so many. */
-export async function* upTo(
-  most: number,
+/** Passes operations on, and throws when there are more than the limit. */
+export async function* limitOperations(
+  max: number,
   operations: AsyncIterable<ProcessingOperation>,
 ): AsyncGenerator<ProcessingOperation> {
   let count = 0
   for await (const operation of operations) {
     count += 1
-    if (count > most) {
-      const cannot = `Cannot write the report: it holds ${most} operations, and the period has more, from ${operation.at} on`
-      const hint = 'End the period there, and ask for the rest by itself; audit.processing gives any number'
-      throw new AverbaError('INVALID_INPUT', cannot, { hint })
+    if (count > max) {
+      const message = `Cannot write the report: the period has more than ${max} operations`
+      const hint = `End the period at ${operation.at}, or use audit.processing, which has no limit`
+      throw new AverbaError('INVALID_INPUT', message, { hint })
     }
     yield operation
   }
 }
 
-/** What is true of all data, and the rules of this organisation. */
 function describeRetention({ options }: ApiContext, words: LanguageWords): string {
-  const rules = Object.entries(options.retention ?? {})
-  const told = rules.map(([kind, rule]) =>
+  const rules = Object.entries(options.retention ?? {}).map(([kind, rule]) =>
     words.retentionRule(kind, rule === 'until-settled' ? null : rule.days),
   )
-  return told.length === 0
+  return rules.length === 0
     ? words.retention
-    : `${words.retention} ${words.retentionRules}: ${told.join('; ')}.`
+    : `${words.retention} ${words.retentionRules}: ${rules.join('; ')}.`
 }
 
 function checkPeriod({ from, until }: Period): void {
@@ -111,41 +110,38 @@ function checkPeriod({ from, until }: Period): void {
   throw new AverbaError('INVALID_INPUT', 'Cannot read the period: it ends before it begins')
 }
 
-/**
- * An operation for an event that takes personal data in, ends a call by which it left, or stands for a use of it; else
- * none.
- */
+/** The operation of an event that collects personal data, ends a call that sent some, or uses it. */
 function toOperation(
   event: RecordedEvent,
-  left: readonly SentCall[],
+  sent: readonly SentCall[],
   words: LanguageWords,
 ): ProcessingOperation | undefined {
   const { position, at, type, stream, parts = [] } = event
   const kinds: ProcessingKind[] = [
     ...(parts.length > 0 ? (['collected'] as const) : []),
-    ...(left.length > 0 ? (['shared'] as const) : []),
+    ...(sent.length > 0 ? (['shared'] as const) : []),
     ...(type === 'consent.used' ? (['used'] as const) : []),
     ...(type === 'consent.useRefused' || type === 'subject.useRefused' ? (['refused'] as const) : []),
   ]
   if (kinds.length === 0) return undefined
   const owners = unique([
     ...parts.map(({ owner }) => owner),
-    ...left.flatMap(call => call.owners),
-    ...(parts.length === 0 && left.length === 0 ? [stream] : []),
+    ...sent.flatMap(call => call.owners),
+    ...(parts.length === 0 && sent.length === 0 ? [stream] : []),
   ])
-  const [owing = event] = left.map(call => call.owing)
+  const [request = event] = sent.map(call => call.requestedBy)
   return {
     ...{ position, at, type, kinds, owners },
     words: describeEvent(event, words),
-    basis: event.basis ?? owing.basis ?? null,
-    actor: event.actor ?? owing.actor ?? null,
+    basis: event.basis ?? request.basis ?? null,
+    actor: event.actor ?? request.actor ?? null,
     subjects: unique(owners.map(owner => words.owners[owner.slice(0, owner.indexOf('-'))] ?? owner)),
     data: unique([
       ...parts.map(({ name }) => describeKind(`${type}/${name}`, words)),
-      ...left.flatMap(({ opened }) => opened.map(name => describeKind(name, words))),
+      ...sent.flatMap(({ partNames }) => partNames.map(name => describeKind(name, words))),
     ]),
     sources: unique(parts.map(({ name }) => words.sources[sourceOf(`${type}/${name}`)])),
-    recipients: unique(left.map(({ service }) => words.services[service] ?? service)),
+    recipients: unique(sent.map(({ service }) => words.services[service] ?? service)),
   }
 }
 

@@ -13,11 +13,11 @@ import type { RecordedEvent } from '../../vocabulary/message.ts'
 import type { RecordedOf, View } from '../../vocabulary/view.ts'
 import type { ConsentRecorded } from '../consents/timeline.ts'
 
-/** The consents among the events, as last known by them. */
+/** The consents in the events, in their last known state. */
 export function reportedConsents(events: readonly RecordedEvent[]): ReportedConsent[] {
   const countOf = (type: string, stream: string) =>
     events.filter(event => event.type === type && event.stream === stream).length
-  return [...rowsOf(consents, events)].map(([stream, row]) => ({
+  return [...foldRows(consents, events)].map(([stream, row]) => ({
     consent: stream,
     controller: row.controller,
     status: row.status,
@@ -29,7 +29,7 @@ export function reportedConsents(events: readonly RecordedEvent[]): ReportedCons
   }))
 }
 
-/** The uses of data among the events, allowed and refused, in order. */
+/** The uses of data in the events, allowed and refused, in order. */
 export function reportedUses(events: readonly RecordedEvent[], words: LanguageWords): ReportedUse[] {
   const known = events as readonly (ConsentRecorded | RecordedOf<SubjectEvent>)[] // Others fall through.
   return known
@@ -54,39 +54,39 @@ export function reportedUses(events: readonly RecordedEvent[], words: LanguageWo
     .sort((one, other) => one.position - other.position)
 }
 
-/** The validations among the events, as last known by them. */
+/** The validations in the events, in their last known state. */
 export function reportedValidations(
   events: readonly RecordedEvent[],
   words: LanguageWords,
 ): ReportedValidation[] {
-  return [...rowsOf(validations, events)].map(([stream, row]) => ({
+  return [...foldRows(validations, events)].map(([stream, row]) => ({
     id: row.id,
     requestedAt: row.requested_at,
     endedAt: row.ended_at,
     state: row.state,
-    outcome: outcomeOf(row, events, words),
+    outcome: describeValidationOutcome(row, events, words),
     basis: events.find(event => event.stream === stream)?.basis ?? null,
   }))
 }
 
-/** A withheld validation is declined for whoever asked for it, but by us. */
-function outcomeOf(
+/** The caller of a withheld validation sees `declined`, but averba ended it, not the service. */
+function describeValidationOutcome(
   { state, validation }: ValidationRow,
   events: readonly RecordedEvent[],
   { validationStates, callEndings }: LanguageWords,
 ): string {
-  const ended = events.findLast(({ stream, type }) => stream === validation && ends.has(type))
+  const ended = events.findLast(({ stream, type }) => stream === validation && endTypes.has(type))
   if (state !== 'declined' || ended?.type !== withheld) return validationStates[state] ?? state
   const { sentBefore } = ended.data as { sentBefore?: true } // As the machine writes it.
   return callEndings[sentBefore ? `${withheld}, sent before` : withheld]
 }
 
 const withheld = 'validation.withheld'
-const ends: ReadonlySet<string> = new Set([withheld, 'validation.declined'])
+const endTypes: ReadonlySet<string> = new Set([withheld, 'validation.declined'])
 
-/** The notifications among the events, as last known by them. */
+/** The notifications in the events, in their last known state. */
 export function reportedNotifications(events: readonly RecordedEvent[]): ReportedNotification[] {
-  return [...rowsOf(notifications, events)].map(([stream, row]) => ({
+  return [...foldRows(notifications, events)].map(([stream, row]) => ({
     notification: stream,
     evento: row.evento,
     receivedAt: row.received_at,
@@ -95,8 +95,8 @@ export function reportedNotifications(events: readonly RecordedEvent[]): Reporte
   }))
 }
 
-/** What a view makes of the events alone: the same whenever it is asked. */
-function rowsOf<Row extends object>(view: View<Row>, events: readonly RecordedEvent[]): Map<string, Row> {
+/** The rows of a view over these events alone, so that the result is the same at every call. */
+function foldRows<Row extends object>(view: View<Row>, events: readonly RecordedEvent[]): Map<string, Row> {
   const rows = new Map<string, Row>()
   for (const event of events) {
     const key = view.key(event)

@@ -5,72 +5,72 @@ import type { Effect, RecordedEvent } from '../../vocabulary/message.ts'
 import { isStreamOf, parseEffectId } from '../../vocabulary/names.ts'
 import { serviceNames, serviceOf } from '../../vocabulary/service-name.ts'
 
-/** A call by which personal data left, or may have left. */
+/** A call that sent, or may have sent, personal data. */
 export interface SentCall {
   readonly service: string
-  /** The names under which the adapter opened it. */
-  readonly opened: readonly string[]
+  /** The names of the parts that the adapter opened. */
+  readonly partNames: readonly string[]
   readonly owners: readonly string[]
-  /** The event that owed the call. */
-  readonly owing: RecordedEvent
+  /** The event that requested the call. */
+  readonly requestedBy: RecordedEvent
 }
 
-/** How many events are kept in memory at least; older ones are read again. */
-const owingKept = 5_000
+/** The minimum number of events kept in memory; older ones are read again. */
+const cachedEventsMin = 5_000
 
-/** What ends a call that was not sent, or not once more. */
-const withheld: ReadonlySet<string> = new Set(['validation.withheld', 'consent.changeWithheld'])
+/** Events that end a call that was not sent, or not sent again. */
+const withheldTypes: ReadonlySet<string> = new Set(['validation.withheld', 'consent.changeWithheld'])
 
-/** Who is told personal data: a token is asked for without any. */
-const told: ReadonlySet<string> = new Set(serviceNames.filter(name => name !== 'tokenService'))
+/** The services that receive personal data: all but the token service. */
+const recipients: ReadonlySet<string> = new Set(serviceNames.filter(name => name !== 'tokenService'))
 
 /**
- * Tells from the events, heard in order, for which calls personal data has left: those that the service answered, and
- * those that are in doubt, each of them once. What is only owed has not left, nor has what certainly came to nothing.
+ * Finds, from events in order, the calls that sent personal data: those answered and those in doubt, each once. Pending
+ * calls and calls that certainly did nothing sent none.
  */
 export class SentCalls {
   readonly #store: Store
-  /** The events of calls that were owed since the reading began, and have not ended. */
-  readonly #owing = new GenerationalCache<string, RecordedEvent>(owingKept)
-  readonly #doubted = new Set<string>()
+  /** The requesting events of calls that have not ended, since the reading began. */
+  readonly #requests = new GenerationalCache<string, RecordedEvent>(cachedEventsMin)
+  readonly #inDoubt = new Set<string>()
 
   constructor(store: Store) {
     this.#store = store
   }
 
-  /** The calls that, by this event, have left. */
-  async hear(event: RecordedEvent): Promise<SentCall[]> {
+  /** The calls that this event shows to have been sent. */
+  async findSent(event: RecordedEvent): Promise<SentCall[]> {
     for (const [n, effect] of (event.effects ?? []).entries())
-      if (isTold(effect)) this.#owing.set(`${event.id}/${n}`, event)
-    const left: SentCall[] = []
-    for (const id of await this.#endedBy(event)) {
-      const owing = this.#owing.get(id) ?? (await this.#read(id))
-      this.#owing.delete(id)
+      if (sharesPersonalData(effect)) this.#requests.set(`${event.id}/${n}`, event)
+    const sent: SentCall[] = []
+    for (const id of await this.#sentIds(event)) {
+      const request = this.#requests.get(id) ?? (await this.#readRequest(id))
+      this.#requests.delete(id)
       const [, , n] = parseEffectId(id)
-      const effect = owing?.effects?.[n]
-      if (owing && effect && isTold(effect)) left.push(toLeft(effect, owing))
+      const effect = request?.effects?.[n]
+      if (request && effect && sharesPersonalData(effect)) sent.push(toSentCall(effect, request))
     }
-    return left
+    return sent
   }
 
-  /** A call whose answer was lost may still be answered: it left once, not twice. */
-  async #endedBy({ type, settles, cancels = [], data, position }: RecordedEvent): Promise<string[]> {
-    const left: string[] = []
+  /** The ids of these calls. A call whose lost answer still comes is counted once. */
+  async #sentIds({ type, settles, cancels = [], data, position }: RecordedEvent): Promise<string[]> {
+    const sent: string[] = []
     for (const id of cancels) {
-      const isTold = this.#doubted.delete(id) || (await this.#wasDoubted(id, position))
-      if (!isTold && (await this.#hasLeft(id))) left.push(id)
+      const isCounted = this.#inDoubt.delete(id) || (await this.#wasInDoubt(id, position))
+      if (!isCounted && (await this.#hasLeft(id))) sent.push(id)
     }
-    if (!settles || this.#doubted.delete(settles.effect)) return left
-    if (settles.as !== 'unknown' && (await this.#wasDoubted(settles.effect, position))) return left
+    if (!settles || this.#inDoubt.delete(settles.effect)) return sent
+    if (settles.as !== 'unknown' && (await this.#wasInDoubt(settles.effect, position))) return sent
     const { sentBefore } = data as { sentBefore?: true } // As the machines write it, where they do.
-    if (withheld.has(type) && !sentBefore) return left
-    if (settles.as === 'unknown') this.#doubted.add(settles.effect)
-    return [...left, settles.effect]
+    if (withheldTypes.has(type) && !sentBefore) return sent
+    if (settles.as === 'unknown') this.#inDoubt.add(settles.effect)
+    return [...sent, settles.effect]
   }
 
-  /** Whether the answer was lost before the period began: then the call has left in an earlier one. */
-  async #wasDoubted(id: string, position: number): Promise<boolean> {
-    if (this.#owing.get(id)) return false
+  /** Whether the answer was lost before the period began: the call is then counted in an earlier one. */
+  async #wasInDoubt(id: string, position: number): Promise<boolean> {
+    if (this.#requests.get(id)) return false
     const [stream] = parseEffectId(id)
     for (let after = 0; ; ) {
       const page = await this.#store.read({ stream, after })
@@ -83,30 +83,28 @@ export class SentCalls {
     }
   }
 
-  /**
-   * Whether a cancelled call had left. A process that makes an attempt does not hear that the call was ended meanwhile.
-   */
+  /** Whether a cancelled call was sent: the process that made the attempt did not know of the cancellation. */
   async #hasLeft(id: string): Promise<boolean> {
-    const owing = this.#owing.get(id) ?? (await this.#read(id))
-    if (!owing) return false
-    return hasLeft(await readTrace(this.#store, { id, position: owing.position }))
+    const request = this.#requests.get(id) ?? (await this.#readRequest(id))
+    if (!request) return false
+    return hasLeft(await readTrace(this.#store, { id, position: request.position }))
   }
 
-  async #read(id: string): Promise<RecordedEvent | undefined> {
+  async #readRequest(id: string): Promise<RecordedEvent | undefined> {
     const [stream, fromVersion] = parseEffectId(id)
-    const [owing] = await this.#store.read({ stream, fromVersion, limit: 1 })
-    return owing
+    const [request] = await this.#store.read({ stream, fromVersion, limit: 1 })
+    return request
   }
 }
 
-function isTold({ type, opens = {} }: Effect): boolean {
-  return told.has(serviceOf(type)) && Object.keys(opens).length > 0
+function sharesPersonalData({ type, opens = {} }: Effect): boolean {
+  return recipients.has(serviceOf(type)) && Object.keys(opens).length > 0
 }
 
-function toLeft({ type, opens = {} }: Effect, owing: RecordedEvent): SentCall {
+function toSentCall({ type, opens = {} }: Effect, request: RecordedEvent): SentCall {
   const owners = Object.values(opens).flatMap(address => {
     if (!address.startsWith('./')) return isStreamOf('subject', address) ? address.split('/', 1) : []
-    return (owing.parts ?? []).flatMap(({ name, owner }) => (address === `./${name}` ? [owner] : []))
+    return (request.parts ?? []).flatMap(({ name, owner }) => (address === `./${name}` ? [owner] : []))
   })
-  return { service: serviceOf(type), opened: Object.keys(opens), owners, owing }
+  return { service: serviceOf(type), partNames: Object.keys(opens), owners, requestedBy: request }
 }

@@ -30,8 +30,7 @@ import {
 } from './reported-rows.ts'
 
 /**
- * Gathers what the log holds of a data subject, or that they were erased and what is left. Nothing is opened: sealed
- * data is named by its kind. The same log gives the same report.
+ * Collects what the log holds about a data subject, or what is left of an erased one. Names sealed data by kind only.
  *
  * @throws {AverbaError} `NOT_FOUND`, `INVALID_CPF`, `INVALID_INPUT`
  */
@@ -45,26 +44,26 @@ export async function gatherSubjectReport(
   const isErased = 'subject' in selector && (await subjects.isErased(streamOf('subject', selector.subject)))
   const subject = isErased ? selector.subject : await subjects.find(selector)
   const { streams, until } = await findStreamsNaming(store.reader, subject)
-  const own = await readOwn(store, subject, streams, until)
-  const calls = await callsOf(store, own.streams, until)
+  const own = await readOwnStreams(store, subject, streams, until)
+  const calls = await readCalls(store, own.streams, until)
   const attempts = await readStreams(store, calls.map(effectStream), until)
-  const retained = await retainedOf(store, subject, own.events, until)
+  const retained = await readRetentionEvents(store, subject, own.events, until)
   const events = [...own.events, ...attempts, ...retained].sort((one, other) => one.position - other.position)
   const enrolled = events.find(event => event.type === 'subject.enrolled')
   const origin = (enrolled?.data as { origin?: string } | undefined)?.origin ?? '' // As the machine writes it.
   return {
     format: 'averba subject report 1',
     language,
-    log: await describeLog(store, until),
+    log: await readReportedLog(store, until),
     subject,
     cpf: 'cpf' in selector ? maskCpf(parseCpf(selector.cpf)) : null,
     origin: words.origins[origin] ?? origin,
     enrolledAt: enrolled?.at ?? '',
-    erasure: isErased ? await erasureOf(store, subject) : null,
-    held: await heldBy(store, subject, own.events, words),
-    bases: basesOf(events),
-    actors: actorsOf(events),
-    told: toldOf(calls, [...own.events, ...attempts], words),
+    erasure: isErased ? await readErasure(store, subject) : null,
+    held: await countHeldKinds(store, subject, own.events, words),
+    bases: countBases(events),
+    actors: countActors(events),
+    told: reportCalls(calls, [...own.events, ...attempts], words),
     consents: reportedConsents(own.events),
     uses: reportedUses(own.events, words),
     validations: reportedValidations(own.events, words),
@@ -73,23 +72,23 @@ export async function gatherSubjectReport(
   }
 }
 
-/** Shows the middle of a CPF only. */
+/** Masks a CPF except its middle. */
 export function maskCpf(cpf: string): string {
   return `***.${cpf.slice(3, 6)}.${cpf.slice(6, 9)}-**`
 }
 
-/** Says which log it is, and up to where it was looked at. */
-export async function describeLog(store: Store, position: number): Promise<ReportedLog> {
-  const [began, last] = [await store.readAt(1), await store.readAt(position)]
-  const data = began?.data as { origin: string } | undefined // The first event of every log.
+/** Identifies the log and the last position that was read. */
+export async function readReportedLog(store: Store, position: number): Promise<ReportedLog> {
+  const [first, last] = [await store.readAt(1), await store.readAt(position)]
+  const data = first?.data as { origin: string } | undefined // The first event of every log.
   return { origin: data?.origin ?? '', position, at: last?.at ?? '' }
 }
 
-/** The person's own streams among those that name them, with their events. */
-async function readOwn(store: Store, subject: SubjectRef, streams: readonly string[], until: number) {
+/** The streams about the subject, with their events, among all that name it. */
+async function readOwnStreams(store: Store, subject: SubjectRef, streams: readonly string[], until: number) {
   const found: { stream: string; events: RecordedEvent[] }[] = []
   for (const stream of streams) {
-    // Somebody who acts for many is named by many streams.
+    // An actor for many people is named in many streams.
     const [first] = await store.read({ stream, limit: 1 })
     if (first && isEventOfPerson(subject, first))
       found.push({ stream, events: await readStreams(store, [stream], until) })
@@ -116,7 +115,7 @@ async function readStreams(
   return events
 }
 
-async function erasureOf(store: Store, subject: SubjectRef): Promise<ReportedErasure | null> {
+async function readErasure(store: Store, subject: SubjectRef): Promise<ReportedErasure | null> {
   const receipt = await readReceipt(store, subject)
   if (!receipt) return null
   const { requester, legalBasis, erasedAt, keeps, destroyed, completed, epochsDestroyedAt } = receipt
@@ -131,8 +130,8 @@ async function erasureOf(store: Store, subject: SubjectRef): Promise<ReportedEra
   }
 }
 
-/** The events by which retention destroyed parts of the person: nobody is named in them. */
-async function retainedOf(
+/** The events by which retention destroyed parts of the subject. They do not name it. */
+async function readRetentionEvents(
   store: Store,
   subject: SubjectRef,
   events: readonly RecordedEvent[],
@@ -148,7 +147,7 @@ async function retainedOf(
   for (let after = 0; after < until; ) {
     const page = await store.read({ types: ['retention.applied'], after })
     for (const event of page) {
-      const { parts } = event.data as { parts: readonly string[] } // As its machine has it.
+      const { parts } = event.data as { parts: readonly string[] } // As the machine writes it.
       if (event.position <= until && parts.some(part => own.has(part))) found.push(event)
     }
     after = page.at(-1)?.position ?? until
@@ -157,7 +156,7 @@ async function retainedOf(
   return found
 }
 
-async function callsOf(store: Store, streams: readonly string[], until: number): Promise<PendingEffect[]> {
+async function readCalls(store: Store, streams: readonly string[], until: number): Promise<PendingEffect[]> {
   const calls: PendingEffect[] = []
   for (const stream of streams) {
     calls.push(...(await store.effects({ stream, states: effectStates })))
@@ -165,14 +164,14 @@ async function callsOf(store: Store, streams: readonly string[], until: number):
   }
   return calls
     .filter(({ position }) => position <= until)
-    .sort((one, other) => one.position - other.position || compare(one.id, other.id))
+    .sort((one, other) => one.position - other.position || compareIds(one.id, other.id))
 }
 
-function compare(one: string, other: string): number {
+function compareIds(one: string, other: string): number {
   return one < other ? -1 : Number(one > other)
 }
 
-async function heldBy(
+async function countHeldKinds(
   store: Store,
   subject: SubjectRef,
   events: readonly RecordedEvent[],
@@ -206,17 +205,17 @@ async function heldBy(
   return [...found.values()]
 }
 
-function basesOf(events: readonly RecordedEvent[]): UnderBasis[] {
+function countBases(events: readonly RecordedEvent[]): UnderBasis[] {
   const keyOf = ({ basis }: RecordedEvent) => (basis ? JSON.stringify([basis.purpose, basis.legalBasis]) : '')
-  return grouped(events, keyOf).map(({ one, ...rest }) => ({ basis: one.basis ?? null, ...rest }))
+  return groupEvents(events, keyOf).map(({ one, ...rest }) => ({ basis: one.basis ?? null, ...rest }))
 }
 
-function actorsOf(events: readonly RecordedEvent[]): ActorCount[] {
+function countActors(events: readonly RecordedEvent[]): ActorCount[] {
   const keyOf = ({ actor }: RecordedEvent) => (actor ? JSON.stringify([actor.kind, actor.ref]) : '')
-  return grouped(events, keyOf).map(({ one, ...rest }) => ({ actor: one.actor ?? null, ...rest }))
+  return groupEvents(events, keyOf).map(({ one, ...rest }) => ({ actor: one.actor ?? null, ...rest }))
 }
 
-function grouped(events: readonly RecordedEvent[], keyOf: (event: RecordedEvent) => string) {
+function groupEvents(events: readonly RecordedEvent[], keyOf: (event: RecordedEvent) => string) {
   const groups = new Map<string, { one: RecordedEvent; events: number; first: string; last: string }>()
   for (const event of events) {
     const before = groups.get(keyOf(event))
@@ -226,11 +225,8 @@ function grouped(events: readonly RecordedEvent[], keyOf: (event: RecordedEvent)
   return [...groups.values()]
 }
 
-/**
- * Tells whether each call is still to leave, left or did not. Its outcome stands in the ledger; when it ended, in the
- * log.
- */
-function toldOf(
+/** Reports each call: its outcome is in the ledger, and the time of its end in the log. */
+function reportCalls(
   calls: readonly PendingEffect[],
   events: readonly RecordedEvent[],
   words: LanguageWords,
@@ -242,10 +238,10 @@ function toldOf(
       (event.parts ?? []).map(({ name }) => [`${event.id}/${name}`, `${event.type}/${name}`]),
     ),
   )
-  // What is owed for the keys leaves for nobody.
+  // Key work is not sent to any service.
   const outside = calls.filter(({ type }) => !type.startsWith('keys.'))
-  return outside.map(({ id, position, type, state: stands, attempts, opens = {}, settledAt }) => {
-    const state = stands === 'cancelled' && hadLeft(id, events) ? 'unknown' : stands
+  return outside.map(({ id, position, type, state: effectState, attempts, opens = {}, settledAt }) => {
+    const state = effectState === 'cancelled' && wasSent(id, events) ? 'unknown' : effectState
     const [service = ''] = type.split('.')
     const ending = settledAt === undefined ? undefined : byPosition.get(settledAt)
     const endedAt = ended.get(id) ?? ending?.at
@@ -265,13 +261,12 @@ function toldOf(
   })
 }
 
-/** Whether a call that was cancelled had left all the same. */
-function hadLeft(id: string, events: readonly RecordedEvent[]): boolean {
+function wasSent(id: string, events: readonly RecordedEvent[]): boolean {
   const attempts = events.filter(isAttempt).filter(({ data }) => data.effect === id)
   return hasLeft(traceOf(attempts))
 }
 
-/** Shows an event as one entry of a timeline. */
+/** Converts an event to an entry of a timeline. */
 export function toEntry(event: RecordedEvent, words: LanguageWords): TimelineEntry {
   const { position, at, type, stream, actor, basis, anomaly, parts = [] } = event
   return {

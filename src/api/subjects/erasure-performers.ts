@@ -7,13 +7,13 @@ import type { ApiContext } from '../api-context.ts'
 
 const defaultRetentionDays = 30
 
-/** The largest file that is rewritten while everybody waits, which takes seconds. */
+/** The largest file that is rewritten: writers wait meanwhile, for seconds. */
 const rewriteBytesMax = 256 * 1024 ** 2
 
-/** What an erasure owes beside its own transaction. Each may be done again: cut off, it goes on. */
+/** The work of an erasure after its own transaction. Each step may be repeated. */
 export function createKeyPerformers(context: ApiContext): Performers {
   return {
-    'keys.rotate': toPerformer(pending => rotate(context, pending)),
+    'keys.rotate': toPerformer(pending => rotateKeys(context, pending)),
     'keys.destroyEpochs': toPerformer(pending => destroyEpochs(context, pending)),
   }
 }
@@ -22,8 +22,8 @@ function toPerformer(perform: Performer['perform']): Performer {
   return { effectClass: 'idempotent', isLocal: true, perform, lost: () => ({ type: 'keys.lost', data: {} }) }
 }
 
-/** Wraps all other keys anew, empties the journal, and searches the file for what was destroyed. */
-async function rotate(
+/** Rewraps all other keys, empties the journal, and searches the file for the destroyed bytes. */
+async function rotateKeys(
   { store, clock, options }: ApiContext,
   pending: PendingEffect,
 ): Promise<AttemptOutcome> {
@@ -35,15 +35,15 @@ async function rotate(
     pending.position,
     erased && { subject, at: erased.at, keepsKey: isPartial },
   )
-  const needed = { status: 'deferred', reason: 'a reader still needs the journal of the file' } as const
-  if (!(await store.owners.emptyJournal())) return needed
+  const journalInUse = { status: 'deferred', reason: 'a reader still uses the journal of the file' } as const
+  if (!(await store.owners.emptyJournal())) return journalInUse
   const pieces = endings.map(ending => Buffer.from(ending, 'hex'))
   let searched = await store.owners.searchFile(pieces)
-  // Parts that cannot be searched for are treated as if they had been found.
+  // Parts that cannot be searched for count as found.
   let unsearched = Math.max(0, parts - pieces.length)
   if ((searched.found > 0 || unsearched > 0) && searched.bytes <= rewriteBytesMax) {
     await store.owners.rewrite()
-    if (!(await store.owners.emptyJournal())) return needed
+    if (!(await store.owners.emptyJournal())) return journalInUse
     searched = await store.owners.searchFile(pieces)
     unsearched = 0
   }

@@ -14,15 +14,15 @@ import { checkBasis, checkId } from '../arguments.ts'
 import { type ErasureReceipt, readReceipt } from '../reports/erasure-receipt.ts'
 import { checkWho, type SubjectRef, type SubjectSelector } from '../subject-directory.ts'
 
-/** What has to be said of an erasure. */
+/** Who requests an erasure, on what basis, and what is kept. */
 export interface EraseOptions extends Omit<CommandOptions, 'basis'> {
-  /** Who asked for it, opaque: the reference of a request, of a person, of a department. Kept in clear. */
+  /** Who requested it, as an opaque reference to a request, a person or a department. Stored in clear. */
   readonly requester: string
-  /** On what basis, such as `LGPD art. 18, VI`. Kept in clear. */
+  /** The legal basis, such as `LGPD art. 18, VI`. Stored in clear. */
   readonly legalBasis: string
   /**
-   * Kinds of parts that the law has kept (LGPD article 16). They stay, sealed, and can be erased later: a later erasure
-   * keeps some of them, or none. Where there is nothing of them, the key goes.
+   * Kinds of parts that the law requires to keep (LGPD article 16). They stay sealed, together with the key, until a
+   * later erasure that does not name them. If there are none, the key is destroyed.
    */
   readonly keep?: readonly PartKind[]
 }
@@ -30,102 +30,102 @@ export interface EraseOptions extends Omit<CommandOptions, 'basis'> {
 /** Erasures of data subjects (LGPD article 18, VI). */
 export interface Erasures {
   /**
-   * Destroys what there is of a data subject: key, parts, and the ways to find them, in the transaction that records
-   * it; calls that are owed for them are cancelled in it. Then all other keys are wrapped anew, the journal is emptied
-   * and the file searched. That is waited for, up to `waitMs`; `run` or `settle` carry it on otherwise, and the receipt
-   * says how far it has come. Of a subject who was erased before, it gives the receipt again where `keep` names what
-   * was kept.
+   * Destroys key, parts and index rows of a data subject and cancels their pending calls, in the transaction that
+   * records the erasure. Then all other keys are rewrapped, the journal is emptied and the file searched: waited for up
+   * to `waitMs`, later completed by `run` or `settle`, as the receipt shows. A subject that was erased before gets the
+   * same receipt if `keep` names what was kept.
    *
-   * Later commands throw `SUBJECT_ERASED`. Facts that still arrive are recorded without personal data. A CPF that is
-   * met again is a new subject, which nothing links to the old one.
+   * Later commands throw `SUBJECT_ERASED`. Later facts are recorded without personal data. If the CPF occurs again, it
+   * is a new subject without a link to the old one.
    *
-   * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT`, also when `keep` names what an earlier erasure destroyed, and
-   * would destroy what that kept; `INVALID_CPF`, `PERSONAL_ID` when requester or basis hold a CPF
+   * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT`, also when `keep` names kinds that an earlier erasure destroyed,
+   * and this one would destroy what that one kept; `INVALID_CPF`, `PERSONAL_ID` when requester or basis contain a CPF
    */
   erase(selector: SubjectSelector, options: EraseOptions): Promise<ErasureReceipt>
-  /** The receipt of an erasure as it stands now; `undefined` when the subject was not erased. */
+  /** The current receipt of an erasure; `undefined` when the subject was not erased. */
   receipt(subject: SubjectRef): Promise<ErasureReceipt | undefined>
 }
 
-/** How many pieces of what was destroyed the file is searched for. */
+/** For how many destroyed pieces the file is searched. */
 const piecesMax = 256
 /**
- * What stays of the index: the number of a failure record says nothing of anybody, and the portal keeps the record. A
- * recovery that took it for a new one would bring back what was erased.
+ * Index rows that stay. They identify no person, and without them a recovery would bring back erased failure records.
  */
-const staying: ReadonlySet<string> = new Set(['recovery'])
+const permanentIndexKinds: ReadonlySet<string> = new Set(['recovery'])
 
-/** Makes the erasures of the area `subjects`. */
+/** Creates the erasures of the `subjects` area. */
 export function createErasures(context: ApiContext): Erasures {
   const { commands, engine, store, subjects } = context
   const receipt = (subject: SubjectRef) => readReceipt(store, subject)
 
   /**
-   * The subject, also one of whom something was kept. By a CPF that no longer leads to anybody, it is the one who was
-   * erased under the same command id; whoever is enrolled with that CPF now is another subject, with whom the id has
-   * nothing to do.
+   * Finds the subject, also one with kept parts. A CPF that is not enrolled finds the subject that was erased under the
+   * same command id; whoever enrols with it later is another subject.
    */
-  async function find(selector: SubjectSelector, commandId: string | undefined): Promise<SubjectRef> {
+  async function findErasable(selector: SubjectSelector, commandId: string | undefined): Promise<SubjectRef> {
     if ('cpf' in selector) {
       const isEnrolled = (await store.lookUp('cpf', parseCpf(selector.cpf))) !== undefined
-      const before = isEnrolled || commandId === undefined ? undefined : await erasedUnder(commandId)
-      if (before) return idOf(before.stream) as SubjectRef // On theirs.
+      const before = isEnrolled || commandId === undefined ? undefined : await findErasedEvent(commandId)
+      if (before) return idOf(before.stream) as SubjectRef // The event is on its stream.
       return subjects.find(selector)
     }
     const state = await store.owners.stateOf(streamOf('subject', selector.subject))
     if (state !== undefined) return selector.subject
-    throw new AverbaError('NOT_FOUND', 'Cannot find the data subject: nobody is enrolled under it')
+    throw new AverbaError('NOT_FOUND', 'Cannot find the data subject: no one is enrolled under this ref')
   }
 
-  async function erasedUnder(commandId: string): Promise<RecordedEvent | undefined> {
+  async function findErasedEvent(commandId: string): Promise<RecordedEvent | undefined> {
     const before = await store.receipt(commandId)
     const event = before && (await store.readAt(before.position))
     return event?.type === 'subject.erased' ? event : undefined
   }
 
-  async function deliver(subject: SubjectRef, options: EraseOptions): Promise<DecisionRequest> {
+  async function requestErasure(subject: SubjectRef, options: EraseOptions): Promise<DecisionRequest> {
     const { requester, legalBasis, keep = [] } = options
-    // Looked at before the survey: whatever is recorded of the person after it is in the way of the append.
-    checkKept(await receipt(subject), keep)
-    const found = await store.owners.survey(subject)
-    const kept = found.parts.filter(part => isKept(part, keep) && isLeft(part))
-    const gone = found.parts.filter(part => !kept.includes(part))
+    // Checked before the survey: an event about the subject after the survey makes the append fail.
+    checkKeepable(await receipt(subject), keep)
+    const survey = await store.owners.survey(subject)
+    const kept = survey.parts.filter(part => isKindKept(part, keep) && isRemaining(part))
+    const destroyed = survey.parts.filter(part => !kept.includes(part))
     const keeps = keep.filter(kind => kept.some(part => kindOf(part) === kind))
     const keepsKey = kept.length > 0
     const owner = streamOf('subject', subject)
-    const { until, effects } = found
-    const claims = found.claims.filter(({ kind }) => !staying.has(kind))
+    const { until, effects } = survey
+    const claims = survey.claims.filter(({ kind }) => !permanentIndexKinds.has(kind))
     const data = {
       ...{ requester, legalBasis, subject, keeps, kept: kept.map(partPlaceKey), effects },
-      ...{ parts: gone.length, list: hash('sha256', listOf(gone), 'hex'), indexRows: claims.length },
-      endings: endingsOf(found, gone, keepsKey),
+      ...{
+        parts: destroyed.length,
+        list: hash('sha256', listOf(destroyed), 'hex'),
+        indexRows: claims.length,
+      },
+      endings: readEndings(survey, destroyed, keepsKey),
     }
-    const others = found.streams.flatMap(stream => {
+    const others = survey.streams.flatMap(stream => {
       const machine = stream.slice(0, stream.indexOf('-'))
-      const isTold = machine === 'consent' || machine === 'validation'
-      return isTold ? [{ stream, message: { type: `${machine}.erase`, data: {} } }] : []
+      const hasErase = machine === 'consent' || machine === 'validation'
+      return hasErase ? [{ stream, message: { type: `${machine}.erase`, data: {} } }] : []
     })
-    const { commands, streams } = found
+    const { commands, streams } = survey
     const places = kept.map(part => part.position)
     const person = { owner, subject, until, claims, commands, streams, keepsKey, kept: places }
     return {
       targets: [...others, { stream: owner, message: { type: 'subject.erase', data } }],
-      destroys: { parts: gone, person },
+      destroys: { parts: destroyed, person },
     }
   }
 
-  /** Continues an earlier erasure of the same extent, and gives its receipt. */
-  async function goOn(
+  async function continueErasure(
     selector: SubjectSelector,
     keep: readonly PartKind[],
   ): Promise<ErasureReceipt | undefined> {
     if ('cpf' in selector) return undefined
     const known = await receipt(selector.subject)
-    // What was kept has to be asked for again, else it goes now.
+    // What was kept stays only if it is named again.
     if (!known?.keeps.every(kind => keep.some(each => each === kind))) return undefined
     const stream = streamOf('subject', selector.subject)
-    const owed = await store.effects({ stream, states: ['owed', 'started', 'deferred'] })
-    for (const { id, type } of owed) if (type.startsWith('keys.')) await engine.perform(id)
+    const pending = await store.effects({ stream, states: ['owed', 'started', 'deferred'] })
+    for (const { id, type } of pending) if (type.startsWith('keys.')) await engine.perform(id)
     return receipt(selector.subject)
   }
 
@@ -137,14 +137,14 @@ export function createErasures(context: ApiContext): Erasures {
       checkId(requester, 'requester')
       checkBasis({ purpose: 'erasure', legalBasis })
       checkKinds(keep)
-      const done = await engine.admit(() => goOn(selector, keep))
-      if (done) return done
-      const subject = await engine.admit(() => find(selector, ask.commandId))
-      // What the command id stands for may hold no CPF: it outlives the erasure.
+      const earlier = await engine.admit(() => continueErasure(selector, keep))
+      if (earlier) return earlier
+      const subject = await engine.admit(() => findErasable(selector, ask.commandId))
+      // No CPF here: the command id outlives the erasure.
       const input = { method: 'subjects.erase', subject, requester, legalBasis, keep: [...keep] }
       await commands.send(
         input,
-        () => deliver(subject, options),
+        () => requestErasure(subject, options),
         { ...ask, basis: { purpose: 'erasure', legalBasis } },
         async () => undefined,
       )
@@ -155,30 +155,30 @@ export function createErasures(context: ApiContext): Erasures {
   }
 }
 
-function isKept(part: Pick<NamedPart, 'type' | 'name'>, keep: readonly string[]): boolean {
+function isKindKept(part: Pick<NamedPart, 'type' | 'name'>, keep: readonly string[]): boolean {
   const kind = kindOf(part)
   return kind !== undefined && keep.includes(kind)
 }
 
-/** Somebody who asks to keep what is gone already may not want the rest destroyed. */
-function checkKept(before: ErasureReceipt | undefined, keep: readonly PartKind[]): void {
+/** A caller who wants to keep destroyed parts may not want the rest destroyed either. */
+function checkKeepable(before: ErasureReceipt | undefined, keep: readonly PartKind[]): void {
   if (!before || keep.every(kind => before.keeps.includes(kind))) return
-  throw new AverbaError(
-    'INVALID_INPUT',
-    'Cannot erase: some of what is to be kept went with an earlier erasure',
-    {
-      hint: `Keep what that has kept, ${before.keeps.join(', ')}, some of it, or nothing`,
-    },
-  )
+  const message = 'Cannot erase: an earlier erasure destroyed some of what is to be kept'
+  const hint = `Keep all, some or none of what it kept: ${before.keeps.join(', ')}`
+  throw new AverbaError('INVALID_INPUT', message, { hint })
 }
 
-/** Whether anything of it is left to keep: what is gone keeps no key. */
-function isLeft({ ending }: NamedPart): boolean {
+/** Whether the part still exists. A destroyed part does not keep the key. */
+function isRemaining({ ending }: NamedPart): boolean {
   return ending !== undefined
 }
 
-/** The key first: without it nothing else matters. */
-function endingsOf({ keyEnding }: PersonSurvey, gone: readonly NamedPart[], keepsKey: boolean): string[] {
+/** The endings to search the file for, the key's first: without the key, the parts are unreadable. */
+function readEndings(
+  { keyEnding }: PersonSurvey,
+  destroyed: readonly NamedPart[],
+  keepsKey: boolean,
+): string[] {
   const ofKey = keyEnding === undefined || keepsKey ? [] : [keyEnding]
-  return [...ofKey, ...gone.flatMap(part => part.ending ?? [])].slice(0, piecesMax)
+  return [...ofKey, ...destroyed.flatMap(part => part.ending ?? [])].slice(0, piecesMax)
 }

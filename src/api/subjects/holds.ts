@@ -4,40 +4,37 @@ import type { ApiContext } from '../api-context.ts'
 import { checkId } from '../arguments.ts'
 import { checkWho, type SubjectRef, type SubjectSelector } from '../subject-directory.ts'
 
-/** Holds against retention by time. */
+/** Holds, which suspend retention. */
 export interface Holds {
   /**
-   * Keeps what there is of a data subject beyond `retention`, for a reason such as the number of a lawsuit, until
-   * `release` has ended each reason there is; one that holds already is the same. A requested erasure still goes
-   * through: what the law requires to be kept is for its `keep`, and can be held in its turn, by the subject's ref.
+   * Keeps the data of a data subject beyond `retention`, for a reason such as the number of a lawsuit, until every
+   * reason is released. A requested erasure still destroys the data; what its `keep` names can be held too, by the
+   * subject's ref.
    *
    * @throws {AverbaError} `NOT_FOUND`, `SUBJECT_ERASED`, `INVALID_INPUT`, `PERSONAL_ID`
    */
   hold(selector: SubjectSelector, reason: string, commandOptions?: CommandOptions): Promise<void>
-  /**
-   * Ends the hold for this reason, and no other. Throws as `hold` does, `NOT_FOUND` where no such reason holds them
-   * too.
-   */
+  /** Ends the hold for this reason only. Throws as `hold` does, and `NOT_FOUND` for an unknown reason. */
   release(selector: SubjectSelector, reason: string, commandOptions?: CommandOptions): Promise<void>
 }
 
-/** Makes the holds of the area `subjects`. */
+/** Creates the holds of the `subjects` area. */
 export function createHolds({ commands, subjects }: ApiContext): Holds {
-  /** Of whom an erasure has kept something is there; their machine refuses whoever was erased as a whole. */
-  async function find(selector: SubjectSelector): Promise<SubjectRef> {
+  /** An erased subject may have kept parts; the machine refuses one without any. */
+  async function findHoldable(selector: SubjectSelector): Promise<SubjectRef> {
     checkWho(selector)
     const isErased = 'subject' in selector && (await subjects.isErased(streamOf('subject', selector.subject)))
     return isErased ? selector.subject : subjects.find(selector)
   }
 
-  async function say(
+  async function recordHold(
     verb: 'hold' | 'release',
     selector: SubjectSelector,
     reason: string,
     commandOptions: CommandOptions = {},
   ): Promise<void> {
     checkId(reason, 'reason')
-    const subject = await find(selector)
+    const subject = await findHoldable(selector)
     const message = { type: `subject.${verb}`, data: { reason } }
     await commands.record(
       { method: `subjects.${verb}`, subject, reason },
@@ -47,7 +44,7 @@ export function createHolds({ commands, subjects }: ApiContext): Holds {
   }
 
   return {
-    hold: (selector, reason, commandOptions) => say('hold', selector, reason, commandOptions),
-    release: (selector, reason, commandOptions) => say('release', selector, reason, commandOptions),
+    hold: (selector, reason, commandOptions) => recordHold('hold', selector, reason, commandOptions),
+    release: (selector, reason, commandOptions) => recordHold('release', selector, reason, commandOptions),
   }
 }

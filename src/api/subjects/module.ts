@@ -2,18 +2,18 @@ import type { ApiContext } from '../api-context.ts'
 import { rowIf } from '../keyed-index.ts'
 import type { Module } from '../module.ts'
 import { createKeyPerformers } from './erasure-performers.ts'
-import { Retention, tellOfIdleRetention } from './retention.ts'
+import { logIdleRetention, Retention } from './retention.ts'
 import { createDataSubjects, type DataSubjects } from './subjects.ts'
 
-/** Data subjects: who they are, and what is held of them. */
+/** The area of data subjects. */
 export interface SubjectMethods {
   readonly subjects: DataSubjects
 }
 
-/** Makes the module of data subjects, with erasure and retention. */
+/** Creates the module of data subjects, with erasure and retention. */
 export function createSubjectModule(context: ApiContext): Module<SubjectMethods> {
   const retention = new Retention(context)
-  tellOfIdleRetention(context)
+  logIdleRetention(context)
   return {
     methods: { subjects: createDataSubjects(context) },
     performers: createKeyPerformers(context),

@@ -16,86 +16,87 @@ import type { ApiContext } from '../api-context.ts'
 import { copyWindowMs } from '../notifications/notification.ts'
 import type { RetentionRule } from '../options.ts'
 
-/** How long after a look that failed the next one is, unless a disk was full or held. */
-const againMs = 3_600_000
-const passing: ReadonlySet<ErrorCode> = new Set(['STORE_UNSAFE', 'STORE_BUSY'])
+/** After how long a failed run is repeated, unless the failure is temporary. */
+const retryMs = 3_600_000
+/** The disk is full or locked: the rules are tried again within minutes. */
+const temporaryFailures: ReadonlySet<ErrorCode> = new Set(['STORE_UNSAFE', 'STORE_BUSY'])
 /** The portal keeps failure records for thirty days; one more, for its clock. */
 const recordsKeptMs = 31 * dayMs
-/** The end of time, for rules that do not depend on age. */
-const ever: Instant = '9999-12-31T23:59:59.999Z'
+/** For rules that do not depend on age. */
+const endOfTime: Instant = '9999-12-31T23:59:59.999Z'
 
-/** Tells the logger where rules are set that this process does not carry out: the host may think it does. */
-export function tellOfIdleRetention({ options, log }: ApiContext): void {
+/** Logs when rules are set but this process does not apply them. The host may think it does. */
+export function logIdleRetention({ options, log }: ApiContext): void {
   const { retention = {}, schedules = true } = options
   if (schedules || Object.keys(retention).length === 0) return
   log({
-    message: 'retention is set and schedules are off: this process destroys nothing by its rules',
-    detail: 'leave out schedules: false, or let another process on this log run without it',
+    message: 'retention is set but schedules are off: this process does not apply the rules',
+    detail: 'remove schedules: false here or in another process on this log',
   })
 }
 
 /**
- * Destroys sealed parts whose time is over, once a day: in the transaction of an event that names each of them. What an
- * owed call opens, a handler has not handled, or a hold covers, stays.
+ * Destroys sealed parts whose time is over, once a day, in the transaction of an event that names them. Parts stay that
+ * a pending call opens, a handler has not handled, or a hold covers.
  */
 export class Retention {
   readonly #context: ApiContext
-  #lookedAt = Number.NEGATIVE_INFINITY
-  /** The journal still has what was destroyed, or the file has it until the journal is written back. */
+  #appliedAt = Number.NEGATIVE_INFINITY
+  /** Destroyed bytes may still be in the journal, or in the file until the journal is written back. */
   #isJournalFull: boolean
 
   constructor(context: ApiContext) {
     this.#context = context
-    // An earlier process may have ended before its journal was emptied.
+    // An earlier process may have left it full.
     this.#isJournalFull = Object.keys(context.options.retention ?? {}).length > 0
   }
 
-  /** Does what is due. A rule that cannot be carried out holds up no other. */
+  /** Applies the rules that are due. A rule that fails does not stop the others. */
   async look(): Promise<void> {
     await runSequentially(
-      () => this.#lookDaily(),
+      () => this.#applyRulesDaily(),
       () => this.#emptyJournal(),
     )
   }
 
-  /** No byte of what was destroyed is left to the next thousand writes, nor to a reader who happens to be there. */
+  /** Empties the journal now, instead of after the next thousand writes or once no reader uses it. */
   async #emptyJournal(): Promise<void> {
     if (this.#isJournalFull) this.#isJournalFull = !(await this.#context.store.owners.emptyJournal())
   }
 
-  async #lookDaily(): Promise<void> {
+  async #applyRulesDaily(): Promise<void> {
     const { clock, options } = this.#context
-    const rules = Object.entries(options.retention ?? {}) as [PartKind, RetentionRule][] // As checkOptions has seen.
-    if (rules.length === 0 || isWithin(dayMs, this.#lookedAt, clock.now())) return
-    const before = this.#lookedAt
-    this.#lookedAt = clock.now()
+    const rules = Object.entries(options.retention ?? {}) as [PartKind, RetentionRule][] // Checked by checkOptions.
+    if (rules.length === 0 || isWithin(dayMs, this.#appliedAt, clock.now())) return
+    const before = this.#appliedAt
+    this.#appliedAt = clock.now()
     try {
-      const works = rules.map(rule => () => this.#apply(...rule))
+      const works = rules.map(rule => () => this.#applyRule(...rule))
       await runSequentially(...works)
     } catch (error) {
-      // What is over is not kept for another day; what fails by itself is not tried every minute either.
-      const isPassing = error instanceof AverbaError && passing.has(error.code)
-      this.#lookedAt = isPassing ? before : this.#lookedAt + againMs - dayMs
+      // Due parts must not stay another day; a lasting failure is not repeated every minute either.
+      const isTemporary = error instanceof AverbaError && temporaryFailures.has(error.code)
+      this.#appliedAt = isTemporary ? before : this.#appliedAt + retryMs - dayMs
       throw error
     }
   }
 
-  async #apply(kind: PartKind, rule: RetentionRule): Promise<void> {
+  async #applyRule(kind: PartKind, rule: RetentionRule): Promise<void> {
     const { clock, engine, store } = this.#context
     const isByTime = rule !== 'until-settled'
-    const owed = await this.#owed()
+    const pending = await this.#readPending()
     const before = isByTime
       ? toInstant(clock.now() - rule.days * dayMs)
-      : await this.#settledBefore(kind, owed)
-    const isToBeOpened = openedBy(owed)
+      : await this.#settledBefore(kind, pending)
+    const isOpenedByCall = findOpenedParts(pending)
     for (let last: AgedPage['next'] = { position: 0, name: '' }; last; ) {
       const page: AgedPage = await store.owners.agedParts(partKinds[kind], before, last)
-      const notOpened = page.parts.filter(part => !isToBeOpened(part))
-      const over: AgedPart[] = []
-      for (const part of notOpened) if (await this.#isSettled(part, isByTime)) over.push(part)
+      const unopened = page.parts.filter(part => !isOpenedByCall(part))
+      const due: AgedPart[] = []
+      for (const part of unopened) if (await this.#isSettled(part, isByTime)) due.push(part)
       const named = { kind, rule: isByTime ? `${rule.days} days` : rule }
-      if (over.length > 0) {
-        await engine.record(() => this.#destroying(over, named))
+      if (due.length > 0) {
+        await engine.record(() => this.#requestDestruction(due, named))
         this.#isJournalFull = true
       }
       last = page.next
@@ -104,18 +105,18 @@ export class Retention {
   }
 
   /**
-   * A copy of a notification may still come, and so may a failure record of its delivery: both are recognised only
-   * while the content of the first is known.
+   * The instant before which parts may be destroyed. Copies of a notification and failure records of its delivery may
+   * still arrive, and are recognised by its content.
    */
   async #settledBefore(kind: PartKind, pending: readonly PendingEffect[]): Promise<Instant> {
-    if (kind !== 'notification.body') return ever
+    if (kind !== 'notification.body') return endOfTime
     const now = this.#context.clock.now()
     const copied = now - copyWindowMs
     const read = await this.#failuresReadBefore(pending)
     return toInstant(read === undefined ? copied : Math.min(copied, Math.max(read, now - recordsKeptMs)))
   }
 
-  /** Up to which day in Brasilia the failure records were read; `undefined` where nobody reads them daily. */
+  /** Up to which day (in Brasília) the failure records were read; `undefined` when they are not read daily. */
   async #failuresReadBefore(pending: readonly PendingEffect[]): Promise<number | undefined> {
     const last = await this.#context.store.readLast({
       stream: portalStream,
@@ -124,16 +125,16 @@ export class Retention {
     if (!last) return undefined
     const { day } = last.data as { day: string } // As the portal's machine writes it.
     const readings = pending.filter(each => each.type === 'portal.listFailures')
-    // Of which day it is cannot be told: as late as the portal keeps records.
+    // Its day is unknown, so it may be any day for which the portal keeps records.
     if (readings.some(each => each.isDamaged)) return Number.NEGATIVE_INFINITY
-    const open = readings.map(each => each.data as { day?: string | null }) // So too.
+    const open = readings.map(each => each.data as { day?: string | null }) // As the machine writes it.
     const declined = await this.#declinedSince(last.position)
-    // The day of a reading was not over yet when it was asked for.
+    // The day of a reading was not over when it was requested.
     const [first = day] = [day, ...open.flatMap(each => each.day ?? []), ...declined].sort()
     return fromInstant(readIso(`${first}T00:00:00`) ?? '')
   }
 
-  /** The days that the portal declined to show since the daily reading was asked for: the next one asks again. */
+  /** The days whose reading the portal declined since the last daily reading. The next one reads them again. */
   async #declinedSince(position: number): Promise<string[]> {
     const days: string[] = []
     for (let after = position; ; ) {
@@ -149,8 +150,8 @@ export class Retention {
     }
   }
 
-  /** Every person who is read by schedule owes a call: there may be very many. */
-  async #owed(): Promise<readonly PendingEffect[]> {
+  /** Every subject on a schedule has a pending call, so there may be very many. */
+  async #readPending(): Promise<readonly PendingEffect[]> {
     const states = ['owed', 'started', 'deferred', 'unknown', 'parked'] as const
     const pending: PendingEffect[] = []
     for (;;) {
@@ -166,18 +167,17 @@ export class Retention {
   }
 
   /**
-   * Decided per owner whom nothing holds, by all that is on their streams; an owner who is held meanwhile is looked at
-   * again.
+   * Requests the destruction of the parts of owners without a hold. A hold recorded meanwhile makes the append fail.
    */
-  async #destroying(
-    over: readonly AgedPart[],
+  async #requestDestruction(
+    due: readonly AgedPart[],
     named: { kind: string; rule: string },
   ): Promise<DecisionRequest> {
-    const owners = [...new Set(over.map(part => part.owner))].filter(owner => isStreamOf('subject', owner))
-    const preconditions = await Promise.all(owners.map(owner => this.#expected(owner)))
+    const owners = [...new Set(due.map(part => part.owner))].filter(owner => isStreamOf('subject', owner))
+    const preconditions = await Promise.all(owners.map(owner => this.#expectedVersion(owner)))
     const held = new Set<string>()
     for (const owner of owners) if (await this.#isHeld(owner)) held.add(owner)
-    const free = await this.#context.store.owners.present(over.filter(({ owner }) => !held.has(owner)))
+    const free = await this.#context.store.owners.present(due.filter(({ owner }) => !held.has(owner)))
     if (free.length === 0) return { targets: [] }
     const data = { ...named, parts: free.map(partPlaceKey) }
     const message = { type: 'retention.apply', data }
@@ -188,12 +188,12 @@ export class Retention {
     }
   }
 
-  async #expected(stream: string): Promise<ExpectedStream> {
+  async #expectedVersion(stream: string): Promise<ExpectedStream> {
     const last = await this.#context.store.readLast({ stream })
     return { stream, expect: last?.version ?? 'none' }
   }
 
-  /** Whether nobody waits for it any longer; where only age counts, a handler that has not finished still does. */
+  /** Whether nothing waits for the part any longer. By age alone, only an unfinished handler still does. */
   async #isSettled({ stream, position, name }: AgedPart, isByTime: boolean): Promise<boolean> {
     const { rows } = this.#context
     if (isStreamOf('notification', stream)) {
@@ -202,22 +202,19 @@ export class Retention {
       const isUntried = isByTime && readHandlings(row).length === 0
       return (row.state === 'handled' || isUntried) && !(await this.#isAwaited(row.evento, position))
     }
-    // What a validation in doubt was answered may be all that says whether it was paid.
+    // The answer to a validation in doubt may be the only record of whether it was paid.
     if (isByTime && name !== 'unreadable') return true
     if (isStreamOf('validation', stream)) {
       const row = await rows.find('validations', stream)
       return row?.state === 'answered' || row?.state === 'declined' || typeof row?.resolved_at === 'string'
     }
-    // The stream of a failure record: what can be recovered is read anew.
+    // A failure record's stream: what can be recovered is read again.
     if (!isStreamOf('consent', stream)) return true
     const row = await rows.find('consents', stream)
     return row?.knowledge === 'vanished' || (row?.status !== 'PENDENTE' && row?.status !== 'ATIVO')
   }
 
-  /**
-   * Whether some handler of the event has not passed the position yet; it may belong to another process, or to one that
-   * is down.
-   */
+  /** Whether a handler of the event has not passed the position yet, in any process, running or not. */
   async #isAwaited(evento: string, position: number): Promise<boolean> {
     return hasPendingHandler(await this.#context.store.followers.list(), evento, position)
   }
@@ -238,13 +235,16 @@ export class Retention {
   }
 }
 
-/** Tells what calls may still open. Of a damaged one that is not known: all of its stream and of that one's owner. */
-function openedBy(pending: readonly PendingEffect[]): (part: AgedPart) => boolean {
+/**
+ * Finds the parts that a pending call may still open; a damaged call may open any of its stream and that stream's
+ * owner.
+ */
+function findOpenedParts(pending: readonly PendingEffect[]): (part: AgedPart) => boolean {
   const opened = new Set(pending.flatMap(effect => Object.values(effect.opens ?? {})))
   const damaged = new Set(pending.filter(effect => effect.isDamaged).map(({ stream }) => stream))
-  return part => damaged.has(part.stream) || damaged.has(part.owner) || opened.has(addressOf(part))
+  return part => damaged.has(part.stream) || damaged.has(part.owner) || opened.has(partAddress(part))
 }
 
-function addressOf({ stream, version, name }: AgedPart): string {
+function partAddress({ stream, version, name }: AgedPart): string {
   return `${stream}/${version}/${name}`
 }

@@ -5,14 +5,14 @@ import { streamOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkActor, checkBasis } from '../arguments.ts'
 
-/** A row with what was sealed in its place; null for what was destroyed. */
+/** A row with its sealed columns opened; null for destroyed values. */
 export type RevealedRow<R> = { readonly [K in keyof R]: R[K] | Json }
 
-/** Openings of what is sealed, on record. */
+/** Opens sealed data, with a record of who asked. */
 export interface Reveals {
   /**
-   * Opens the sealed columns of a row of `views`, and gives a copy of the row that holds what was sealed. Who asked and
-   * what for is an event before anything is opened; what was destroyed is null.
+   * Returns a copy of a row of `views` with its sealed columns opened, destroyed ones as null. An event with the actor
+   * and the purpose is recorded before.
    *
    * @throws {AverbaError} `INVALID_INPUT` without an actor or a purpose, or when nothing in the row is sealed;
    * `PERSONAL_ID`
@@ -20,17 +20,18 @@ export interface Reveals {
   reveal<R extends object>(row: R, options: { actor: Actor; purpose: string }): Promise<RevealedRow<R>>
 }
 
-/** How many columns of one row may be sealed. */
-const partsMax = 100
+const sealedColumnsMax = 100
 
-/** Makes the reveals of the area `subjects`. */
+/** Creates the reveals of the `subjects` area. */
 export function createReveals(context: ApiContext): Reveals {
   const { engine, store } = context
-  /** The columns that are sealed, with their owners, by the log and not by how they look. */
-  async function sealedIn(row: object): Promise<{ column: string; address: PartAddress; owner: string }[]> {
+  /** The sealed columns with their owners, by the log and not by their form. */
+  async function findSealedColumns(
+    row: object,
+  ): Promise<{ column: string; address: PartAddress; owner: string }[]> {
     const sealed = []
     for (const [column, cell] of Object.entries(row)) {
-      const owner = isAddress(cell) ? await store.owners.ownerOf(cell) : undefined
+      const owner = isPartAddress(cell) ? await store.owners.ownerOf(cell) : undefined
       if (owner !== undefined) sealed.push({ column, address: String(cell), owner })
     }
     return sealed
@@ -40,9 +41,10 @@ export function createReveals(context: ApiContext): Reveals {
     row: R,
     { actor, purpose }: { actor: Actor; purpose: string },
   ): Promise<RevealedRow<R>> {
-    checkAsking({ actor, purpose })
-    const sealed = await sealedIn(row)
-    if (sealed.length === 0 || sealed.length > partsMax) throw invalid('Give a row of a view as it was read')
+    checkRevealRequest({ actor, purpose })
+    const sealed = await findSealedColumns(row)
+    if (sealed.length === 0 || sealed.length > sealedColumnsMax)
+      throw invalidReveal('Give an unchanged row of a view that has sealed columns')
     const parts = sealed.map(each => each.address)
     const owners = [...new Set(sealed.map(each => each.owner))]
     await recordReveal(context, 'subjects.reveal', { parts, owners, purpose }, actor)
@@ -55,17 +57,17 @@ export function createReveals(context: ApiContext): Reveals {
 }
 
 /**
- * Checks who asks for what is sealed, and what for.
+ * Checks the actor and the purpose of a request for sealed data.
  *
  * @throws {AverbaError} `INVALID_INPUT`, `PERSONAL_ID`
  */
-export function checkAsking({ actor, purpose }: { actor: Actor; purpose: string }): void {
-  if (typeof actor !== 'object' || actor === null) throw invalid('Give the actor that it is opened for')
+export function checkRevealRequest({ actor, purpose }: { actor: Actor; purpose: string }): void {
+  if (typeof actor !== 'object' || actor === null) throw invalidReveal('Give the actor')
   checkActor(actor)
   checkBasis({ purpose, legalBasis: 'none' })
 }
 
-/** Records that parts are opened, before any is. */
+/** Records that parts are about to be opened. */
 export async function recordReveal(
   { commands, createId }: ApiContext,
   method: string,
@@ -81,12 +83,12 @@ export async function recordReveal(
   )
 }
 
-function isAddress(cell: unknown): cell is PartAddress {
+function isPartAddress(cell: unknown): cell is PartAddress {
   return typeof cell === 'string' && cell.length <= 500 && /^[a-z]+-[^/]+\/\d+\/[^/]+$/.test(cell)
 }
 
-function invalid(hint: string): AverbaError {
-  return new AverbaError('INVALID_INPUT', 'Cannot reveal anything: nothing of it is sealed, or nobody asks', {
+function invalidReveal(hint: string): AverbaError {
+  return new AverbaError('INVALID_INPUT', 'Cannot reveal: nothing is sealed, or the actor is missing', {
     hint,
   })
 }

@@ -8,10 +8,10 @@ import { createErasures, type Erasures } from './erasures.ts'
 import { createHolds, type Holds } from './holds.ts'
 import { createReveals, type Reveals } from './reveals.ts'
 
-/** Data subjects, and what is theirs. */
+/** Erasure, holds, reveals and reports of data subjects. */
 export interface DataSubjects extends Erasures, Holds, Reveals, Reports {}
 
-/** Makes the area `subjects`. */
+/** Creates the `subjects` area. */
 export function createDataSubjects(context: ApiContext): DataSubjects {
   return {
     ...createErasures(context),
@@ -21,19 +21,19 @@ export function createDataSubjects(context: ApiContext): DataSubjects {
   }
 }
 
-/** Reports on what is held of data subjects. */
+/** Reports on the data held about data subjects. */
 export interface Reports {
   /**
-   * Tells what is held of a data subject: kinds of data, since when, on what basis, who acted, what left for which
-   * service, uses and refused uses (LGPD articles 18 and 19). Sealed data stays sealed: it is named by kind and date,
-   * and a CPF is masked. JSON in the form of `SubjectReport`, or one HTML page. The same log gives the same report.
+   * Reports what is held about a data subject: kinds of data, since when, on what basis, who acted, what was sent to
+   * which service, uses and refused uses (LGPD articles 18 and 19). Sealed data is named by kind and date only, and a
+   * CPF is masked. JSON in the form of `SubjectReport`, or one HTML page. The same log gives the same report.
    *
-   * @throws {AverbaError} `NOT_FOUND` when nobody is enrolled under it, `INVALID_CPF`, `INVALID_INPUT`
+   * @throws {AverbaError} `NOT_FOUND` when the subject is not enrolled, `INVALID_CPF`, `INVALID_INPUT`
    */
   report(selector: SubjectSelector, page?: PageOptions): Promise<string>
 }
 
-/** Makes the part of the area `subjects` that reports what is held. */
+/** Creates the reports of the `subjects` area. */
 function createReports(context: ApiContext): Reports {
   return {
     report: (selector, page) =>

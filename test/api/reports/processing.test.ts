@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { upTo } from '../../../src/api/reports/processing.ts'
+import { limitOperations } from '../../../src/api/reports/processing.ts'
 import {
   AverbaError,
   openAverba,
@@ -68,12 +68,12 @@ test('an operation says for what, on what basis, which data, of whom, and for wh
 test('a period of more operations than one report holds is refused, and says where to end it', async () => {
   const { world } = await createReportedWorld()
   const operations = await operationsOf({ world })
-  const read = (most: number) => gather(upTo(most, world.averba.audit.processing(period)))
+  const read = (most: number) => gather(limitOperations(most, world.averba.audit.processing(period)))
   expect(await read(operations.length)).toEqual(operations)
   await expect(read(operations.length - 1)).rejects.toMatchObject({
     code: 'INVALID_INPUT',
-    message: expect.stringContaining(`more, from ${operations.at(-1)?.at} on`),
-    hint: expect.stringContaining('End the period there'),
+    message: expect.stringContaining(`more than ${operations.length - 1} operations`),
+    hint: expect.stringContaining(`End the period at ${operations.at(-1)?.at}`),
   })
   await world.close()
 })

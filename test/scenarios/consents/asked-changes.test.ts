@@ -340,12 +340,12 @@ test('a lost revocation that was not made is told to followers, the logger and h
   expect(await consents.revoke(which, { commandId: 'r' })).toMatchObject(declined)
   expect(called).toEqual([[which.id, 'the change to REVOGADO, whose answer was lost, was not made']])
   const [{ stream } = { stream: '' }] = await eventsOf(world, 'consent.changeNotMade')
-  const message = 'a change of a consent was not made: it has to be asked for again'
+  const message = 'a change of a consent was not made: request it again'
   expect(lines).toEqual([{ message, detail: `${stream}: REVOGADO` }])
   expect(await health()).toMatchObject({
     ok: false,
     detail: expect.stringMatching(
-      /^1 denial or revocation was not made, and the consent stands: revoke it; /,
+      /^1 denial or revocation was not made, and the consent is still active: revoke it; /,
     ),
   })
   service.hidden = which.id
@@ -390,7 +390,7 @@ test('a revocation that is answered with ATIVO is not made, by a reading a minut
     anomaly: 'the change to REVOGADO, whose answer showed another status, was not made',
     data: { asked: 'REVOGADO', status: 'ATIVO' },
   })
-  const message = 'a change of a consent was not made: it has to be asked for again'
+  const message = 'a change of a consent was not made: request it again'
   expect(lines).toContainEqual({ message, detail: `${notMade?.stream}: REVOGADO` })
   expect(await health()).toMatchObject({ ok: false })
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)

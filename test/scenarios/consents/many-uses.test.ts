@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readStory } from '../../../src/api/consents/event-history.ts'
+import { readConsentHistory } from '../../../src/api/consents/event-history.ts'
 import { valueOf } from '../../../src/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
@@ -40,9 +40,9 @@ test('whether a consent stands is answered without reading its uses again, and n
     ...{ path, views: [], clock: systemClock, entropy: systemEntropy },
     createId: createIds(systemClock, systemEntropy),
   })
-  const counted = async (options?: Parameters<typeof readStory>[3]) => {
+  const counted = async (options?: Parameters<typeof readConsentHistory>[3]) => {
     let events = 0
-    const reading: Parameters<typeof readStory>[0] = {
+    const reading: Parameters<typeof readConsentHistory>[0] = {
       lookUp: (...asked) => store.lookUp(...asked),
       async read(filter) {
         const page = await store.read(filter)
@@ -50,7 +50,7 @@ test('whether a consent stands is answered without reading its uses again, and n
         return page
       },
     }
-    const story = await readStory(reading, subject, which.id, options)
+    const story = await readConsentHistory(reading, subject, which.id, options)
     return { events, types: new Set(story.events.map(({ type }) => type)), last: story.last?.type }
   }
   const { events, types, last: newest } = await counted()

@@ -401,7 +401,7 @@ test('a use is not told again under its command id once the consent was revoked:
     const refused = (await use().catch(error => error)) as ConsentNotEffectiveError
     expect(refused).toMatchObject({
       code: 'CONSENT_NOT_EFFECTIVE',
-      hint: `Do not use the data. The refusal is recorded. What was used before under this command id stays recorded at ${used.position}`,
+      hint: `Do not use the data. The refusal is recorded. The earlier use under this command id stays recorded at ${used.position}`,
       standing: { effective: false, reason: 'revoked', replayed: false },
     })
     const refusals = await ofType(world, 'consent.useRefused')

@@ -144,7 +144,7 @@ test('an operator holds a call, and nothing sends it until it is let go', async 
   await settleFor(world, 2)
   expect(await averba.effects.get(effect)).toMatchObject({
     state: 'parked',
-    reason: 'an operator holds it',
+    reason: 'parked by an operator',
     attempts: 1,
   })
   await expect(averba.effects.park(effect)).rejects.toMatchObject({ code: 'REFUSED' })
@@ -173,7 +173,7 @@ describe('what was perhaps done', () => {
     for (const verb of ['retry', 'park'] as const) {
       await expect(averba.effects[verb](outcome.effect)).rejects.toMatchObject({
         code: 'REFUSED',
-        message: expect.stringContaining('a person decides'),
+        message: expect.stringContaining('a person has to decide'),
       })
     }
     await averba.settle()
@@ -200,7 +200,7 @@ describe('what was perhaps done', () => {
     const outcome = await averba.consents.approve({ subject, id: pending?.id ?? '' })
     expect(outcome).toMatchObject({ status: 'unknown', next: 'probe' })
     await expect(averba.effects.retry(outcome.effect)).rejects.toMatchObject({
-      message: expect.stringContaining('the reading that it owes will tell'),
+      message: expect.stringContaining('a pending reading will show it'),
     })
     await world.close()
   })

@@ -48,7 +48,9 @@ test('a view that stopped comes back while run goes on, once it is mended, and i
   expect(view.told().length).toBeGreaterThan(5)
   expect(view.told().length).toBeLessThan(9)
   expect(new Set(view.told())).toEqual(new Set([stopped]))
-  const reason = expect.stringMatching(/^subjects stands still: SqliteError at position \d+: run brings back/)
+  const reason = expect.stringMatching(
+    /^subjects has stopped: SqliteError at position \d+: run or rebuild recovers/,
+  )
   expect(await view.health()).toMatchObject({ ok: false, detail: reason })
   expect(await view.isRunning()).toBe(false)
   const { problems } = await diagnoseStore({ store })
@@ -182,7 +184,7 @@ test('a process whose view another version has taken over says so, and shows not
   const next = await Store.open({ path: store, views: newer, clock, entropy: systemEntropy, createId })
   expect((await averba.health({ only: ['views'] })).checks[0]).toMatchObject({
     ok: false,
-    detail: expect.stringContaining('consents stands still: another version of averba has version'),
+    detail: expect.stringContaining('consents has stopped: another version of averba has version'),
   })
   expect((await averba.consents.revoke({ subject, id })).status).toBe('settled')
   await averba.settle()

@@ -102,7 +102,7 @@ test('a store that is in use is looked at too, and what is parked or gone is sai
   expect(await troubles(options)).toEqual({ effects: '1 parked, 0 in doubt: see effects.retry' })
   await averba.close()
   renameSync(`${options.store}.keys`, `${options.store}.away`)
-  expect(await troubles(options)).toMatchObject({ keyring: expect.stringMatching(/is gone: put it back/) })
+  expect(await troubles(options)).toMatchObject({ keyring: expect.stringMatching(/is missing: restore it/) })
   renameSync(`${options.store}.away`, `${options.store}.keys`)
   renameSync(options.store, `${options.store}.away`)
   expect(await troubles(options)).toEqual({ store: expect.stringContaining('restore a backup') })
@@ -184,8 +184,8 @@ test('a service that is not there, or is not the one that it should be, is said 
 })
 
 test.each([
-  ['an hour ahead', 3_600_000, /^it is 3\d{3} s ahead of the consentService, .*: let NTP set it$/],
-  ['two minutes behind', -120_000, /^it is 1[12]\d s behind the consentService, .*: let NTP set it$/],
+  ['an hour ahead', 3_600_000, /^it is 3\d{3} s ahead of the consentService, .*: set it by NTP$/],
+  ['two minutes behind', -120_000, /^it is 1[12]\d s behind the consentService, .*: set it by NTP$/],
 ])('a clock that is %s is said so', async (_, offsetMs, words) => {
   expect(await troubles(given({ clock: clockAt(offsetMs) }))).toEqual({ clock: expect.stringMatching(words) })
 })

@@ -57,7 +57,7 @@ test('parked calls, parked followers and refused credentials are not well, and t
   }
   expect(await troubles(averba)).toEqual({
     effects: '1 parked, 0 in doubt: see effects.retry',
-    followers: 'fatura parked: see log.retry and log.skip',
+    followers: 'fatura parked: use log.retry or log.skip',
     token: 'the gateway refused the consumer key and secret: correct them',
   })
   expect((await averba.health()).ready).toBe(true)
@@ -183,7 +183,7 @@ test('a log whose keyring is gone is not ready', async () => {
   expect(await averba.health()).toMatchObject({ ready: true })
   renameSync(`${store}.keys`, `${store}.away`)
   expect(await averba.health()).toMatchObject({ ready: false })
-  expect(await troubles(averba)).toEqual({ keyring: expect.stringContaining('put it back') })
+  expect(await troubles(averba)).toEqual({ keyring: expect.stringContaining('restore it') })
   await averba.close()
   // A store that is closed is told of, not thrown.
   expect(await averba.health()).toMatchObject({ ready: false })
@@ -239,15 +239,17 @@ test.each([500, 403])(
     expect(await consents.syncPlan()).toMatchObject({
       ok: true,
       overdue: 0,
-      detail: '3 data subjects can be read as often as asked',
+      detail: '3 data subjects can be read as often as configured',
     })
     expect(lines).toEqual([])
     await after(24)
     const detail = '2 of 3 data subjects have not been read for over three intervals'
-    expect(await troubles(averba)).toEqual({ consents: expect.stringContaining(`${detail}: effects.list()`) })
+    expect(await troubles(averba)).toEqual({
+      consents: expect.stringContaining(`${detail}: see effects.list()`),
+    })
     expect((await averba.health()).ready).toBe(true)
     expect(await consents.syncPlan()).toMatchObject({ ok: false, overdue: 2, detail })
-    expect(lines).toContainEqual({ message: 'the consents cannot be kept as fresh as asked', detail })
+    expect(lines).toContainEqual({ message: 'consents cannot be read as often as configured', detail })
     isBroken = false
     await after(2)
     expect(await troubles(averba)).toEqual({})

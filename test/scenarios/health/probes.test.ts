@@ -110,7 +110,7 @@ test('a view that stands still makes it not ready, and says which', async () => 
     status: 503,
     body: {
       reasons: [
-        expect.stringMatching(/^views: subjects stands still: SqliteError at position \d+: run brings/),
+        expect.stringMatching(/^views: subjects has stopped: SqliteError at position \d+: run or rebuild/),
       ],
     },
   })

@@ -96,7 +96,10 @@ test('a body that is damaged fails and is parked, its handler and all others go 
     { state: 'handled' },
     { state: 'handled' },
   ])
-  expect(await ofFollowers()).toEqual(['true none is parked', expect.stringMatching(/^false 1 parked, 0 to/)])
+  expect(await ofFollowers()).toEqual([
+    'true no follower is parked',
+    expect.stringMatching(/^false 1 parked, 0 to/),
+  ])
   expect(said.filter(line => line.includes('CORRUPT'))).toEqual([
     ...[1, 2, 4, 8].map(attempt => `a handler failed at a notification crm ${attempt} CORRUPT`),
     'a notification is parked crm 12 CORRUPT',
@@ -115,7 +118,7 @@ test('a follower comes up to a damaged event, is parked there, and goes past it 
   expect(await averba.log.followers()).toMatchObject([
     { position: 2, isParked: true, attempts: 8, reason: 'CORRUPT' },
   ])
-  expect(await ofFollowers()).toEqual(['false crm parked: see log.retry and log.skip', expect.anything()])
+  expect(await ofFollowers()).toEqual(['false crm parked: use log.retry or log.skip', expect.anything()])
   expect(said.at(-1)).toBe('a follower failed too often and is parked crm 8 CORRUPT')
   await averba.log.skip('crm')
   await averba.settle()
@@ -139,14 +142,14 @@ test('what this process alone cannot read it lets go of, tells of and tries agai
     [1, 2, 4, 8].map(attempt => `a follower cannot go on, and is tried again crm ${attempt} NOT_OURS`),
   )
   expect(await ofFollowers()).toEqual([
-    expect.stringMatching(/^false crm cannot go on: .*schema is 2.*Update averba$/),
+    expect.stringMatching(/^false crm cannot continue: .*schema is 2.*Update averba$/),
     expect.anything(),
   ])
   await expect(averba.settle()).rejects.toMatchObject({ code: 'NOT_OURS' })
   putBack()
   await run(averba, clock, 300_000)
   expect(seen).toEqual([2, 3, 4])
-  expect(await ofFollowers()).toEqual(['true none is parked', expect.anything()])
+  expect(await ofFollowers()).toEqual(['true no follower is parked', expect.anything()])
   await close()
 })
 
@@ -184,12 +187,12 @@ test('a notification whose own story is damaged is set aside and told of, and ot
     [1, 2, 4].map(attempt => `a handler failed at a notification crm ${attempt} CORRUPT`),
   )
   expect(await ofFollowers()).toEqual([
-    expect.stringMatching(/^false notifications\/evento-a\/crm cannot go on: Cannot read an event/),
+    expect.stringMatching(/^false notifications\/evento-a\/crm cannot continue: Cannot read an event/),
     expect.anything(),
   ])
   putBack()
   await run(averba, clock, 60_000)
   expect(seen).toEqual([{ n: 2 }, { n: 1 }])
-  expect(await ofFollowers()).toEqual(['true none is parked', 'true 0 parked, 0 to be tried again'])
+  expect(await ofFollowers()).toEqual(['true no follower is parked', 'true 0 parked, 0 to be tried again'])
   await close()
 })

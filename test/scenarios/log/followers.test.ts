@@ -63,12 +63,14 @@ test('a name that has passed events of a type does not follow that type as well;
   expect(await next(['subject.enrolled', 'log.began'])).toEqual({
     seen: [],
     code: 'INVALID_INPUT',
-    detail: expect.stringMatching(/^crm cannot go on: .*added types: log\.began: .*under a new name/),
+    detail: expect.stringMatching(
+      /^crm cannot continue: .*added types: log\.began: .*under a new name/,
+    ),
     types: ['subject.enrolled'],
   })
   // The others went on meanwhile.
   expect(others).toEqual([2, 3, 4])
-  const fine = { seen: [], code: undefined, detail: 'none is parked' }
+  const fine = { seen: [], code: undefined, detail: 'no follower is parked' }
   // Nothing was passed of what there was none of.
   const more = ['consent.revoked', 'subject.enrolled'] as const
   expect(await next(more)).toEqual({ ...fine, types: more })
@@ -283,7 +285,7 @@ test('a person may let it skip the event that it failed at', async () => {
   await expect(averba.log.skip('nobody')).rejects.toMatchObject({
     code: 'NOT_FOUND',
     message: 'Cannot skip for "nobody": no parked follower has this name',
-    hint: 'log.followers() says which ones are parked',
+    hint: 'log.followers() shows which ones are parked',
   })
   await averba.close()
 })
@@ -317,7 +319,7 @@ test('who lets a parked one go on is told which event that is about, and so is t
   const data = { follower: 'crm', position: 3, reason: 'Error' }
   expect(requested).toMatchObject([{ stream: 'follower-main', data, actor }])
   const skipped = {
-    message: 'a parked follower goes on past an event that it has not done',
+    message: 'a parked follower skips an event that it has not handled',
     follower: 'crm',
     position: 3,
   }

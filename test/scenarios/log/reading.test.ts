@@ -53,8 +53,8 @@ test('a stream is read from a version on, or from it down, however many pages th
     Array.from({ length: 2_100 }, (_, i) => 2_100 - i),
   )
   for (const fromVersion of [0, -1, 1.5, Number.NaN])
-    expect(() => averba.log.read({ stream: 'bench-3', fromVersion })).toThrow('Cannot read from a version')
-  expect(() => averba.log.read({ fromVersion: 1 })).toThrow('no stream is named')
+    expect(() => averba.log.read({ stream: 'bench-3', fromVersion })).toThrow('Cannot use "fromVersion"')
+  expect(() => averba.log.read({ fromVersion: 1 })).toThrow('there is no stream')
   await close()
 })
 

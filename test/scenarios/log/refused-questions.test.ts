@@ -60,7 +60,7 @@ test('a type of event or a state that there is none of is refused', async () => 
   averba.log.follow('mistyped', wrong(['consent.revokd']), async () => {})
   expect(lines.filter(line => line.follower !== undefined)).toEqual([
     {
-      message: 'a follower is for a type of event that this version never records',
+      message: 'a follower has an event type that this version does not record',
       follower: 'mistyped',
       detail: 'consent.revokd',
     },

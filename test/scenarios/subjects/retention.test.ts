@@ -398,7 +398,7 @@ test('without schedules nothing is destroyed, and the logger is told so at the s
     const { averba, clock, samples, close } = await simulate({ averba: { retention, schedules, logger } })
     const isTold = schedules || Object.keys(retention).length === 0 ? 0 : 1
     expect(
-      messages.filter(message => message.startsWith('retention is set and schedules are off')),
+      messages.filter(message => message.startsWith('retention is set but schedules are off')),
     ).toHaveLength(isTold)
     valueOf(await averba.validations.validate({ id: 'a', cpf: samples.cpf, claims: { nome: 'MARIA' } }))
     await clock.advance(3 * day)
