@@ -7,7 +7,7 @@ import { type AverbaOptions, openAverba, Secret } from '../../src/index.ts'
 
 const certificate = { cert: 'c', key: 'k' }
 
-describe('what is missing is said when the log is opened', () => {
+describe('opening the log reports what is missing in the options', () => {
   test.each([
     ['the store', { store: '' }],
     ['a certificate', { consentService: { baseUrl: 'https://a.exemplo.br', certificate: undefined } }],
@@ -73,7 +73,7 @@ describe('what is missing is said when the log is opened', () => {
   })
 })
 
-describe('a name that would be taken for something else is refused when the log is opened', () => {
+describe('opening the log refuses a name that would be mistaken for something else', () => {
   const tokenService = { url: 'https://a.exemplo.br/token', consumerKey: 'a', consumerSecret: 'b' }
   const validationService = { baseUrl: 'https://a.exemplo.br', service: 'demo' }
   const open = (options: Partial<AverbaOptions>) => openAverba({ store: ':memory:', ...options })
@@ -96,7 +96,7 @@ describe('a name that would be taken for something else is refused when the log 
     },
   )
 
-  test('and others are taken', async () => {
+  test('other names are accepted', async () => {
     const averba = await open({
       tokenService: { ...tokenService, credential: 'produção 2' },
       validationService: { ...validationService, traceHeader: 'x-request-trace-id' },
@@ -105,7 +105,7 @@ describe('a name that would be taken for something else is refused when the log 
   })
 })
 
-test('an area without its service is refused by its name', async () => {
+test('an area without its service refuses every method and names the service', async () => {
   const averba = await openAverba({ store: ':memory:' })
   const subject = await averba.consents.enrol({ cpf: '25774435016' })
   const calls = [
@@ -119,7 +119,7 @@ test('an area without its service is refused by its name', async () => {
   await averba.close()
 })
 
-test('ids that look like a CPF are refused wherever the host gives one', async () => {
+test('an id that looks like a CPF is refused in every option and method', async () => {
   const averba = await openAverba({ store: ':memory:' })
   const id = 'cliente-25774435016'
   for (const ask of [
@@ -133,21 +133,21 @@ test('ids that look like a CPF are refused wherever the host gives one', async (
   await averba.close()
 })
 
-test('a listener that fails does not reach those who append', async () => {
+test('a failing listener does not affect the append', async () => {
   const lines: unknown[] = []
   const averba = await openAverba({ store: ':memory:', logger: line => void lines.push(line) })
-  const heard: string[] = []
+  const announced: string[] = []
   averba.on('subject.enrolled', () => {
     throw new Error('25774435016')
   })
-  const stop = averba.on('subject.enrolled', event => void heard.push(event.type))
+  const stop = averba.on('subject.enrolled', event => void announced.push(event.type))
   averba.on('subject.enrolled', async () => {
     throw new TypeError('25774435016')
   })
   await averba.consents.enrol({ cpf: '25774435016' })
   stop()
   await averba.consents.enrol({ cpf: '11144477735' })
-  expect(heard).toEqual(['subject.enrolled'])
+  expect(announced).toEqual(['subject.enrolled'])
   expect(lines).toEqual([
     { message: 'a listener failed', error: 'Error' },
     { message: 'a listener failed', error: 'TypeError' },
@@ -157,7 +157,7 @@ test('a listener that fails does not reach those who append', async () => {
   await averba.close()
 })
 
-test('a log that was closed says so, and can be closed again', async () => {
+test('a closed log refuses calls, and can be closed again', async () => {
   const averba = await openAverba({ store: ':memory:' })
   await averba.close()
   await averba.close()
@@ -170,7 +170,7 @@ test('a log that was closed says so, and can be closed again', async () => {
   for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'CLOSED' })
 })
 
-test('what is misconfigured leaves no file behind', async () => {
+test('wrong options leave no file behind', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'averba-options-'))
   const store = join(folder, 'log.sqlite')
   const opening = openAverba({
@@ -181,13 +181,13 @@ test('what is misconfigured leaves no file behind', async () => {
   expect(readdirSync(folder)).toEqual([])
 })
 
-test('the address of a database, which may hold a password, is refused and not repeated', async () => {
+test('a database address as store path is refused without repeating its password', async () => {
   const error = await openAverba({ store: 'postgres://u:p4ss@h/db' }).catch(reason => reason)
   expect(error).toMatchObject({ code: 'MISCONFIGURED' })
   expect(inspect(error)).not.toContain('p4ss')
 })
 
-test('the actor and the basis of the options name nobody either', async () => {
+test('the default actor and basis must not contain a CPF either', async () => {
   const actor = { kind: 'person', ref: '25774435016' } as const
   await expect(openAverba({ store: ':memory:', actor })).rejects.toMatchObject({ code: 'PERSONAL_ID' })
   const basis = { purpose: 'crédito de 257.744.350-16', legalBasis: 'LGPD 7 V' }
@@ -206,7 +206,7 @@ test.each([
   await averba.close()
 })
 
-test('a logger that fails does not reach anyone', async () => {
+test('a failing logger does not affect callers', async () => {
   const logger = () => {
     throw new Error('disk full')
   }

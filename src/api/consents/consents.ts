@@ -224,7 +224,7 @@ export function createConsents(context: ApiContext): Consents {
       if (hasVanished && !hasDetail) return undefined
       const isFresh = hasDetail && context.isFresh(row.described_at, ageMaxMs)
       const described = isFresh || hasVanished ? row : await readDetail(row)
-      const detail = (await store.open(described.detail ?? '')) as Partial<ConsentimentoDetalhado> // As the service sent it.
+      const detail = (await store.open(described.detail ?? '')) as Partial<ConsentimentoDetalhado> // As it was sent.
       const { idTemplatePdc, categoria, usuario, finalidade, titular, historico } = detail
       const members = { idTemplatePdc, categoria, usuario, finalidade, titular }
       return {

@@ -15,10 +15,10 @@ export interface Log {
   /**
    * Calls a handler for every event of some types, from the beginning of the log, in order and at least once. The
    * position is stored under the follower's name. It works while `run` or `settle` does, in one process at a time. A
-   * failed event is tried again, then the follower is parked; no event is skipped automatically. After `timeoutMs` the call has
-   * failed and its `signal` is aborted; a handler that ignores that may still run when it is called again. A follower
-   * cannot add a type whose events it has passed: `settle` throws `INVALID_INPUT`, and `health` reports it. A type that
-   * this version does not record is logged: a newer version may have recorded it.
+   * failed event is tried again, then the follower is parked; no event is skipped automatically. After `timeoutMs` the
+   * call has failed and its `signal` is aborted; a handler that ignores that may still run when it is called again. A
+   * follower cannot add a type whose events it has passed: `settle` throws `INVALID_INPUT`, and `health` reports it. A
+   * type that this version does not record is logged: a newer version may have recorded it.
    *
    * @throws {AverbaError} `INVALID_INPUT` when types or the handler are missing, a handler of this process already has
    * the name, or `timeoutMs` is not a whole number up to a day

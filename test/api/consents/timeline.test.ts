@@ -6,11 +6,11 @@ import { type ConsentStatus, consentStatuses } from '../../../src/machines/conse
 import { toInstant } from '../../../src/vocabulary/instant.ts'
 import type { Event, Message } from '../../../src/vocabulary/message.ts'
 
-/** Minutes of a small world: its instants are few, so that they meet. */
+/** An instant of a short timeline, in which steps often coincide. */
 const at = (minute: number) => toInstant(minute * 60_000)
 const end = 20
 
-/** What happens to one consent, minute by minute: at the service, and in what we ask and read. */
+/** What happens to one consent in a minute: at the service, and in our requests and readings. */
 type Step =
   | { does: 'change'; status: ConsentStatus }
   | { does: 'list' | 'read' | 'decline' | 'vanish' | 'use' | 'trim' }
@@ -43,7 +43,7 @@ interface Entry {
   readonly minute: number
 }
 
-/** What a reading showed: the status, the expiry, and the history where it was read in full. */
+/** What a reading showed: status, expiry, and after a detail also the history. */
 interface Shown {
   readonly minute: number
   readonly status: ConsentStatus
@@ -53,7 +53,7 @@ interface Shown {
 
 const targets = { approve: 'ATIVO', deny: 'NEGADO', revoke: 'REVOGADO' } as const
 
-/** Plays the steps, one a minute, against the machine, and keeps what the service showed beside the events. */
+/** Plays the steps, one a minute, and keeps what the service showed next to the events of the machine. */
 function play(first: ConsentStatus, skew: number, steps: readonly Step[]) {
   let expires = 16
   const history: Entry[] = [{ status: first, minute: skew }]
@@ -84,7 +84,7 @@ function play(first: ConsentStatus, skew: number, steps: readonly Step[]) {
   for (const [i, each] of steps.entries()) {
     const minute = i + 1
     if (each.does === 'change') history.push({ status: each.status, minute: minute + skew })
-    // The service takes an end back, and drops it from the history.
+    // The service reopens the consent and drops the end from its history.
     const active = history.findLastIndex(entry => entry.status === 'ATIVO')
     if (each.does === 'trim' && active >= 0) history.splice(active + 1)
     if (each.does === 'expire') expires = each.minute
@@ -109,7 +109,7 @@ function play(first: ConsentStatus, skew: number, steps: readonly Step[]) {
         tellMachine(minute, { type: 'consentService.statusChanged', data: reading() })
       } else {
         if (each.answer !== 'late') tellMachine(minute, { type: 'consentService.changeLost', data: {} })
-        // It ends with whatever is read next.
+        // The next reading of any kind ends it.
         const next = steps.findIndex((later, j) => j > i && (later.does === 'list' || later.does === 'read'))
         if (each.verb === 'revoke') doubts.push({ from: minute, until: next < 0 ? end : next + 1 })
       }
@@ -130,7 +130,7 @@ function everyQuestion(
 ) {
   for (let known = 0; known <= end; known += 1) {
     const events = life.events.filter(event => event.at <= at(known))
-    // Every other minute, another one each time: each question tells the whole stream anew.
+    // Every other minute, with a shifting offset, because each question replays the whole stream.
     for (let minute = known % 2; minute <= end; minute += 2) {
       const asked = { at: at(minute), knownAt: at(known), ageMaxMs: null, syncedAt: null }
       ask(minute, known, evaluateAt(events, asked).reason)
@@ -138,7 +138,7 @@ function everyQuestion(
   }
 }
 
-test('a consent never stands at an instant at which its history, as it was known, says that it does not', () => {
+test('a consent is never effective at an instant when its known history says that it is not', () => {
   let effective = 0
   fc.assert(
     fc.property(lives, ([first, skew, steps]) => {
@@ -174,7 +174,7 @@ test('a consent never stands at an instant at which its history, as it was known
   expect(effective).toBeGreaterThan(500)
 })
 
-test('a consent stands wherever the service says so in full, within its expiry and out of doubt', () => {
+test('a consent is effective whenever a detail says so, within its expiry and without doubt', () => {
   let standing = 0
   const quiet = fc.tuple(
     fc.constant<ConsentStatus>('PENDENTE'),
@@ -192,7 +192,7 @@ test('a consent stands wherever the service says so in full, within its expiry a
   )
   fc.assert(
     fc.property(quiet, ([first, skew, steps]) => {
-      // The table leads there and nowhere else.
+      // The table allows no other order.
       const order = ['PENDENTE', 'ATIVO', 'REVOGADO']
       let now = 0
       const lawful = steps.filter(
@@ -212,11 +212,11 @@ test('a consent stands wherever the service says so in full, within its expiry a
   expect(standing).toBeGreaterThan(500)
 })
 
-describe('a reading in full that may be of an older copy', () => {
+describe('a reading in full that may come from an older copy', () => {
   const second = (n: number) => toInstant(n * 1_000)
   const reading = { createdAt: null, expiresAt: second(9_000), controller: null }
 
-  /** What the machine makes of readings, each at its second: lists, and histories with the second of each entry. */
+  /** The events that the machine records for readings, each at its second, with the seconds of its history entries. */
   function readings(
     ...all: readonly [number, ConsentStatus, (readonly (readonly [ConsentStatus, number])[])?][]
   ) {
@@ -231,14 +231,14 @@ describe('a reading in full that may be of an older copy', () => {
       for (const event of decision.events) {
         state = consentMachine.evolve(state, event)
         const position = events.length + 1
-        events.push({ ...event, at: second(n), position, version: position } as ConsentRecorded) // As the log keeps it.
+        events.push({ ...event, at: second(n), position, version: position } as ConsentRecorded) // As in the log.
       }
     }
     return (n: number) =>
       evaluateAt(events, { at: second(n), knownAt: second(8_000), ageMaxMs: null, syncedAt: null }).reason
   }
 
-  test('leaves the past as uncertain as the newer one had made it', () => {
+  test('keeps the past as uncertain as the newer reading made it', () => {
     const begun = [
       ['PENDENTE', 0],
       ['ATIVO', 1],
@@ -247,7 +247,7 @@ describe('a reading in full that may be of an older copy', () => {
     expect(at(15)).toBe('uncertain')
   })
 
-  test('tells of an end that nothing else tells of', () => {
+  test('shows an end that no other reading shows', () => {
     const begun = [
       ['PENDENTE', 0],
       ['ATIVO', 1],

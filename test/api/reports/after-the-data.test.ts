@@ -6,7 +6,7 @@ import { simulate } from '../../../src/simulation/index.ts'
 const dayMs = 86_400_000
 const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
-/** A person whose data was revealed once, and whose validation's result was kept for a day only. */
+/** A person whose data was revealed once, and whose result was kept for one day. */
 async function createWorld() {
   const retention = { 'validation.result': { days: 1 }, 'validation.claims': 'until-settled' } as const
   const world = await simulate({ averba: { retention, schedules: true } })
@@ -33,7 +33,7 @@ async function createWorld() {
 const wordsOf = ({ timeline }: SubjectReport, type: string) =>
   timeline.filter(entry => entry.type === type).map(({ words }) => words)
 
-test('what was revealed, and what retention destroyed, is in the timeline in words', async () => {
+test('the timeline describes reveals and destruction by retention', async () => {
   const { report, other, close } = await createWorld()
   const [portuguese, english] = [await report('pt-BR'), await report('en')]
   expect(wordsOf(portuguese, 'reveal.recorded')).toEqual([
@@ -50,7 +50,7 @@ test('what was revealed, and what retention destroyed, is in the timeline in wor
     'The time to keep it is over, data destroyed: data declared for a validation',
     'The time to keep it is over, data destroyed: result of a validation',
   ])
-  // Nobody revealed anything of the other person.
+  // No data of the other person was revealed.
   expect(wordsOf(await report('en', other), 'reveal.recorded')).toEqual([])
   expect(english.timeline.find(({ type }) => type === 'reveal.recorded')?.actor).toEqual({
     kind: 'person',
@@ -59,7 +59,7 @@ test('what was revealed, and what retention destroyed, is in the timeline in wor
   await close()
 })
 
-test('the records of processing say for how long the organisation keeps what', async () => {
+test('the records of processing state the retention rules of the organisation', async () => {
   const { averba, close, clock } = await createWorld()
   const period = { from: '2000-01-01T00:00:00.000Z', until: new Date(clock.now()).toISOString() }
   const of = async (language: 'en' | 'pt-BR') =>
@@ -73,7 +73,7 @@ test('the records of processing say for how long the organisation keeps what', a
   await close()
 })
 
-test('a person who was erased has a report that says so, with what the receipt says and no personal data', async () => {
+test('the report of an erased person shows the receipt and no personal data', async () => {
   const { averba, samples, subject, report, close } = await createWorld()
   expect((await report('en')).erasure).toBeNull()
   const receipt = await averba.subjects.erase({ subject }, asked)
@@ -99,7 +99,7 @@ test('a person who was erased has a report that says so, with what the receipt s
   expect(pages[1]).toContain('The personal data of this person was erased')
   const text = [...pages, JSON.stringify(erased)].join()
   expect([samples.cpf, '257.744', 'Canário'].filter(canary => text.includes(canary))).toEqual([])
-  // Whether there ever was such a person, nobody can tell by the CPF: the answer says so, and how to ask.
+  // The CPF does not show whether this person ever existed. The error says so, and how to ask.
   const byCpf = await averba.subjects.report({ cpf: samples.cpf }).catch(error => error)
   expect([byCpf.code, byCpf.hint]).toEqual([
     'NOT_FOUND',
@@ -116,7 +116,7 @@ test('a person who was erased has a report that says so, with what the receipt s
   await close()
 })
 
-test('an erasure that kept what the law keeps says so in words', async () => {
+test('the report describes an erasure that kept parts', async () => {
   const { averba, samples, subject, other, report, close } = await createWorld()
   await averba.validations.validate({ id: 'kept', cpf: samples.cpf, claims: { nome: 'X' } })
   await averba.subjects.erase({ subject }, { ...asked, keep: ['validation.claims'] })
@@ -126,7 +126,7 @@ test('an erasure that kept what the law keeps says so in words', async () => {
   expect(wordsOf(await report('pt-BR'), 'subject.erased')).toEqual([
     'Dados do titular eliminados, exceto os que a lei manda conservar',
   ])
-  // Of this one there is nothing of what was to be kept.
+  // This person has no parts of the kind to keep.
   await averba.subjects.erase({ subject: other }, { ...asked, keep: ['consent.detail'] })
   expect(wordsOf(await report('en', other), 'subject.erased')).toEqual(["The person's data was erased"])
   expect(wordsOf(await report('pt-BR', other), 'subject.erased')).toEqual(['Dados do titular eliminados'])

@@ -28,14 +28,14 @@ test('the same log gives the same file, byte for byte', async () => {
   const question = { consent: which, at: unawareAt }
   const first = await world.averba.audit.prove(question)
   expect(await world.averba.audit.prove(question)).toBe(first)
-  // The hashes change with every header before them, such as the tables of the machines in the first.
+  // The hashes change with every header, such as the machine tables in the first one.
   const { proof, ...told } = JSON.parse(first) as ConsentReport
   const kept = { ...told, proof: { positions: proof.events.map(({ index }) => index + 1) } }
   await expect(`${JSON.stringify(kept, null, 2)}\n`).toMatchFileSnapshot(golden('consent.pt-BR.json'))
   await world.close()
 })
 
-test('it says what was known then and what is known now, as standing does', async () => {
+test('the proof says what was known then and what is known now, as standing does', async () => {
   const reported = await createReportedWorld()
   const { world, which, unawareAt } = reported
   const { consents } = world.averba
@@ -58,7 +58,7 @@ test('it says what was known then and what is known now, as standing does', asyn
   await world.close()
 })
 
-test('what carries the proof is checked by WebCrypto alone, and every change of it is seen', async () => {
+test('WebCrypto alone checks the proof and detects every change of it', async () => {
   const reported = await createReportedWorld()
   const { proof, log } = await proofOf(reported)
   const check = await checkPageProof(proof, subtle)
@@ -128,25 +128,25 @@ test('what carries the proof is checked by WebCrypto alone, and every change of 
   await reported.world.close()
 })
 
-/** A key of somebody else, under the same name and with a right id. */
+/** Another key under the same name, with a correct id. */
 function otherKey(line: string): string {
   const name = line.slice(0, line.indexOf('+'))
   return writeVerifierKey(createVerifierKey(name, new Uint8Array(32).fill(7)))
 }
 
-test('a browser that does not know Ed25519 checks the rest, and says so', async () => {
+test('a browser without Ed25519 checks the rest and says so', async () => {
   const reported = await createReportedWorld()
   const { proof } = await proofOf(reported)
   const older = {
     digest: subtle.digest.bind(subtle),
     importKey: () => Promise.reject(new DOMException('', 'NotSupportedError')),
-  } as unknown as SubtleCrypto // What an older browser has of it.
+  } as unknown as SubtleCrypto // As in an older browser.
   const check = await checkPageProof(proof, older)
   expect(check).toMatchObject({ included: proof.events.length, faults: [], signature: 'unsupported' })
   await reported.world.close()
 })
 
-test('a proof of a log of any size leads to its root', async () => {
+test('proofs of logs of any size lead to their root', async () => {
   const reported = await createReportedWorld()
   const { world, which } = reported
   for (let i = 0; i < 40; i++) {
@@ -159,7 +159,7 @@ test('a proof of a log of any size leads to its root', async () => {
   await world.close()
 })
 
-test('proving a consent that was used often lets others have their turn', async () => {
+test('proving a consent with many uses yields to other work', async () => {
   const world = await simulate()
   const { averba, clock, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
@@ -183,7 +183,7 @@ test('proving a consent that was used often lets others have their turn', async 
   await world.close()
 })
 
-test('a timeline of very many readings is told in one pass', () => {
+test('a timeline of very many readings is evaluated in one pass', () => {
   let read = 0
   const about = {
     at: toInstant(0),
@@ -215,7 +215,7 @@ function cpfOf(i: number): string {
   return nine.join('')
 }
 
-test('a consent that nobody has seen, and a time in another form, are refused', async () => {
+test('an unknown consent and a time in a wrong form are refused', async () => {
   const { world, subject, unawareAt } = await createReportedWorld()
   const { audit } = world.averba
   const codeOf = (work: Promise<unknown>) => work.catch((error: unknown) => (error as AverbaError).code)

@@ -1,4 +1,4 @@
-/** An element as the script of a page makes it. */
+/** An element that the script of a page creates. */
 interface Made {
   className: string
   textContent: string
@@ -7,7 +7,7 @@ interface Made {
   replaceChildren(...children: Made[]): void
 }
 
-/** What the box of the check came to say. */
+/** What the result box of the check shows. */
 export interface Said {
   readonly className: string
   readonly text: string
@@ -21,12 +21,12 @@ const entities: Readonly<Record<string, string>> = {
   '&amp;': '&',
 }
 
-/** The script of a page, if it has one. */
+/** The script of a page, if any. */
 export function scriptOf(page: string): string | undefined {
   return /<script>([\s\S]*?)<\/script>/.exec(page)?.[1]
 }
 
-/** Opens a page without a browser: its very script runs on the few elements that it uses, read from the page's text. */
+/** Runs the script of a page without a browser, on the few elements that it uses, read from the page's text. */
 export function openPage(page: string) {
   const textOf = (id: string) => new RegExp(`id="${id}">([\\s\\S]*?)</script>`).exec(page)?.[1] ?? ''
   const box = createElement()

@@ -27,8 +27,8 @@ async function createReports() {
 }
 
 /**
- * The script is the text of functions, which every compiler writes in its own way; and what is proven changes with every
- * header, such as the tables of the machines in the first.
+ * Leaves out what changes without a change of the page: compilers format the script's functions in their own way, and
+ * the proof changes with every header, such as the machine tables in the first one.
  */
 function withoutScript(page: string): string {
   return page
@@ -47,7 +47,7 @@ test('the same report gives the same page', async () => {
   expect(writeConsentPage({ ...consent, language: 'en' })).toContain('<html lang="en">')
 })
 
-test('a page loads nothing, and its policy lets only its own style and script work', async () => {
+test('a page loads nothing, and its policy allows only its own style and script', async () => {
   const { html } = await createReports()
   for (const page of [html.subject, html.consent]) {
     expect(page).not.toMatch(/\b(?:src|href|action|srcset)=|url\(|@import|https?:|\son\w+=|\sstyle=/)
@@ -65,15 +65,15 @@ test('a page loads nothing, and its policy lets only its own style and script wo
 
 const hostile = `"'><img src=x onerror=alert(1)></script></pre><script>alert(1)</script><!--&amp;\u202e`
 
-/** The same with hostile text in every place where text can be. */
+/** Replaces every text by the hostile one. */
 function poison<T>(value: T): T {
-  if (typeof value === 'string') return hostile as T // The type of a text.
-  if (Array.isArray(value)) return value.map(poison) as T // Of the same form.
+  if (typeof value === 'string') return hostile as T // `T` is string here.
+  if (Array.isArray(value)) return value.map(poison) as T // Same shape.
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, poison(each)])) as T // As above.
 }
 
-test('nothing that came from outside becomes markup, wherever it stands', async () => {
+test('text from outside never becomes markup', async () => {
   const { subject, consent, html } = await createReports()
   const kept = { language: 'pt-BR' } as const
   const pages = [
@@ -94,7 +94,7 @@ test('nothing that came from outside becomes markup, wherever it stands', async 
   expect(JSON.parse(shown.textOf('proof'))).toEqual(poison(consent.proof))
 })
 
-test('what cannot be seen, or turns text around, is shown as its code', async () => {
+test('invisible characters and text direction marks are shown as their code', async () => {
   const { consent } = await createReports()
   const codes = [0, 7, 0x1b, 0x85, 0xad, 0x34f, 0x61c, 0x115f, 0x180e, 0x200b, 0x200f, 0x2028, 0x2029]
   codes.push(0x202e, 0x2060, 0x2066, 0xd800, 0xfe0f, 0xfeff, 0xfff9, 0xe0041)
@@ -109,7 +109,7 @@ test('what cannot be seen, or turns text around, is shown as its code', async ()
   )
 })
 
-test('the script of a page checks the page that it stands in, and finds what was changed', async () => {
+test('the script of a page checks its own page and finds changes', async () => {
   const { consent, html } = await createReports()
   const right = await openPage(html.consent).run(subtle)
   expect(right).toMatchObject({ className: 'card yes' })
@@ -130,7 +130,7 @@ test('the script of a page checks the page that it stands in, and finds what was
   expect(wrong).toMatchObject({ className: 'card no' })
   expect(wrong.text).toContain('A prova NÃO confere')
 
-  // Only what is shown is changed: the proof itself is right.
+  // Only the displayed text is changed; the proof is still right.
   const painted = html.consent.replace(
     '&quot;status&quot;:&quot;ATIVO&quot;',
     '&quot;status&quot;:&quot;NEGADO&quot;',
@@ -141,7 +141,7 @@ test('the script of a page checks the page that it stands in, and finds what was
   expect(differing.text).toContain('NÃO é o que está na prova')
 })
 
-test('a page that shows another key or checkpoint, other bytes, or less than it checked, says so', async () => {
+test('a page with another key or checkpoint, other bytes or missing checks says so', async () => {
   const { html } = await createReports()
   const page = html.consent
   const events = [...page.matchAll(/<pre data-position="\d+">[\s\S]*?<\/pre>/g)].map(([piece]) => piece)
@@ -174,7 +174,7 @@ test('a page that cannot check says what it did not check', async () => {
   const older = {
     digest: subtle.digest.bind(subtle),
     importKey: () => Promise.reject(new DOMException('', 'NotSupportedError')),
-  } as unknown as SubtleCrypto // What an older browser has of it.
+  } as unknown as SubtleCrypto // As in an older browser.
   const partly = await openPage(html.consent).run(older)
   expect(partly).toMatchObject({ className: 'card doubt' })
   expect(partly.text).toContain('não conhece Ed25519')

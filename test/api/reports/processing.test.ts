@@ -35,7 +35,7 @@ test('the same log gives the same records of processing, as JSON and as a page',
   await world.close()
 })
 
-test('an operation says for what, on what basis, which data, of whom, and for whom it left', async () => {
+test('an operation has purpose, legal basis, data, data subjects and recipients', async () => {
   const reported = await createReportedWorld()
   const operations = await operationsOf(reported)
   const { operations: same } = JSON.parse(
@@ -65,7 +65,7 @@ test('an operation says for what, on what basis, which data, of whom, and for wh
   await reported.world.close()
 })
 
-test('a period of more operations than one report holds is refused, and says where to end it', async () => {
+test('a report with too many operations is refused, and the hint says where to end the period', async () => {
   const { world } = await createReportedWorld()
   const operations = await operationsOf({ world })
   const read = (most: number) => gather(limitOperations(most, world.averba.audit.processing(period)))
@@ -78,7 +78,7 @@ test('a period of more operations than one report holds is refused, and says whe
   await world.close()
 })
 
-test('every event that brings personal data or tells that it left is an operation', async () => {
+test('every event that collects or shares personal data is an operation', async () => {
   const reported = await createReportedWorld()
   const expected: number[] = []
   const opening = new Set<string>()
@@ -92,7 +92,7 @@ test('every event that brings personal data or tells that it left is an operatio
   await reported.world.close()
 })
 
-test('a period takes its beginning and leaves its end', async () => {
+test('a period includes its beginning and excludes its end', async () => {
   const reported = await createReportedWorld()
   const all = await operationsOf(reported)
   const middle = '2026-11-20T12:10:00.000Z'
@@ -124,7 +124,7 @@ async function callsOf(world: World, from = period.from): Promise<ProcessingOper
   return (await operationsOf({ world }, { from, until })).filter(isCall)
 }
 
-test('data of a call that came to nothing was not shared; once it is answered it was, and then', async () => {
+test('data of a failed call is shared only when and if the call is answered later', async () => {
   const world = await simulate()
   await world.faults.add({ kind: 'refuse', service: 'tokenService' })
   await validated(world)
@@ -136,12 +136,12 @@ test('data of a call that came to nothing was not shared; once it is answered it
   expect(calls).toMatchObject([{ type: 'validation.answered', kinds: ['collected', 'shared'], basis }])
   const [{ at: answeredAt } = { at: '' }] = calls
   expect(answeredAt > '2026-11-20T12:00:00.000Z').toBe(true)
-  // Of a period that begins after it was owed, the same.
+  // A period that begins after the request gives the same.
   expect(await callsOf(world, answeredAt)).toEqual(calls)
   await world.close()
 })
 
-test('data of a call whose answer was lost may have left: it was shared, and once', async () => {
+test('data of a call whose answer was lost counts as shared, once', async () => {
   const world = await simulate()
   await world.faults.add({ kind: 'lose', service: 'validationService' })
   await validated(world)
@@ -149,7 +149,7 @@ test('data of a call whose answer was lost may have left: it was shared, and onc
   await world.close()
 })
 
-test('data of a call that was lost in one period and answered in the next was shared in the first alone', async () => {
+test('data of a call lost in one period and answered in the next is shared only in the first', async () => {
   const store = newPath()
   const [sent, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const world = await simulate({
@@ -164,7 +164,7 @@ test('data of a call that was lost in one period and answered in the next was sh
   })
   const validating = validated(world)
   await sent.promise
-  // Another process finds the lease over, and the call in doubt.
+  // Another process finds that the lease has expired, and the call is in doubt.
   const clock = new VirtualClock()
   const other = await openAverba({
     ...{ store, clock, fetch: world.reach.validationService },
@@ -187,7 +187,7 @@ test('data of a call that was lost in one period and answered in the next was sh
   await world.close()
 })
 
-test('nor is it shared again when an erasure ends the call that is in doubt', async () => {
+test('nor is it shared again when an erasure ends the call in doubt', async () => {
   const world = await simulate()
   await world.faults.add({ kind: 'lose', service: 'validationService' })
   await validated(world)
@@ -199,7 +199,7 @@ test('nor is it shared again when an erasure ends the call that is in doubt', as
   await world.close()
 })
 
-test('data of a call that an erasure ended under way may have left; of one that was put off it did not', async () => {
+test('an erasure shares the data of a call under way, and not of a deferred one', async () => {
   for (const isPutOff of [true, false]) {
     const [left, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const world = await simulate({
@@ -226,7 +226,7 @@ test('data of a call that an erasure ended under way may have left; of one that 
   }
 })
 
-test('data of a call that an erasure ended had left where the service had put the call off by an answer', async () => {
+test('an erasure shares the data of a call that the service had deferred by an answer', async () => {
   const world = await simulate()
   await world.faults.add({ kind: 'status', service: 'validationService', status: 429 })
   const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })

@@ -2,22 +2,22 @@ import { AverbaError, type SubjectRef, valueOf } from '../../../src/index.ts'
 import { simulate, type World } from '../../../src/simulation/index.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
 
-/** The basis that the uses and validations of the world name. */
+/** The basis of the uses and validations in this world. */
 export const basis = { purpose: 'análise de crédito', legalBasis: 'LGPD art. 7º, I' }
 const minuteMs = 60_000
 const evento = 'dimp-situacao-import'
 
-/** A world in which much has happened to one person, and something to another. */
+/** A world with many events about one person, and a few about another. */
 export interface ReportedWorld {
   readonly world: World
   readonly subject: SubjectRef
-  /** The consent that was used, then revoked at the service. */
+  /** The consent that was used and later revoked at the service. */
   readonly which: { readonly subject: SubjectRef; readonly id: string }
-  /** When it was revoked at the service, and nobody here knew. */
+  /** An instant after the revocation at the service, before a reading showed it. */
   readonly unawareAt: string
 }
 
-/** Makes the world: the same events, byte for byte, whenever it is made. */
+/** Creates the world, each time with the same events, byte for byte. */
 export async function createReportedWorld(store?: string): Promise<ReportedWorld> {
   const world = await simulate({
     ...(store !== undefined && { store }),

@@ -33,15 +33,15 @@ test('the same log gives the same report, in Portuguese and in English', async (
   await world.close()
 })
 
-test('every event about the person is in the report, and none about anybody else', async () => {
+test('the report has every event about the person and none about others', async () => {
   const reported = await createReportedWorld()
   const report = await reportOf(reported)
   const events = await eventsOf(reported)
-  // By another way than the report's: what a machine knows of whose stream it is.
+  // Computed in another way than in the report: from the subject in the event data.
   const mine = new Set(
     events.flatMap(({ stream, data, parts = [] }) => {
       const isMine =
-        (data as { subject?: string }).subject === reported.subject || // Only these have one.
+        (data as { subject?: string }).subject === reported.subject || // Only such events have it.
         parts.some(({ owner }) => owner === `subject-${reported.subject}`)
       return isMine ? [stream] : []
     }),
@@ -52,14 +52,14 @@ test('every event about the person is in the report, and none about anybody else
   const types = new Set(own.map(({ type }) => type.slice(0, type.indexOf('.'))))
   expect(types).toEqual(new Set(['subject', 'consent', 'validation', 'notification']))
   const attempts = report.timeline.filter(({ type }) => type === 'effect.attempted')
-  expect(attempts).toHaveLength(2) // A status was changed, and a person validated.
+  expect(attempts).toHaveLength(2) // A status change and a validation.
   const others = events.filter(({ type }) => type === 'subject.enrolled').map(({ stream }) => stream)
   const other = others.find(stream => stream !== `subject-${reported.subject}`) ?? 'missing'
   expect(JSON.stringify(report)).not.toContain(other.slice('subject-'.length))
   await reported.world.close()
 })
 
-test('who acted for somebody else finds nothing of them in their own report', async () => {
+test('an actor finds nothing about other people in their own report', async () => {
   const { world, subject } = await createReportedWorld()
   const { consents, subjects } = world.averba
   const before = JSON.parse(await subjects.report({ subject })) as SubjectReport
@@ -71,7 +71,7 @@ test('who acted for somebody else finds nothing of them in their own report', as
   await world.close()
 })
 
-test('what is held is counted by kind', async () => {
+test('held data is counted by kind', async () => {
   const reported = await createReportedWorld()
   const { held } = await reportOf(reported)
   const pieces = (await eventsOf(reported)).flatMap(({ parts = [] }) =>
@@ -98,18 +98,18 @@ test('a CPF is masked, and no personal data is opened', async () => {
   await reported.world.close()
 })
 
-test('who is not enrolled has no report, and an unknown form is refused', async () => {
+test('an unknown subject and an unknown form are refused', async () => {
   const { world, subject } = await createReportedWorld()
   const { subjects } = world.averba
   const codeOf = (work: Promise<unknown>) => work.catch((error: unknown) => (error as AverbaError).code)
   expect(await codeOf(subjects.report({ cpf: '11144477735' }))).toBe('NOT_FOUND')
   expect(await codeOf(subjects.report({ cpf: '11144477734' }))).toBe('INVALID_CPF')
-  const wrong = { language: 'fr' } as never // A host that is not typed.
+  const wrong = { language: 'fr' } as never // From an untyped host.
   await expect(subjects.report({ subject }, wrong)).rejects.toThrow(AverbaError)
   await world.close()
 })
 
-async function toldIn(world: World, subject: SubjectRef) {
+async function readOutcomes(world: World, subject: SubjectRef) {
   const text = await world.averba.subjects.report({ subject }, { language: 'en' })
   const { told, validations, timeline } = JSON.parse(text) as SubjectReport
   const outcomes = told.map(({ operation, outcome }) => [
@@ -119,14 +119,14 @@ async function toldIn(world: World, subject: SubjectRef) {
   return { outcomes, validations, words: timeline.map(({ words }) => words) }
 }
 
-test('a reading that ended with its schedule is told as that, and not as an erasure', async () => {
+test('a reading that ended with its schedule is reported so, and not as an erasure', async () => {
   const world = await simulate()
   const { consents } = world.averba
   const subject = await consents.enrol({ cpf: world.samples.cpf }, { syncEveryMs: 3_600_000 })
   await world.averba.settle()
   await consents.schedule({ subject }, { syncEveryMs: 7_200_000 })
   await consents.schedule({ subject }, { syncEveryMs: null })
-  expect((await toldIn(world, subject)).outcomes).toEqual([
+  expect((await readOutcomes(world, subject)).outcomes).toEqual([
     ['listConsents', 'answered'],
     ['listConsents', 'cancelled: another interval was set'],
     ['listConsents', 'cancelled: periodic readings were ended'],
@@ -135,7 +135,7 @@ test('a reading that ended with its schedule is told as that, and not as an eras
   await world.close()
 })
 
-test('a validation whose consent was revoked is told as not sent, and a call that was put off as begun', async () => {
+test('a validation whose consent was revoked is reported as not sent, a deferred call as begun', async () => {
   const world = await simulate()
   const { averba, clock, consentService, faults, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
@@ -149,7 +149,7 @@ test('a validation whose consent was revoked is told as not sent, and a call tha
   valueOf(await averba.consents.sync({ subject }))
   await clock.advance(86_400_000)
   await averba.settle()
-  const { outcomes, validations, words } = await toldIn(world, subject)
+  const { outcomes, validations, words } = await readOutcomes(world, subject)
   const outcome = 'not sent: the consent that it names did not stand any more'
   expect(outcomes).toContainEqual(['validatePerson', outcome])
   expect(validations).toMatchObject([{ id: 'v', outcome }])
@@ -161,7 +161,7 @@ test('a validation whose consent was revoked is told as not sent, and a call tha
   await world.close()
 })
 
-test('a change that was withdrawn, and one that a reading found not made, are told as that', async () => {
+test('a withdrawn change and one that was not made are reported as such', async () => {
   const world = await simulate()
   const { averba, clock, faults, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
@@ -175,7 +175,7 @@ test('a change that was withdrawn, and one that a reading found not made, are to
   expect((await averba.consents.deny(which)).status).toBe('unknown')
   await clock.advance(86_400_000)
   await averba.settle()
-  const changes = (await toldIn(world, subject)).outcomes.filter(([call]) => call === 'changeStatus')
+  const changes = (await readOutcomes(world, subject)).outcomes.filter(([call]) => call === 'changeStatus')
   expect(changes).toEqual([
     ['changeStatus', 'withdrawn: another call takes its place'],
     ['changeStatus', 'not done: that was found out later'],

@@ -10,7 +10,7 @@ async function reportOf({ averba }: World, subject: Parameters<World['averba']['
   return JSON.parse(await averba.subjects.report(subject, { language: 'en' })) as SubjectReport
 }
 
-test('a call that was under way when its person was erased is told as perhaps made, and keys are nobody to be told', async () => {
+test('a call under way during an erasure may have been made, and key work has no recipient', async () => {
   const [left, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const world = await simulate({
     async intercept(request, forward) {
@@ -26,8 +26,8 @@ test('a call that was under way when its person was erased is told as perhaps ma
   const validating = averba.validations.validate({ id: 'a', cpf: samples.cpf, claims: { nome: 'X' } })
   await left.promise
   await averba.subjects.erase({ subject }, asked)
-  const toldThen = (await reportOf(world, { subject })).told
-  expect(toldThen.map(({ service, state }) => [service, state])).toEqual([
+  const calls = (await reportOf(world, { subject })).told
+  expect(calls.map(({ service, state }) => [service, state])).toEqual([
     ['Consent service', 'cancelled'],
     ['Validation service', 'unknown'],
   ])
@@ -40,7 +40,7 @@ test('a call that was under way when its person was erased is told as perhaps ma
   await world.close()
 })
 
-test('who is named by CPF and by ref is refused: it could be two persons', async () => {
+test('a subject given by CPF and by ref is refused: it could be two persons', async () => {
   const world = await simulate()
   const { averba, samples } = world
   await averba.consents.enrol({ cpf: samples.cpf })
@@ -57,7 +57,7 @@ test('who is named by CPF and by ref is refused: it could be two persons', async
   await world.close()
 })
 
-test('an answer that is the contrary of what was asked for is told as that', async () => {
+test('an answer with the opposite of the requested status is reported as such', async () => {
   let consent: object = {}
   const given = await givenConsent('ATIVO', async (request, forward) =>
     request.method === 'PUT' ? Response.json({ ...consent, href: '' }) : forward(request),
@@ -89,11 +89,11 @@ test.each([
   ['portal.failuresListed/answered', 'portal'],
   ['subscription.failing/content', 'portal'],
   ['notification.received/body', 'portal'],
-])('%s was given by %s', (kind, source) => {
+])('the source of %s is %s', (kind, source) => {
   expect(sourceOf(kind)).toBe(source)
 })
 
-test('a list shows no controller that the service no longer gives', async () => {
+test('a list does not show a controller that the service no longer returns', async () => {
   let controller: unknown
   const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
     const answer = await forward(request)

@@ -7,7 +7,7 @@ const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
 
-describe('once a revocation is asked for, no use is recorded, also where a list lacked the consent once', () => {
+describe('after a revocation request no use is recorded, even after a list without the consent', () => {
   test.each([
     { trouble: 'busy', knowledge: 'changing' },
     { trouble: 'lost', knowledge: 'uncertain' },
@@ -31,7 +31,7 @@ describe('once a revocation is asked for, no use is recorded, also where a list 
     service.isTroubled = false
     await clock.advance(hourMs)
     await averba.settle()
-    // What was put off leaves in the end; what was lost a later reading ends.
+    // A deferred change is sent later; a reading ends the doubt of a lost one.
     const status = trouble === 'busy' ? 'settled' : 'declined'
     expect(await consents.revoke(which, { commandId: 'r' })).toMatchObject({ status, replayed: true })
     expect((await consents.standing(which)).reason).toBe(trouble === 'busy' ? 'revoked' : 'active')
@@ -39,7 +39,7 @@ describe('once a revocation is asked for, no use is recorded, also where a list 
   })
 })
 
-test('a change that is lost while the consent is not listed is still in doubt when it is listed again', async () => {
+test('a change lost while the consent is unlisted stays in doubt when it is listed again', async () => {
   const { world, subject, service, which } = await givenTroubled('ATIVO')
   const { averba, clock } = world
   await averba.consents.revoke(which)
@@ -58,7 +58,7 @@ test('a change that is lost while the consent is not listed is still in doubt wh
   await world.close()
 })
 
-test('the answer to a change of a consent that is no longer listed counts, and is an anomaly', async () => {
+test('the answer to a change of an unlisted consent counts and is recorded as an anomaly', async () => {
   const { world, subject, service, which } = await givenTroubled('ATIVO')
   const { averba, clock } = world
   const { consents } = averba
@@ -84,40 +84,37 @@ test('the answer to a change of a consent that is no longer listed counts, and i
 test.each([
   { said: 'no', to: ['NEGADO'], held: 'denied' },
   { said: 'yes, and then no', to: ['ATIVO', 'REVOGADO'], held: 'revoked' },
-] as const)(
-  'an approval that was put off does not leave once the person has said no: $said',
-  async ({ to, held }) => {
-    const { world, subject, service, which } = await givenTroubled('PENDENTE', 'busy', {
-      policies: { consentService: { moveOutsideTable: 'accept' } },
-    })
-    const { averba, clock, consentService, samples } = world
-    const { consents } = averba
-    const approve = () => consents.approve(which, { commandId: 'a' })
-    expect(await approve()).toMatchObject({ status: 'deferred' })
-    for (const status of to) {
-      await clock.advance(10 * minuteMs)
-      consentService.change(samples.cpf, which.id, status)
-      await consents.sync({ subject })
-    }
-    expect((await consents.standing(which)).reason).toBe(held)
-    service.isTroubled = false
-    await clock.advance(hourMs)
-    await averba.settle()
-    expect(service.changes).toBe(0)
-    expect(await approve()).toMatchObject({ status: 'declined', problem: { status: 0, code: 'WITHDRAWN' } })
-    expect(await eventsOf(world, 'consent.changeWithheld')).toMatchObject([
-      { data: { asked: 'ATIVO', sentBefore: true } },
-    ])
-    const told = await averba.subjects.report({ subject }, { language: 'en' })
-    expect(told).toContain(
-      'not repeated: it was sent, and not processed; then the consent had another status',
-    )
-    expect((await consents.standing({ ...which, ageMaxMs: 0 })).reason).toBe(held)
-    await world.close()
-  },
-)
+] as const)('a deferred approval is not sent once the person has refused: $said', async ({ to, held }) => {
+  const { world, subject, service, which } = await givenTroubled('PENDENTE', 'busy', {
+    policies: { consentService: { moveOutsideTable: 'accept' } },
+  })
+  const { averba, clock, consentService, samples } = world
+  const { consents } = averba
+  const approve = () => consents.approve(which, { commandId: 'a' })
+  expect(await approve()).toMatchObject({ status: 'deferred' })
+  for (const status of to) {
+    await clock.advance(10 * minuteMs)
+    consentService.change(samples.cpf, which.id, status)
+    await consents.sync({ subject })
+  }
+  expect((await consents.standing(which)).reason).toBe(held)
+  service.isTroubled = false
+  await clock.advance(hourMs)
+  await averba.settle()
+  expect(service.changes).toBe(0)
+  expect(await approve()).toMatchObject({ status: 'declined', problem: { status: 0, code: 'WITHDRAWN' } })
+  expect(await eventsOf(world, 'consent.changeWithheld')).toMatchObject([
+    { data: { asked: 'ATIVO', sentBefore: true } },
+  ])
+  const report = await averba.subjects.report({ subject }, { language: 'en' })
+  expect(report).toContain(
+    'not repeated: it was sent, and not processed; then the consent had another status',
+  )
+  expect((await consents.standing({ ...which, ageMaxMs: 0 })).reason).toBe(held)
+  await world.close()
+})
 
-test('a revocation that was put off leaves, although an older copy showed another status once', async () => {
+test('a deferred revocation is sent although an older copy once showed another status', async () => {
   const service = { isBusy: false, old: '', asked: [] as (string | undefined)[] }
   const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
     if (request.method === 'PUT') {
@@ -157,7 +154,7 @@ test('a revocation that was put off leaves, although an older copy showed anothe
   await world.close()
 })
 
-test('while a denial is put off nothing is used, although somebody approved at the service, until it is answered', async () => {
+test('no use is allowed while a denial is deferred, even if the consent is approved meanwhile', async () => {
   const { world, subject, service, which } = await givenTroubled('PENDENTE')
   const { averba, clock, consentService, samples } = world
   const deny = () => averba.consents.deny(which, { commandId: 'd' })
@@ -179,7 +176,7 @@ test('while a denial is put off nothing is used, although somebody approved at t
 })
 
 test.each(['not listed yet', 'listed again'])(
-  "the person's no to an approval that was put off is heard while the consent is not listed: it leaves when it is %s",
+  "the person's denial replaces a deferred approval of an unlisted consent: sent when it is %s",
   async when => {
     const { world, subject, service, which } = await givenTroubled('PENDENTE')
     const { averba, clock } = world
@@ -212,7 +209,7 @@ test.each(['not listed yet', 'listed again'])(
   },
 )
 
-test('a revocation that was put off is settled, and not sent again, where the service shows it as revoked', async () => {
+test('a deferred revocation is settled without sending it when the service shows REVOGADO', async () => {
   const { world, subject, service, which } = await givenTroubled('ATIVO')
   const { averba, clock, consentService, samples } = world
   const revoke = () => averba.consents.revoke(which, { commandId: 'r' })
@@ -239,7 +236,7 @@ test('a revocation that was put off is settled, and not sent again, where the se
   await world.close()
 })
 
-test('a change that an operator lets go does not leave either where it is asked for no more', async () => {
+test('a change released by an operator is not sent when it is obsolete', async () => {
   const { world, subject, service, which } = await givenTroubled('PENDENTE')
   const { averba, consentService, samples } = world
   const { effect } = await averba.consents.approve(which)
@@ -255,9 +252,9 @@ test('a change that an operator lets go does not leave either where it is asked 
 })
 
 test.each([
-  ['put off by an answer: it had left', true, ['Serviço de consentimento']],
-  ['never sent: it had not left', false, []],
-])('the data of a change that was withheld, and %s', async (_, isBusy, recipients) => {
+  ['deferred by an answer: shared', true, ['Serviço de consentimento']],
+  ['never sent: not shared', false, []],
+])('the data of a withheld change, %s', async (_, isBusy, recipients) => {
   const { world, subject, service, which } = await givenTroubled('PENDENTE')
   const { averba, clock, consentService, samples, faults } = world
   service.isTroubled = isBusy
@@ -277,7 +274,7 @@ test.each([
   await world.close()
 })
 
-test('a revocation by the person, while ours is put off, is not called ours by the log nor by the report', async () => {
+test("log and report do not call the person's revocation ours while ours is deferred", async () => {
   const { world, subject, which } = await givenTroubled('ATIVO')
   const { averba, consentService, samples } = world
   await averba.consents.revoke(which)
@@ -293,7 +290,7 @@ test('a revocation by the person, while ours is put off, is not called ours by t
   await world.close()
 })
 
-test('the report says that we made a change of which a reading told before the answer came', async () => {
+test('the report attributes a change to us although a reading showed it before the answer', async () => {
   const [left, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
     const answer = await forward(request)
@@ -312,15 +309,15 @@ test('the report says that we made a change of which a reading told before the a
   const { timeline } = JSON.parse(await averba.subjects.report({ subject })) as {
     timeline: { type: string; words: string }[]
   }
-  const told = timeline.filter(({ type }) => type === 'consent.revoked' || type === 'consent.answeredLate')
-  expect(told.map(({ words }) => words)).toEqual([
+  const report = timeline.filter(({ type }) => type === 'consent.revoked' || type === 'consent.answeredLate')
+  expect(report.map(({ words }) => words)).toEqual([
     'Consentimento revogado conforme o serviço de consentimento',
     'O serviço respondeu que fez a mudança para REVOGADO, que uma leitura já havia mostrado',
   ])
   await world.close()
 })
 
-test('a lost revocation that was not made is told to followers, the logger and health, until it is asked for again', async () => {
+test('followers, logger and health report a lost revocation until it is requested again', async () => {
   const lines: unknown[] = []
   const logger = (line: unknown) => void lines.push(line)
   const { world, service, which } = await givenTroubled('ATIVO', 'lost', { averba: { logger } })
@@ -350,7 +347,7 @@ test('a lost revocation that was not made is told to followers, the logger and h
   })
   service.hidden = which.id
   await consents.sync(which)
-  // Of one that is not listed nothing can be asked for.
+  // No change of an unlisted consent can be requested.
   expect(await health()).toMatchObject({ ok: true })
   service.hidden = ''
   await consents.sync(which)
@@ -362,7 +359,7 @@ test('a lost revocation that was not made is told to followers, the logger and h
   await world.close()
 })
 
-test('a revocation that is answered with ATIVO is not made, by a reading a minute later, and told of as such', async () => {
+test('a revocation answered with ATIVO is reported as not made by the reading a minute later', async () => {
   const lines: unknown[] = []
   const logger = (line: unknown) => void lines.push(line)
   const { world, subject, consent } = await givenConsent(

@@ -6,7 +6,7 @@ import { givenConsent } from './given-consent.ts'
 const hourMs = 3_600_000
 const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
 
-/** A consent that was read while the clock was ten hours ahead, which is right again. */
+/** A consent read while the clock was ten hours ahead. The clock is right again. */
 async function givenReadAhead() {
   const { world, subject, consent } = await givenConsent('ATIVO')
   const { averba, clock } = world
@@ -16,7 +16,7 @@ async function givenReadAhead() {
   return { world, subject, id: consent.id }
 }
 
-test('a reading that a clock dated hours ahead is never fresh, also shortly before its time has come', async () => {
+test('a reading dated ahead by a wrong clock is never fresh', async () => {
   const { world, subject, id } = await givenReadAhead()
   const { averba, clock, consentService, samples } = world
   consentService.change(samples.cpf, id, 'REVOGADO')
@@ -28,7 +28,7 @@ test('a reading that a clock dated hours ahead is never fresh, also shortly befo
   await world.close()
 })
 
-test('a consent that the service shows when it is asked is used, however far ahead the clock was', async () => {
+test('a consent just read from the service can be used, however far ahead the clock was', async () => {
   const { world, subject, id } = await givenReadAhead()
   const { averba, clock } = world
   for (let hour = 1; hour < 10; hour++) {
@@ -39,7 +39,7 @@ test('a consent that the service shows when it is asked is used, however far ahe
   await world.close()
 })
 
-test('a validation that a clock dated hours ahead is not given again', async () => {
+test('a validation dated hours ahead by a wrong clock is not reused', async () => {
   const { averba, clock, samples, validationService, close } = await simulate()
   const asked = { cpf: samples.cpf, claims: { nome: 'X' } }
   clock.jump(10 * hourMs)

@@ -20,7 +20,7 @@ async function endOf(world: World): Promise<number> {
 const isDetail = (request: Request) =>
   request.method === 'GET' && /consentimentos\/\d+\/\w+$/.test(request.url)
 
-test('a consent that was approved and revoked between two readings gives both events, with the times of the service', async () => {
+test('an approval and a revocation between two readings give both events with service times', async () => {
   const { world, subject, consent } = await givenConsent('PENDENTE')
   const { averba, clock, consentService, samples } = world
   const since = await endOf(world)
@@ -32,14 +32,14 @@ test('a consent that was approved and revoked between two readings gives both ev
   consentService.change(samples.cpf, consent.id, 'REVOGADO')
   await clock.advance(minuteMs)
   expect(valueOf(await averba.consents.sync({ subject }))).toMatchObject({ changed: 1 })
-  const told = (await eventsAfter(world, since)).filter(event => event.type.startsWith('consent.'))
-  expect(told.map(event => [event.type, event.anomaly])).toEqual([
+  const recorded = (await eventsAfter(world, since)).filter(event => event.type.startsWith('consent.'))
+  expect(recorded.map(event => [event.type, event.anomaly])).toEqual([
     ['consent.changeSeen', undefined],
     ['consent.described', undefined],
     ['consent.approved', undefined],
     ['consent.revoked', undefined],
   ])
-  expect(told.slice(2).map(event => event.data)).toEqual([
+  expect(recorded.slice(2).map(event => event.data)).toEqual([
     { status: 'ATIVO', by: 'service', since: approvedAt },
     { status: 'REVOGADO', by: 'service', since: revokedAt, askedAt: toInstant(clock.now()) },
   ])
@@ -51,7 +51,7 @@ test('a consent that was approved and revoked between two readings gives both ev
   await world.close()
 })
 
-test('what is recorded of a consent while a list is under way does not hide what the list shows', async () => {
+test('an event recorded during a list request does not hide what the list shows', async () => {
   const held = Promise.withResolvers<void>()
   let holds = false
   const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
@@ -73,7 +73,7 @@ test('what is recorded of a consent while a list is under way does not hide what
   await world.close()
 })
 
-test('when nothing changed, a reading that was asked for leaves two small events on its subject and none on a consent', async () => {
+test('a reading without changes records two events on the subject and none on a consent', async () => {
   const { world, subject } = await givenConsent('ATIVO')
   const since = await endOf(world)
   expect(valueOf(await world.averba.consents.sync({ subject }))).toMatchObject({ read: 4, changed: 0 })
@@ -85,7 +85,7 @@ test('when nothing changed, a reading that was asked for leaves two small events
   await world.close()
 })
 
-test('whoever asks for fresh consents while a reading is under way shares it, and within the age nobody reads', async () => {
+test('concurrent callers share one reading, and a fresh one needs no request', async () => {
   const { world, subject, consent } = await givenConsent('ATIVO')
   const { consents } = world.averba
   const since = await endOf(world)
@@ -103,7 +103,7 @@ test('whoever asks for fresh consents while a reading is under way shares it, an
   await world.close()
 })
 
-test('a change whose history cannot be read is shown at once, nothing is asked of it, and the history comes later', async () => {
+test('a new status with an unreadable history is shown at once, and its history follows later', async () => {
   let isDown = false
   const { world, subject, consent } = await givenConsent('ATIVO', (request, forward) => {
     if (isDown && isDetail(request)) throw new Error('reset')
@@ -125,7 +125,7 @@ test('a change whose history cannot be read is shown at once, nothing is asked o
   await world.close()
 })
 
-test('a change whose history is declined is believed as the list shows it', async () => {
+test('a status whose history the service declines is taken from the list', async () => {
   const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) =>
     isDetail(request) ? Response.json({}, { status: 403 }) : forward(request),
   )
@@ -133,13 +133,13 @@ test('a change whose history is declined is believed as the list shows it', asyn
   consentService.change(samples.cpf, consent.id, 'REVOGADO')
   const since = await endOf(world)
   valueOf(await averba.consents.sync({ subject }))
-  const told = (await eventsAfter(world, since)).find(event => event.type === 'consent.revoked')
-  expect(told?.data).toMatchObject({ status: 'REVOGADO', by: 'service' })
-  expect(told?.data).not.toHaveProperty('since')
+  const recorded = (await eventsAfter(world, since)).find(event => event.type === 'consent.revoked')
+  expect(recorded?.data).toMatchObject({ status: 'REVOGADO', by: 'service' })
+  expect(recorded?.data).not.toHaveProperty('since')
   await world.close()
 })
 
-describe('a change whose history cannot be read for a day is believed as the list shows it', () => {
+describe('a status whose history cannot be read for a day is taken from the list', () => {
   test.each([
     { held: 'ATIVO', shown: 'REVOGADO', reason: 'revoked', type: 'consent.revoked', answer: 'an error' },
     { held: 'ATIVO', shown: 'REVOGADO', reason: 'revoked', type: 'consent.revoked', answer: 'garbage' },
@@ -163,9 +163,9 @@ describe('a change whose history cannot be read for a day is believed as the lis
     }
     expect(called).toMatchObject([{ status: shown, by: 'service' }])
     expect((await averba.consents.standing(which)).reason).toBe(reason)
-    const [told] = (await averba.consents.list({ subject })).filter(each => each.id === consent.id)
-    expect(told).toMatchObject({ status: shown, knowledge: 'known' })
-    // An operator lets the reading go: its history is kept, and nothing is told twice.
+    const [recorded] = (await averba.consents.list({ subject })).filter(each => each.id === consent.id)
+    expect(recorded).toMatchObject({ status: shown, knowledge: 'known' })
+    // An operator releases the reading: its history is recorded, and no event is repeated.
     isDown = false
     const [parked] = await averba.effects.list({ state: 'parked' })
     await averba.effects.retry(parked?.id ?? '')
@@ -177,7 +177,7 @@ describe('a change whose history cannot be read for a day is believed as the lis
   })
 })
 
-test('what cannot be read, neither in a list nor for a day in full, is read again when the next list shows it', async () => {
+test('a consent unreadable for a day is read again when the next list shows it', async () => {
   let [isDown, isOdd] = [false, false]
   const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
     if (isDown && isDetail(request)) return Response.json({}, { status: 500 })
@@ -202,7 +202,7 @@ test('what cannot be read, neither in a list nor for a day in full, is read agai
   await world.close()
 })
 
-test('what the contract does not foresee is recorded as an anomaly and announced', async () => {
+test('anything that the contract does not foresee is recorded as an anomaly and announced', async () => {
   let isEmpty = false
   const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
     const response = await forward(request)
@@ -210,17 +210,17 @@ test('what the contract does not foresee is recorded as an anomaly and announced
     return isList && isEmpty ? Response.json([]) : response
   })
   const { averba, consentService, samples } = world
-  const heard: string[] = []
+  const announced: string[] = []
   for (const type of ['consent.vanished', 'consent.conflicted', 'subject.synced'] as const) {
-    averba.on(type, event => void heard.push(`${event.type}: ${event.anomaly}`))
+    averba.on(type, event => void announced.push(`${event.type}: ${event.anomaly}`))
   }
-  // A move that the table does not have.
+  // A change that the table does not allow.
   consentService.change(samples.cpf, consent.id, 'PENDENTE')
   valueOf(await averba.consents.sync({ subject }))
-  expect(heard).toContain('consent.conflicted: no move leads from ATIVO to PENDENTE')
-  // A status that the contract does not have.
+  expect(announced).toContain('consent.conflicted: no move leads from ATIVO to PENDENTE')
+  // A status that is not in the contract.
   consentService.change(samples.cpf, consent.id, 'SUSPENSO' as never)
-  heard.length = 0
+  announced.length = 0
   expect(await averba.consents.sync({ subject })).toMatchObject({ status: 'deferred' })
   await world.close()
 
@@ -232,19 +232,19 @@ test('what the contract does not foresee is recorded as an anomaly and announced
       isEmpty ? [] : records.map((each, i) => (i === 0 ? { ...each, status: 'SUSPENSO' } : each)),
     )
   })
-  other.world.averba.on('subject.synced', event => void heard.push(`${event.type}: ${event.anomaly}`))
-  other.world.averba.on('consent.vanished', event => void heard.push(`${event.type}: ${event.anomaly}`))
+  other.world.averba.on('subject.synced', event => void announced.push(`${event.type}: ${event.anomaly}`))
+  other.world.averba.on('consent.vanished', event => void announced.push(`${event.type}: ${event.anomaly}`))
   valueOf(await other.world.averba.consents.sync({ subject: other.subject }))
-  expect(heard).toEqual(['subject.synced: records could not be read'])
+  expect(announced).toEqual(['subject.synced: records could not be read'])
   // A record that is no longer listed.
   isEmpty = true
   valueOf(await other.world.averba.consents.sync({ subject: other.subject }))
   const vanished = 'consent.vanished: the service no longer lists it'
-  expect(heard.filter(each => each === vanished)).toHaveLength(3)
+  expect(announced.filter(each => each === vanished)).toHaveLength(3)
   await other.world.close()
 })
 
-test('a contrary reading after a lost answer is a recorded conflict, and the change is reported as not done', async () => {
+test('a reading that contradicts a lost change records a conflict and reports it as not done', async () => {
   const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
     if (request.method === 'PUT') throw new Error('reset')
     return forward(request)
@@ -260,7 +260,7 @@ test('a contrary reading after a lost answer is a recorded conflict, and the cha
   await world.close()
 })
 
-test('reason and evidence of a decision are sealed under the data subject, beside the event that asks for it', async () => {
+test('reason and evidence of a decision are sealed under the subject with the requesting event', async () => {
   const { world, subject, consent } = await givenConsent('ATIVO')
   const { averba, samples } = world
   const evidence = { channel: 'app', screen: 'Maria de Exemplo', clicks: 2, rate: 0.5 }

@@ -18,13 +18,13 @@ interface Entry {
   readonly dataHora: string
 }
 
-/** A service whose histories bear other dates, whose changes are lost or put off, or whose details are down. */
+/** A service whose histories have other dates, whose changes are lost or deferred, or whose details fail. */
 async function givenService(status: 'PENDENTE' | 'ATIVO', date: (iso: string) => string = iso => iso) {
-  const service = { change: 'made' as 'made' | 'made and lost' | 'put off', isDown: false, sent: 0 }
+  const service = { change: 'made' as 'made' | 'made and lost' | 'deferred', isDown: false, sent: 0 }
   const given = await givenConsent(status, async (request, forward) => {
     if (request.method === 'PUT') {
       service.sent += 1
-      if (service.change === 'put off')
+      if (service.change === 'deferred')
         return Response.json({}, { status: 503, headers: { 'retry-after': '3600' } })
       const answer = await forward(request)
       if (service.change === 'made and lost') throw new TypeError('reset')
@@ -43,7 +43,7 @@ async function givenService(status: 'PENDENTE' | 'ATIVO', date: (iso: string) =>
   return { ...given, service, which }
 }
 
-test('changes that were answered are not recorded again by a history that is read later', async () => {
+test('a later history does not record answered changes again', async () => {
   const { world, which } = await givenService('PENDENTE')
   const { averba, clock } = world
   for (const step of ['get', 'approve', 'revoke', 'get'] as const) {
@@ -58,7 +58,7 @@ test('changes that were answered are not recorded again by a history that is rea
   await world.close()
 })
 
-test('what happened after a change that was answered is recorded from the history, once', async () => {
+test('a later history records once what happened after an answered change', async () => {
   const { world, which } = await givenService('PENDENTE')
   const { averba, clock, consentService, samples } = world
   await averba.consents.get(which)
@@ -79,7 +79,7 @@ test('what happened after a change that was answered is recorded from the histor
   await world.close()
 })
 
-describe('a lost change that was made is ours, also where the service writes whole seconds', () => {
+describe('a lost change that was made is recognised as ours, even with times in whole seconds', () => {
   const toSeconds = (iso: string) => iso.replace(/\.\d+Z$/, 'Z')
   test.each([
     { verb: 'revoke', from: 'ATIVO', after: 'ATIVO', type: 'consent.revoked' },
@@ -102,7 +102,7 @@ describe('a lost change that was made is ours, also where the service writes who
   })
 })
 
-test('while the clocks leave open whether an end came before our revocation, that leaves all the same', async () => {
+test('a revocation is sent when the clocks cannot show that an end came after its request', async () => {
   const ahead = (iso: string) => new Date(Date.parse(iso) + 60_000).toISOString()
   const { world, service, which } = await givenService('ATIVO', ahead)
   const { averba, clock, consentService, samples } = world
@@ -113,7 +113,7 @@ test('while the clocks leave open whether an end came before our revocation, tha
     await clock.advance(1_000)
   }
   await clock.advance(30_000)
-  service.change = 'put off'
+  service.change = 'deferred'
   const revoke = () => averba.consents.revoke(which, { commandId: 'r' })
   expect((await revoke()).status).toBe('deferred')
   await averba.consents.get({ ...which, ageMaxMs: 0 })
@@ -128,7 +128,7 @@ test('while the clocks leave open whether an end came before our revocation, tha
 })
 
 test.each(['ours', 'of the person'])(
-  'an end that a history told is not undone by an older copy within the minute: %s',
+  'an older copy does not undo an end from a history within a minute: %s',
   async whose => {
     const copies = new Map<string, string>()
     const state = { isBehind: false, isLost: false }
@@ -168,7 +168,7 @@ test.each(['ours', 'of the person'])(
   },
 )
 
-test('a history whose newest entry the service takes back is believed again by the reading that is made once a day', async () => {
+test('the daily reading accepts a history whose newest entry the service took back', async () => {
   const taken = { isBack: true }
   const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
     const response = await forward(request)
@@ -192,7 +192,7 @@ test('a history whose newest entry the service takes back is believed again by t
   await world.close()
 })
 
-test('a change that a history tells is recorded after one that was answered otherwise, and made later', async () => {
+test('a change from a history is recorded after an earlier change with another answer', async () => {
   const state = { isContrary: true }
   const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
     if (request.method !== 'PUT') return forward(request)
@@ -234,7 +234,7 @@ test('a change that a history tells is recorded after one that was answered othe
 })
 
 test.each(['lost', 'of the person'])(
-  'an end that a list told is not undone by an older copy within the minute: %s',
+  'an older copy does not undo an end from a list within a minute: %s',
   async whose => {
     const copies = new Map<string, string>()
     const state = { isBehind: false, isLost: false, isDown: false }

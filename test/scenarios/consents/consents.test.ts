@@ -33,7 +33,7 @@ test('an approval, a denial and a revocation are made at the service and shown b
   await world.close()
 })
 
-test('a change that the table forbids is refused before any request leaves', async () => {
+test('a change that the table forbids is refused before any request is sent', async () => {
   const { world, subject, consent } = await givenConsent('ATIVO')
   await expect(world.averba.consents.deny({ subject, id: consent.id })).rejects.toMatchObject({
     code: 'REFUSED',
@@ -44,7 +44,7 @@ test('a change that the table forbids is refused before any request leaves', asy
   await world.close()
 })
 
-test('an approval whose answer was lost is found by reading back, and never sent twice', async () => {
+test('an approval whose answer was lost is confirmed by a reading and never sent twice', async () => {
   const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
     const response = await forward(request)
     if (request.method === 'PUT') throw new Error('reset')
@@ -59,7 +59,7 @@ test('an approval whose answer was lost is found by reading back, and never sent
   await world.close()
 })
 
-test('an approval that was lost on the way is read back, reported as not done, and may be asked again', async () => {
+test('an approval lost on the way is reported as not done and may be requested again', async () => {
   let isLossy = true
   const { world, subject, consent } = await givenConsent('PENDENTE', (request, forward) => {
     if (request.method === 'PUT' && isLossy) throw new Error('reset')
@@ -76,7 +76,7 @@ test('an approval that was lost on the way is read back, reported as not done, a
   await world.close()
 })
 
-test('while nobody can tell whether a revocation was made, the consent is uncertain and nothing else is sent', async () => {
+test('while a revocation is in doubt, the consent is uncertain and no other request is sent', async () => {
   let isDown = false
   const { world, subject, consent } = await givenConsent('ATIVO', (request, forward) => {
     if (request.method === 'PUT') isDown = true
@@ -97,7 +97,7 @@ test('while nobody can tell whether a revocation was made, the consent is uncert
   await world.close()
 })
 
-test('a change that the service declines leaves the consent as it was, with the problem told', async () => {
+test('a declined change leaves the consent as it was and returns the problem', async () => {
   const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
     if (request.method !== 'PUT') return forward(request)
     const properties = { code: 'TITULAR-01', cpf: '25774435016' }
@@ -119,7 +119,7 @@ test('a change that the service declines leaves the consent as it was, with the 
   await world.close()
 })
 
-test('the same command id gives the same result, and another input under it is an error', async () => {
+test('the same command id gives the same result, and another input with it is an error', async () => {
   const { world, subject, consent } = await givenConsent('PENDENTE')
   const { averba } = world
   const first = await averba.consents.approve({ subject, id: consent.id }, { commandId: 'c1' })
@@ -132,7 +132,7 @@ test('the same command id gives the same result, and another input under it is a
   await world.close()
 })
 
-test('a refused command is refused again under its id, also when the state would now allow it', async () => {
+test('a refused command is refused again under its id, even if it would be allowed now', async () => {
   const { world, subject, consent } = await givenConsent('PENDENTE')
   const { averba } = world
   const revoke = () => averba.consents.revoke({ subject, id: consent.id }, { commandId: 'c1' })
@@ -146,7 +146,7 @@ test('a refused command is refused again under its id, also when the state would
   await world.close()
 })
 
-test('what changed at the service behind our back is seen by the next reading, and nothing else is recorded', async () => {
+test('the next reading records a change made at the service, and nothing else', async () => {
   const { world, subject, consent } = await givenConsent('ATIVO')
   const { averba, consentService, samples } = world
   expect(valueOf(await averba.consents.sync({ subject })).changed).toBe(0)
@@ -159,7 +159,7 @@ test('what changed at the service behind our back is seen by the next reading, a
   await world.close()
 })
 
-test('waiting ends when the host says so, and the work goes on', async () => {
+test('the caller stops waiting when the host says so, and the work continues', async () => {
   const held = Promise.withResolvers<void>()
   const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
     if (request.method === 'PUT') await held.promise
@@ -180,7 +180,7 @@ test('waiting ends when the host says so, and the work goes on', async () => {
   await world.close()
 })
 
-test('a CPF is enrolled once, whoever asks and how often', async () => {
+test('a CPF is enrolled once, however often it is enrolled', async () => {
   const world = await simulate()
   const refs = await Promise.all(
     Array.from({ length: 10 }, () => world.averba.consents.enrol({ cpf: '257.744.350-16' })),
@@ -202,7 +202,7 @@ test('consents are filtered by controller and status, and a wrong filter is an e
   await world.close()
 })
 
-test('awareness records, login state and login address are read and kept', async () => {
+test('awareness records, login state and login address are read and stored', async () => {
   const { world, subject } = await givenConsent('PENDENTE')
   const { averba, consentService, samples, clock } = world
   const [record] = await averba.awareness.list({ subject })
@@ -218,7 +218,7 @@ test('awareness records, login state and login address are read and kept', async
   await world.close()
 })
 
-test('a consent that the service stops listing has vanished, and nothing is asked of it', async () => {
+test('an unlisted consent has vanished, and no change of it is requested', async () => {
   let isEmpty = false
   const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
     const isList = request.method === 'GET' && /consentimentos\/\d+$/.test(request.url)
@@ -234,7 +234,7 @@ test('a consent that the service stops listing has vanished, and nothing is aske
   await world.close()
 })
 
-test('a reading that was under way while a consent was revoked does not bring it back', async () => {
+test('a reading under way during a revocation does not bring the consent back', async () => {
   const held = Promise.withResolvers<void>()
   let holds = false
   const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
@@ -253,7 +253,7 @@ test('a reading that was under way while a consent was revoked does not bring it
   await world.close()
 })
 
-test('a vanished consent is left out of lists, and given as it was last read in full', async () => {
+test('a vanished consent is not listed, and get returns its last reading in full', async () => {
   let isEmpty = false
   const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
     const isList = request.method === 'GET' && /consentimentos\/\d+$/.test(request.url)
@@ -273,7 +273,7 @@ test('a vanished consent is left out of lists, and given as it was last read in 
   await world.close()
 })
 
-test('many answers about one subject at once are all recorded', async () => {
+test('150 concurrent answers about one subject are all recorded', async () => {
   const { world, subject } = await givenConsent('ATIVO')
   const states = await Promise.all(Array.from({ length: 150 }, () => world.averba.logins.state({ subject })))
   expect(states).toHaveLength(150)
@@ -282,7 +282,7 @@ test('many answers about one subject at once are all recorded', async () => {
   await world.close()
 })
 
-test('an answer whose doubt is being read back while the log is closed still reaches its caller', async () => {
+test('a caller gets the result of a lost change that is read back while the log closes', async () => {
   const sent = Promise.withResolvers<void>()
   const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
     const response = await forward(request)
@@ -296,7 +296,7 @@ test('an answer whose doubt is being read back while the log is closed still rea
   expect(await approving).toMatchObject({ status: 'settled' })
 })
 
-test('closing does not wait for ever for a service that never answers', async () => {
+test('closing does not wait forever for a service that never answers', async () => {
   const { world, subject } = await givenConsent('ATIVO', (request, forward) =>
     request.url.includes('/autenticacao/') ? new Promise<never>(() => undefined) : forward(request),
   )
@@ -308,7 +308,7 @@ test('closing does not wait for ever for a service that never answers', async ()
 })
 
 test.each(['deferred', 'parked'])(
-  'a change that has not left is withdrawn by the person who thinks otherwise: %s',
+  'an unsent change is withdrawn when the person requests another one: %s',
   async state => {
     let isDown = true
     const { world, subject, consent } = await givenConsent('PENDENTE', (request, forward) => {
@@ -332,7 +332,7 @@ test.each(['deferred', 'parked'])(
   },
 )
 
-test('a change that is on its way is not withdrawn', async () => {
+test('a change that is being sent is not withdrawn', async () => {
   const [left, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
     if (request.method !== 'PUT') return forward(request)
@@ -349,17 +349,17 @@ test('a change that is on its way is not withdrawn', async () => {
   await world.close()
 })
 
-test('whoever follows the log is told which consent and which validation an event is about, until its person is erased', async () => {
+test('consents.of and validations.of find what an event is about until the subject is erased', async () => {
   const { world, subject, consent } = await givenConsent('ATIVO')
   const { averba, samples, consentService } = world
-  const told: unknown[] = []
+  const found: unknown[] = []
   averba.log.follow(
     'ends',
     ['consent.revoked'],
-    async event => void told.push(await averba.consents.of(event)),
+    async event => void found.push(await averba.consents.of(event)),
   )
   averba.log.follow('paid', ['validation.answered'], async event => {
-    told.push(await averba.validations.of(event))
+    found.push(await averba.validations.of(event))
     await expect(averba.consents.of(event)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
     await expect(averba.validations.of({ stream: 'validation-none' })).rejects.toMatchObject({
       message: 'Cannot tell the validation: the event is about none',
@@ -369,7 +369,7 @@ test('whoever follows the log is told which consent and which validation an even
   valueOf(await averba.consents.sync({ subject }))
   await averba.validations.validate({ id: 'v-1', cpf: samples.cpf, claims: { nome: 'MARIA' } })
   await averba.settle()
-  expect(told).toEqual([
+  expect(found).toEqual([
     expect.objectContaining({ subject, id: consent.id, status: 'REVOGADO', knowledge: 'known' }),
     expect.objectContaining({ id: 'v-1', state: 'answered' }),
   ])

@@ -5,14 +5,14 @@ import { givenConsent } from './given-consent.ts'
 
 const hourMs = 3_600_000
 
-/** A consent that was read as REVOGADO, while nothing can be read in full any more, and is ATIVO again. */
+/** A consent read as REVOGADO that is ATIVO again, while no reading in full succeeds. */
 async function givenBack(answer: (response: Response) => Response | Promise<Response>) {
-  const told = { answer: (response: Response): Response | Promise<Response> => response, readings: 0 }
+  const details = { answer: (response: Response): Response | Promise<Response> => response, readings: 0 }
   const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
     const response = await forward(request)
     if (!isDetail(request)) return response
-    told.readings += 1
-    return told.answer(response)
+    details.readings += 1
+    return details.answer(response)
   })
   const which = { subject, id: consent.id }
   const { averba, clock, consentService, samples } = world
@@ -24,7 +24,7 @@ async function givenBack(answer: (response: Response) => Response | Promise<Resp
     }
   }
   const reason = async () => {
-    // Of the instant of a reading its history tells.
+    // At the instant of a reading, its history would answer.
     await clock.advance(1)
     return (await averba.consents.standing(which)).reason
   }
@@ -32,60 +32,60 @@ async function givenBack(answer: (response: Response) => Response | Promise<Resp
   consentService.change(samples.cpf, consent.id, 'REVOGADO')
   await pass(1)
   expect(await reason()).toBe('revoked')
-  told.answer = answer
+  details.answer = answer
   consentService.change(samples.cpf, consent.id, 'ATIVO')
   const requests = async () => {
     const events = []
     for await (const event of averba.log.read({ types: ['consent.detailRequested'] })) events.push(event)
     return events
   }
-  return { world, which, told, pass, reason, requests }
+  return { world, which, details, pass, reason, requests }
 }
 
-test('a consent whose history ends it is read in full again, also long after that was given up', async () => {
-  const { world, told, pass, reason, requests } = await givenBack(() => Response.json({}, { status: 500 }))
+test('a consent contradicted by its history is read in full again, even after days of failures', async () => {
+  const { world, details, pass, reason, requests } = await givenBack(() => Response.json({}, { status: 500 }))
   await pass(24 * 4)
   expect(await reason()).toBe('uncertain')
-  const owed = await requests()
-  expect(owed.length).toBeGreaterThanOrEqual(2)
-  expect(owed.length).toBeLessThanOrEqual(4)
-  told.answer = response => response
+  const requested = await requests()
+  expect(requested.length).toBeGreaterThanOrEqual(2)
+  expect(requested.length).toBeLessThanOrEqual(4)
+  details.answer = response => response
   await pass(26)
   expect(await reason()).toBe('active')
-  const { readings } = told
+  const { readings } = details
   await pass(24 * 2)
-  expect(told.readings).toBe(readings)
+  expect(details.readings).toBe(readings)
   expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
   await world.close()
 })
 
-test('a history that goes on ending what the lists show is read once a day, and no oftener', async () => {
-  const { world, told, pass, reason } = await givenBack(async response => {
+test('a history that keeps contradicting the lists is read only once a day', async () => {
+  const { world, details, pass, reason } = await givenBack(async response => {
     const { historico, ...rest } = (await response.json()) as { historico: object[] }
     return Response.json({ ...rest, historico: historico.slice(0, -1) })
   })
   await pass(1)
   expect(await reason()).toBe('uncertain')
-  const { readings } = told
+  const { readings } = details
   await pass(24 * 5)
-  expect(told.readings - readings).toBe(5)
+  expect(details.readings - readings).toBe(5)
   expect(await reason()).toBe('uncertain')
   await world.close()
 })
 
-test('a reading in full that is declined is owed again a day later', async () => {
-  const { world, told, pass, reason } = await givenBack(() => Response.json({}, { status: 403 }))
+test('a declined reading in full is pending again a day later', async () => {
+  const { world, details, pass, reason } = await givenBack(() => Response.json({}, { status: 403 }))
   await pass(24 * 3)
   expect(await reason()).toBe('uncertain')
-  expect(told.readings).toBeLessThanOrEqual(6)
-  told.answer = response => response
+  expect(details.readings).toBeLessThanOrEqual(6)
+  details.answer = response => response
   await pass(25)
   expect(await reason()).toBe('active')
   await world.close()
 })
 
-test('a clock that was ahead while the history was read puts nothing off', async () => {
-  const { world, which, told, pass } = await givenBack(async response => {
+test('a clock that was ahead while the history was read does not delay the next reading', async () => {
+  const { world, which, details, pass } = await givenBack(async response => {
     const { historico, ...rest } = (await response.json()) as { historico: object[] }
     return Response.json({ ...rest, historico: historico.slice(0, -1) })
   })
@@ -94,19 +94,19 @@ test('a clock that was ahead while the history was read puts nothing off', async
   world.clock.jump(-40 * 24 * hourMs)
   const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
   await expect(world.averba.consents.use(which, { basis })).rejects.toThrow('uncertain')
-  told.answer = response => response
+  details.answer = response => response
   await pass(1)
   expect((await world.averba.consents.use(which, { basis })).reason).toBe('active')
   await world.close()
 })
 
-/** A consent whose history is told otherwise, and that was read in full. */
-async function givenHistory(tell: (historico: readonly Told[]) => readonly Told[]) {
+/** A consent with a changed history, read in full. */
+async function givenHistory(change: (historico: readonly HistoryEntry[]) => readonly HistoryEntry[]) {
   const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
     const response = await forward(request)
     if (!isDetail(request)) return response
-    const { historico, ...rest } = (await response.json()) as { historico: Told[] }
-    return Response.json({ ...rest, historico: tell(historico) })
+    const { historico, ...rest } = (await response.json()) as { historico: HistoryEntry[] }
+    return Response.json({ ...rest, historico: change(historico) })
   })
   const which = { subject, id: consent.id }
   await world.averba.consents.get(which)
@@ -114,29 +114,29 @@ async function givenHistory(tell: (historico: readonly Told[]) => readonly Told[
   return { world, which }
 }
 
-interface Told {
+interface HistoryEntry {
   readonly status: string
   readonly dataHora: string
 }
 
 test.each([
-  ['of the former statuses alone', ([first]: readonly Told[]) => first && [{ ...first, status: 'PENDENTE' }]],
-  ['without dates', (all: readonly Told[]) => all.map(each => ({ ...each, dataHora: '' }))],
-] as const)(
-  'what a use rested on is not judged otherwise by a later reading of a history %s',
-  async (_, tell) => {
-    const { world, which } = await givenHistory(all => tell(all) ?? [])
-    const { averba, clock } = world
-    const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
-    expect((await averba.consents.use(which, { basis })).effective).toBe(true)
-    const at = new Date(clock.now()).toISOString()
-    await clock.advance(hourMs)
-    await averba.consents.get({ ...which, ageMaxMs: 1 })
-    await clock.advance(hourMs)
-    expect((await averba.consents.standing(which, { at })).reason).toBe('active')
-    await world.close()
-  },
-)
+  [
+    'with earlier statuses only',
+    ([first]: readonly HistoryEntry[]) => first && [{ ...first, status: 'PENDENTE' }],
+  ],
+  ['without dates', (all: readonly HistoryEntry[]) => all.map(each => ({ ...each, dataHora: '' }))],
+] as const)('a later history %s does not change the answer for an earlier use', async (_, change) => {
+  const { world, which } = await givenHistory(all => change(all) ?? [])
+  const { averba, clock } = world
+  const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
+  expect((await averba.consents.use(which, { basis })).effective).toBe(true)
+  const at = new Date(clock.now()).toISOString()
+  await clock.advance(hourMs)
+  await averba.consents.get({ ...which, ageMaxMs: 1 })
+  await clock.advance(hourMs)
+  expect((await averba.consents.standing(which, { at })).reason).toBe('active')
+  await world.close()
+})
 
 const [before, then] = ['2026-11-19T12:00:00.000Z', '2026-11-20T12:00:00.000Z']
 test.each([
@@ -155,7 +155,7 @@ test.each([
   ['the same, the newest entry first', ['ATIVO', 'REVOGADO', 'PENDENTE'], [then, then, before], 'active'],
   ['an end that no order shows to come first', ['REVOGADO', 'ATIVO'], [then, then], 'uncertain'],
   ['no end', ['ATIVO', 'PENDENTE'], [then, then], 'active'],
-] as const)('of entries with one date counts %s', async (_, statuses, dates, reason) => {
+] as const)('of entries with the same date, %s counts', async (_, statuses, dates, reason) => {
   const { world, which } = await givenHistory(([first]) =>
     statuses.map((status, i) => ({ ...first, status, dataHora: dates[i] ?? '' })),
   )

@@ -14,16 +14,16 @@ interface Listed {
 const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
 const isList = ({ method, url }: Request) => method === 'GET' && /consentimentos\/\d+$/.test(url)
 
-/** Says why the data may be used, or may not: `active` is a use. */
+/** Uses the consent and returns the reason of the answer: `active` if the use is allowed. */
 async function useOf({ averba }: World, which: Parameters<Consents['use']>[0]): Promise<Standing['reason']> {
   try {
     return (await averba.consents.use(which, { basis })).reason
   } catch (error) {
-    return (error as AverbaError & { standing: Standing }).standing.reason // Nothing else is thrown here.
+    return (error as AverbaError & { standing: Standing }).standing.reason // `use` throws only this here.
   }
 }
 
-/** Holds up one request, before it arrives or with its answer. */
+/** Delays one request until it is opened. */
 function gate() {
   const [arrived, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const hold = () => {
@@ -33,7 +33,7 @@ function gate() {
   return { arrived: arrived.promise, open: opened.resolve, hold }
 }
 
-/** A world in which one request of a kind is held up on its way there, or on its way back. */
+/** A world in which one request of a kind is delayed, on its way there or back. */
 async function given(
   status: 'PENDENTE' | 'ATIVO',
   isHeld: (request: Request) => boolean,
@@ -62,8 +62,8 @@ async function given(
   return { world, subject, which: { subject, id: consent.id }, held, turnOn, change, takeDown }
 }
 
-describe('a reading that crosses a newer one is never believed, and never passed over', () => {
-  test('two readings in full of which the older one brings the revocation', async () => {
+describe('a reading that overlaps a newer one is read again instead of being believed', () => {
+  test('two readings in full, of which the older one shows the revocation', async () => {
     const { world, which, held, turnOn, change } = await given('ATIVO', isDetail)
     turnOn()
     const slow = world.averba.consents.get({ ...which, ageMaxMs: 0 })
@@ -79,7 +79,7 @@ describe('a reading that crosses a newer one is never believed, and never passed
     await world.close()
   })
 
-  test('a list with the revocation, of which a reading in full that ended sooner did not know', async () => {
+  test('a list with the revocation, and a reading in full from before it that ended sooner', async () => {
     const { world, subject, which, held, turnOn, change } = await given('ATIVO', isList)
     turnOn()
     const syncing = world.averba.consents.sync({ subject })
@@ -92,7 +92,7 @@ describe('a reading that crosses a newer one is never believed, and never passed
     await world.close()
   })
 
-  test('a list from before a revocation of ours does not make the consent stand, nor look as if it did', async () => {
+  test('a list from before our revocation does not make the consent effective or look effective', async () => {
     const { world, subject, which, held, turnOn, takeDown } = await given('ATIVO', isList, 'back')
     turnOn()
     const syncing = world.averba.consents.sync({ subject })
@@ -108,8 +108,8 @@ describe('a reading that crosses a newer one is never believed, and never passed
   })
 })
 
-describe('a list that crosses a newer reading counts for what it shows beside the status', () => {
-  /** A list that leaves after the service has changed, and is answered after a reading in full from before that. */
+describe('a list that overlaps a newer reading still counts for what it shows beside the status', () => {
+  /** A list requested after the service has changed, and answered after a reading in full from before the change. */
   async function crossedList(
     change: (listed: Listed[], id: string) => Listed[],
     detail: (shown: Listed) => Response,
@@ -123,7 +123,7 @@ describe('a list that crosses a newer reading counts for what it shows beside th
       const answer = await forward(request)
       if (isList(request)) {
         if (isOn) await listed.hold()
-        return isNew ? Response.json(change((await answer.json()) as Listed[], id)) : answer // As the service answers.
+        return isNew ? Response.json(change((await answer.json()) as Listed[], id)) : answer // The service sends a list.
       }
       if (!isDetail(request)) return answer
       if (isOn) await read.hold()
@@ -148,7 +148,7 @@ describe('a list that crosses a newer reading counts for what it shows beside th
     return { world, which: { ...which, ageMaxMs: 600_000 } }
   }
 
-  test('an expiry that was brought forward', async () => {
+  test('an earlier expiry', async () => {
     const dataExpiracao = '2026-11-20T12:00:30.000Z'
     const amended = (shown: Listed) => ({ ...shown, dataExpiracao })
     const { world, which } = await crossedList(
@@ -159,7 +159,7 @@ describe('a list that crosses a newer reading counts for what it shows beside th
     await world.close()
   })
 
-  test('that the consent is gone', async () => {
+  test('a missing consent', async () => {
     const { world, which } = await crossedList(
       (listed, id) => listed.filter(each => each.id !== id),
       () => Response.json({ title: 'nada' }, { status: 404 }),
@@ -171,10 +171,10 @@ describe('a list that crosses a newer reading counts for what it shows beside th
   })
 })
 
-describe('an answer that comes after a reading has told', () => {
+describe('an answer that comes after a reading', () => {
   const isPut = ({ method }: Request) => method === 'PUT'
 
-  test('does not bring a revoked consent back', async () => {
+  test('does not make a revoked consent effective again', async () => {
     const { world, subject, which, held, turnOn, change } = await given('PENDENTE', isPut, 'back')
     turnOn()
     const approving = world.averba.consents.approve(which)
@@ -192,7 +192,7 @@ describe('an answer that comes after a reading has told', () => {
   })
 
   test.each(['answered', 'lost'])(
-    'ends no doubt about the revocation that was asked for since: %s',
+    'does not end the doubt about a revocation requested since: %s',
     async how => {
       const [first, second] = [gate(), gate()]
       const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
@@ -224,7 +224,7 @@ describe('an answer that comes after a reading has told', () => {
   )
 })
 
-test('a change is not made for certain only once a reading that leaves a minute later does not show it', async () => {
+test('a change is not made only once a reading begun a minute later does not show it', async () => {
   const late: (() => Promise<unknown>)[] = []
   const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
     if (request.method !== 'PUT') return forward(request)
@@ -248,7 +248,7 @@ test('a change is not made for certain only once a reading that leaves a minute 
   await world.close()
 })
 
-test('a change that was lost while a clock was ahead is in doubt no longer than until that was put right', async () => {
+test('a change lost while the clock was ahead is in doubt only until the clock is corrected', async () => {
   const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
     if (request.method === 'PUT') throw new TypeError('reset')
     return forward(request)
@@ -269,7 +269,7 @@ test('a change that was lost while a clock was ahead is in doubt no longer than 
   await world.close()
 })
 
-test('a refused revocation leaves the consent in doubt until the reading that it owes has told', async () => {
+test('a refused revocation leaves the consent in doubt until the pending reading is done', async () => {
   let isDown = false
   const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
     if (request.method === 'PUT') isDown = true
@@ -287,14 +287,14 @@ test('a refused revocation leaves the consent in doubt until the reading that it
   await world.close()
 })
 
-/** A world whose list, or reading in full, is changed on its way. */
+/** A world whose lists or details are changed on their way. */
 async function givenChanged(
   isOf: (request: Request) => boolean,
   change: (body: unknown, id: string) => unknown,
 ) {
   const changed = { id: '' }
   const intercept: Intercept = async (request, forward) => {
-    // A reading in full would tell.
+    // A reading in full would end the doubt.
     if (changed.id !== '' && isDetail(request) && !isOf(request)) throw new Error('reset')
     const response = await forward(request)
     return changed.id !== '' && isOf(request)
@@ -313,7 +313,7 @@ interface Shown {
   readonly historico: readonly object[]
 }
 
-describe('what cannot be read of a consent makes it uncertain, and it alone', () => {
+describe('an unreadable consent is uncertain, and no other one is', () => {
   test.each([
     ['a status that the contract does not have', (each: Shown) => [{ ...each, status: 'SUSPENSO' }]],
     ['two entries that say two things', (each: Shown) => [{ ...each, status: 'REVOGADO' }, each]],
@@ -328,7 +328,7 @@ describe('what cannot be read of a consent makes it uncertain, and it alone', ()
     const other = others.find(each => each.id !== which.id)?.id ?? ''
     expect(await useOf(world, { subject, id: other, ageMaxMs: 30_000 })).toBe('active')
     expect(await useOf(world, which)).toBe('uncertain')
-    // Readable again, it stands as before.
+    // Once it is readable, it is effective again.
     changed.id = ''
     await world.clock.advance(1_000)
     expect(await useOf(world, { ...which, ageMaxMs: 0 })).toBe('active')
@@ -336,7 +336,7 @@ describe('what cannot be read of a consent makes it uncertain, and it alone', ()
   })
 })
 
-describe('a status does not count that its own history ends', () => {
+describe('a status that its own history ends does not count', () => {
   const later = '2026-11-20T12:30:00.000Z'
   test.each([
     { how: 'it ends REVOGADO', last: { status: 'REVOGADO', dataHora: later } },
@@ -358,11 +358,11 @@ describe('a status does not count that its own history ends', () => {
   })
 })
 
-/** The histories of one instant, in the order in which the service gives them. */
+/** A history with one date for all entries, in the order of the service. */
 const tied = (...statuses: readonly string[]) =>
   statuses.map(status => ({ status, dataHora: '2026-11-20T12:00:00Z', dataExpiracao: null }))
 
-describe('a history does not speak against a status that it does not end', () => {
+describe('a history that does not end the status does not contradict it', () => {
   test.each([
     { how: 'the newest entry first, both of one second', historico: tied('ATIVO', 'PENDENTE') },
     { how: 'the oldest entry first, both of one second', historico: tied('PENDENTE', 'ATIVO') },
@@ -387,7 +387,7 @@ describe('a history does not speak against a status that it does not end', () =>
   })
 
   test.each([tied('PENDENTE', 'ATIVO', 'REVOGADO'), tied('REVOGADO', 'ATIVO', 'PENDENTE')])(
-    'but one of one second that ends it in either order does',
+    'entries of the same second that end it in any order contradict it',
     async (...historico) => {
       const { world, which } = await givenChanged(isDetail, body => ({ ...(body as Shown), historico }))
       await world.averba.consents.get({ ...which, ageMaxMs: 0 })
@@ -398,7 +398,7 @@ describe('a history does not speak against a status that it does not end', () =>
   )
 })
 
-test('a history from before a consent was approved does not speak against it, and one in small letters does neither', async () => {
+test('a history from before the approval, or in lower case, does not contradict the consent', async () => {
   const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
     const response = await forward(request)
     if (!isDetail(request)) return response
@@ -417,7 +417,7 @@ test('a history from before a consent was approved does not speak against it, an
   await world.close()
 })
 
-test('a reading is as old as its question, and one that is made for a use is no older than that', async () => {
+test('the age of a reading counts from its request, and a use needs one no older than that', async () => {
   const { world, subject, which, held, turnOn, change } = await given('ATIVO', isList, 'back')
   await world.clock.advance(600_000)
   turnOn()
@@ -433,7 +433,7 @@ test('a reading is as old as its question, and one that is made for a use is no 
   await world.close()
 })
 
-test('a use with an age of nothing is answered by a reading that takes its time', async () => {
+test('a use with ageMaxMs 0 accepts a slow reading that it started', async () => {
   const { world, which, held, turnOn } = await given('ATIVO', isList, 'back')
   await world.clock.advance(60_000)
   turnOn()
@@ -445,7 +445,7 @@ test('a use with an age of nothing is answered by a reading that takes its time'
   await world.close()
 })
 
-test('a use waits for a reading no longer than its caller does', async () => {
+test('a use waits for a reading no longer than its caller waits', async () => {
   const { world, which, held, turnOn } = await given('ATIVO', isList, 'back')
   await world.clock.advance(60_000)
   turnOn()
@@ -463,7 +463,7 @@ test('a use waits for a reading no longer than its caller does', async () => {
   await world.close()
 })
 
-test('what a list makes necessary is read in full by itself: neither its caller nor another use waits for all of it', async () => {
+test('callers and uses do not wait for all readings in full that a list requires', async () => {
   let isSlow = false
   const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
     if (isSlow && isDetail(request)) await world.clock.sleep(9_000)
@@ -475,10 +475,10 @@ test('what a list makes necessary is read in full by itself: neither its caller 
   valueOf(await averba.consents.sync({ subject }))
   for (const id of others) consentService.change(cpf, id, 'REVOGADO')
   isSlow = true
-  const asked = clock.now()
+  const askedAt = clock.now()
   const synced = averba.consents.sync({ subject }, { waitMs: 1_000 })
   expect((await clock.finish(synced)).status).toBe('settled')
-  expect(clock.now() - asked).toBe(1_000)
+  expect(clock.now() - askedAt).toBe(1_000)
   await clock.advance(60_000)
   const listed = averba.consents.list({ subject, ageMaxMs: 1_000 })
   await clock.advance(2_000)
@@ -490,20 +490,20 @@ test('what a list makes necessary is read in full by itself: neither its caller 
   await world.close()
 })
 
-/** Answers a kind of request from what the service said once, or declines it, while that is asked for. */
+/** A world in which a test may answer a kind of request itself. */
 async function givenCopies(status: 'PENDENTE' | 'ATIVO') {
-  const told = { answer: (_: Request): Response | undefined => undefined }
+  const override = { answer: (_: Request): Response | undefined => undefined }
   const { world, subject, consent } = await givenConsent(status, async (request, forward) => {
     const response = await forward(request)
-    return told.answer(request) ?? response
+    return override.answer(request) ?? response
   })
-  return { world, which: { subject, id: consent.id }, told }
+  return { world, which: { subject, id: consent.id }, override }
 }
 
-test('an answer that shows the opposite of what was asked for ends no doubt', async () => {
-  const { world, which, told } = await givenCopies('ATIVO')
+test('an answer with the opposite of the requested status does not end the doubt', async () => {
+  const { world, which, override } = await givenCopies('ATIVO')
   const { averba, clock } = world
-  told.answer = request => {
+  override.answer = request => {
     if (request.method !== 'PUT') return undefined
     const at = '2026-11-20T12:00:00Z'
     return Response.json({
@@ -515,7 +515,7 @@ test('an answer that shows the opposite of what was asked for ends no doubt', as
     })
   }
   await averba.consents.revoke(which)
-  told.answer = () => undefined
+  override.answer = () => undefined
   expect(await useOf(world, which)).toBe('uncertain')
   const shown = (await averba.consents.list(which)).find(each => each.id === which.id)
   expect(shown?.knowledge).toBe('uncertain')
@@ -526,9 +526,9 @@ test('an answer that shows the opposite of what was asked for ends no doubt', as
   await world.close()
 })
 
-test('a lost approval that somebody revoked at once was made, as the history tells', async () => {
-  const { world, which, told } = await givenCopies('PENDENTE')
-  told.answer = request =>
+test('a lost approval that the person revoked at once was made, as the history shows', async () => {
+  const { world, which, override } = await givenCopies('PENDENTE')
+  override.answer = request =>
     request.method === 'PUT'
       ? new Response(null, { status: 504 })
       : isDetail(request)
@@ -539,7 +539,7 @@ test('a lost approval that somebody revoked at once was made, as the history tel
   await world.clock.advance(5_000)
   world.consentService.change(world.samples.cpf, which.id, 'REVOGADO')
   valueOf(await world.averba.consents.sync(which))
-  told.answer = () => undefined
+  override.answer = () => undefined
   await world.clock.advance(3_600_000)
   await world.averba.settle()
   expect((await approve()).status).toBe('settled')

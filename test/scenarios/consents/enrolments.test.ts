@@ -4,7 +4,7 @@ import { cpfOf } from '../../crash/cpf-of.ts'
 
 const hourMs = 3_600_000
 
-test('many are enrolled from a stream, in order, in few commits, and again without a trace', async () => {
+test('enrolAll enrols in order with few commits, and repeating it records no event', async () => {
   const world = await simulate()
   const { averba } = world
   const people = Array.from({ length: 500 }, (_, n) => ({ cpf: cpfOf(n + 1), syncEveryMs: hourMs }))
@@ -26,7 +26,7 @@ test('many are enrolled from a stream, in order, in few commits, and again witho
   await world.close()
 })
 
-test('one that is wrong ends the enrolment there, with those before it enrolled', async () => {
+test('a wrong entry stops enrolAll, and the people before it are enrolled', async () => {
   const world = await simulate()
   const people = [{ cpf: cpfOf(1) }, { cpf: cpfOf(2) }, { cpf: '11111111111' }, { cpf: cpfOf(3) }]
   const refs: string[] = []
@@ -45,7 +45,7 @@ test('one that is wrong ends the enrolment there, with those before it enrolled'
   await world.close()
 })
 
-test('how often the consents are to be read is kept with the subject, and may be changed', async () => {
+test('the interval of readings is stored with the subject and can be changed', async () => {
   const world = await simulate()
   const { averba, samples } = world
   const every = async () =>
@@ -68,7 +68,7 @@ test('how often the consents are to be read is kept with the subject, and may be
   await world.close()
 })
 
-test('the interval of the options is for those of whom nothing was said: enrolling again brings it back for nobody', async () => {
+test('the default interval applies only to subjects without one set or ended', async () => {
   const consentService = {
     baseUrl: 'https://a.exemplo.br',
     certificate: { cert: '', key: '' },
@@ -87,7 +87,7 @@ test('the interval of the options is for those of whom nothing was said: enrolli
   for await (const _ of consents.enrolAll([{ cpf: cpfOf(1) }])) expect(await intervals()).toEqual([])
   await consents.enrol({ cpf: cpfOf(1) }, { syncEveryMs: hourMs })
   expect(await intervals()).toEqual([[hourMs, 1]])
-  // Who was met in another way has not been enrolled before.
+  // A person known from a validation has not been enrolled before.
   await validations.validate({ id: 'v1', cpf: cpfOf(2), claims: { nome: 'FULANO' } }, { waitMs: 0 })
   expect(await intervals()).toEqual([[hourMs, 1]])
   await consents.enrol({ cpf: cpfOf(2) })
@@ -99,7 +99,7 @@ test('the interval of the options is for those of whom nothing was said: enrolli
   await world.close()
 })
 
-test('the plan says how fresh consents can be kept, and announces when that is not enough', async () => {
+test('syncPlan computes how fresh consents can be kept, and logs when that is not enough', async () => {
   const lines: unknown[] = []
   const world = await simulate()
   const consentService = {

@@ -1,7 +1,7 @@
 import { type Consent, valueOf } from '../../../src/index.ts'
 import { simulate, type WorldOptions } from '../../../src/simulation/index.ts'
 
-/** A world whose subject is enrolled and read, and a consent of it. */
+/** A world with an enrolled and read subject, and one consent of it. */
 export async function givenConsent(
   status: 'PENDENTE' | 'ATIVO',
   intercept?: NonNullable<WorldOptions['intercept']>,

@@ -5,7 +5,7 @@ import { toInstant } from '../../../src/vocabulary/instant.ts'
 
 const hourMs = 3_600_000
 
-test('a revocation that was not made is told of again once a consent that lapsed stands again', async () => {
+test('a revocation that was not made is reported again when a lapsed consent is active again', async () => {
   let expiry: string | undefined
   const world = await simulate({
     averba: { schedules: true },

@@ -8,13 +8,13 @@ import { cpfOf } from '../../crash/cpf-of.ts'
 
 const dayMs = 86_400_000
 
-test('however many consents end, each is said to have lapsed, once', async () => {
+test('every expired consent lapses exactly once, however many there are', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-lapsing-')), 'log.sqlite')
   const policies = { consentService: { expiry: 'never' } } as const
   const world = await simulate({ averba: { store, schedules: true }, policies })
   const { averba, clock, consentService } = world
   const cpf = cpfOf(7)
-  // More than are looked up at once, most of them at the same instant.
+  // More than one page, most of them at the same instant.
   for (let n = 0; n < 450; n++) consentService.addConsent({ cpf, status: 'ATIVO', expiresInMs: dayMs })
   for (let n = 0; n < 5; n++) consentService.addConsent({ cpf, expiresInMs: 3 * dayMs })
   await averba.consents.enrol({ cpf })
@@ -38,7 +38,7 @@ test('however many consents end, each is said to have lapsed, once', async () =>
   await world.close()
 })
 
-test('the consents that end are found by an index, also after the view was built anew', async () => {
+test('an index finds the expiring consents, also after a rebuild of the view', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-lapsing-')), 'log.sqlite')
   const world = await simulate({ averba: { store } })
   const planOf = () => {

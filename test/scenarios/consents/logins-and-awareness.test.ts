@@ -4,21 +4,21 @@ import { newPath } from '../../store/sample-store.ts'
 
 const hourMs = 3_600_000
 
-test('a login that is over is reported as none, without asking', async () => {
+test('an expired login counts as logged out without a request', async () => {
   const world = await simulate()
   const { averba, clock, consentService, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   consentService.logIn(samples.cpf, clock.now() + hourMs)
   const state = () => averba.logins.state({ subject, ageMaxMs: 24 * hourMs })
   expect((await state()).autenticado).toBe(true)
-  const asked = world.requests.length
+  const requestCount = world.requests.length
   await clock.advance(hourMs)
   expect((await state()).autenticado).toBe(false)
-  expect(world.requests.length).toBe(asked)
+  expect(world.requests.length).toBe(requestCount)
   await world.close()
 })
 
-test('a login returns to listed addresses only, and another one is refused before anything is asked', async () => {
+test('a login returns only to listed addresses; any other is refused without a request', async () => {
   const redirectUrl = 'https://app.exemplo.br/volta'
   const world = await simulate()
   const consentService = {
@@ -41,7 +41,7 @@ test('a login returns to listed addresses only, and another one is refused befor
   await listed.close()
 })
 
-test('awareness records are read again when they are older than the host allows, by all who ask at once', async () => {
+test('concurrent callers share one reading of awareness records that are too old', async () => {
   const world = await simulate()
   const { averba, clock, consentService, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
@@ -49,21 +49,21 @@ test('awareness records are read again when they are older than the host allows,
   consentService.addAwareness({ cpf: samples.cpf, cnpj: samples.cnpj })
   await clock.advance(2 * hourMs)
   expect(await averba.awareness.list({ subject })).toHaveLength(1)
-  const asked = world.requests.length
+  const requestCount = world.requests.length
   const fresh = { subject, ageMaxMs: hourMs }
   const lists = await Promise.all(Array.from({ length: 20 }, () => averba.awareness.list(fresh)))
   expect(lists.map(list => list.length)).toEqual(Array.from({ length: 20 }, () => 2))
-  expect(world.requests.length).toBe(asked + 1)
+  expect(world.requests.length).toBe(requestCount + 1)
   const id = lists[0]?.[1]?.id ?? ''
   await averba.awareness.get({ subject, id })
   await averba.awareness.get({ ...fresh, id })
-  expect(world.requests.length).toBe(asked + 2)
+  expect(world.requests.length).toBe(requestCount + 2)
   await clock.advance(2 * hourMs)
   expect((await averba.awareness.get({ ...fresh, id }))?.readAt).toBe(new Date(clock.now()).toISOString())
   await world.close()
 })
 
-test('an awareness record that the service no longer lists has vanished, which is announced, and may appear again', async () => {
+test('an unlisted awareness record vanishes, is announced, and may appear again', async () => {
   let hidden: 'none' | 'all' | 'unreadable' = 'none'
   const world = await simulate({
     intercept: async (request, forward) => {
@@ -73,8 +73,8 @@ test('an awareness record that the service no longer lists has vanished, which i
   })
   const { averba, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  const heard: unknown[] = []
-  averba.on('subject.awarenessVanished', event => heard.push(event.anomaly))
+  const announced: unknown[] = []
+  averba.on('subject.awarenessVanished', event => announced.push(event.anomaly))
   const fresh = { subject, ageMaxMs: 0 }
   const again = async () => {
     await world.clock.advance(1_000)
@@ -82,24 +82,24 @@ test('an awareness record that the service no longer lists has vanished, which i
   }
   const [id = ''] = await again()
   const known = await averba.awareness.get({ subject, id })
-  // A record that cannot be read may be the one that seems to be missing.
+  // The unreadable record may be the missing one.
   hidden = 'unreadable'
   expect(await again()).toEqual([id])
   hidden = 'all'
   expect(await again()).toEqual([])
   expect(await again()).toEqual([])
-  expect(heard).toEqual(['the service no longer lists it'])
+  expect(announced).toEqual(['the service no longer lists it'])
   expect(await averba.awareness.list({ subject, vanished: true })).toMatchObject([{ id }])
-  const asked = world.requests.length
+  const requestCount = world.requests.length
   expect(await averba.awareness.get({ ...fresh, id })).toEqual(known)
-  expect(world.requests.length).toBe(asked)
+  expect(world.requests.length).toBe(requestCount)
   hidden = 'none'
   expect(await again()).toEqual([id])
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
   await world.close()
 })
 
-test('logins and awareness records are as old as their request, and who needs them newer does not share a reading', async () => {
+test('readings of logins and awareness count from their request, so newer needs do not share', async () => {
   let slowMs = 0
   const world = await simulate({
     async intercept(request, forward) {
@@ -128,15 +128,15 @@ test('logins and awareness records are as old as their request, and who needs th
   await clock.advance(5_000)
   consentService.addAwareness({ cpf: samples.cpf, cnpj: samples.cnpj })
   await clock.advance(1_000)
-  const asked = world.requests.length
+  const requestCount = world.requests.length
   for (const ageMaxMs of [6_000, 5_999, 0]) lists.push(averba.awareness.list({ subject, ageMaxMs }))
   await clock.advance(1_999)
-  expect(world.requests.length).toBe(asked)
-  const told = await clock.finish(Promise.all(lists))
-  expect(told.map(list => list.length)).toEqual([1, 1, 2, 2])
-  expect(told.map(list => list[0]?.readAt)).toEqual([first, first, now(), now()])
-  expect(world.requests.length).toBe(asked + 1)
-  const [id = ''] = told[3]?.map(each => each.id) ?? []
+  expect(world.requests.length).toBe(requestCount)
+  const results = await clock.finish(Promise.all(lists))
+  expect(results.map(list => list.length)).toEqual([1, 1, 2, 2])
+  expect(results.map(list => list[0]?.readAt)).toEqual([first, first, now(), now()])
+  expect(world.requests.length).toBe(requestCount + 1)
+  const [id = ''] = results[3]?.map(each => each.id) ?? []
   const described = now()
   slowMs = 8_000
   expect((await clock.finish(averba.awareness.get({ subject, id })))?.readAt).toBe(described)
@@ -144,7 +144,7 @@ test('logins and awareness records are as old as their request, and who needs th
   await world.close()
 })
 
-test('another controller or date of an awareness record is recorded, and shown from then on', async () => {
+test('a changed controller or date of an awareness record is recorded and shown', async () => {
   let changed = {}
   const world = await simulate({
     averba: { store: newPath() },
@@ -156,8 +156,8 @@ test('another controller or date of an awareness record is recorded, and shown f
   })
   const { averba, clock, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  const heard: unknown[] = []
-  averba.on('subject.awarenessAmended', ({ data }) => heard.push(data))
+  const announced: unknown[] = []
+  averba.on('subject.awarenessAmended', ({ data }) => announced.push(data))
   const again = async (cnpj?: string) => {
     await clock.advance(1_000)
     return averba.awareness.list({ subject, ageMaxMs: 0, ...(cnpj !== undefined && { cnpj }) })
@@ -169,7 +169,7 @@ test('another controller or date of an awareness record is recorded, and shown f
   expect(await again()).toMatchObject([{ id: first?.id, cnpjUsuario, dataHora }])
   expect(await again(cnpjUsuario)).toHaveLength(1)
   expect(await again(first?.cnpjUsuario ?? '')).toEqual([])
-  expect(heard).toEqual([{ record: expect.any(String), createdAt: dataHora, controller: cnpjUsuario }])
+  expect(announced).toEqual([{ record: expect.any(String), createdAt: dataHora, controller: cnpjUsuario }])
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
   expect((await averba.audit.verify()).faults).toEqual([])
   expect(await averba.subjects.report({ subject }, { language: 'en' })).toContain(
@@ -178,12 +178,12 @@ test('another controller or date of an awareness record is recorded, and shown f
   await world.close()
 })
 
-test('a page that asks for several things at once learns that an awareness record is gone', async () => {
-  let isGone = false
+test('concurrent questions of one page show that an awareness record is missing', async () => {
+  let isMissing = false
   const world = await simulate({
     async intercept(request, forward) {
       const answer = await forward(request)
-      return isGone && /ciencias\/\d+$/.test(request.url) ? Response.json([]) : answer
+      return isMissing && /ciencias\/\d+$/.test(request.url) ? Response.json([]) : answer
     },
   })
   const { averba, clock, samples } = world
@@ -195,12 +195,12 @@ test('a page that asks for several things at once learns that an awareness recor
     return (await clock.finish(both))[0]
   }
   expect(await page()).toHaveLength(1)
-  isGone = true
+  isMissing = true
   expect(await page()).toEqual([])
   await world.close()
 })
 
-test('an older answer about a login does not take the place of a newer one', async () => {
+test('an older answer about a login does not replace a newer one', async () => {
   const [arrived, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let isSlow = false
   const world = await simulate({
@@ -229,7 +229,7 @@ test('an older answer about a login does not take the place of a newer one', asy
   await world.close()
 })
 
-test('an older answer in full does not take the place of a newer one', () => {
+test('an older detail does not replace a newer one', () => {
   const at = (second: number) => `2026-11-20T11:59:0${second}.000Z`
   const reading = { createdAt: null, controller: null }
   const [awareness] = shows({

@@ -10,7 +10,7 @@ import { newPath } from '../../store/sample-store.ts'
 
 const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
 
-test('whether a consent stands is answered without reading its uses again, and names the last of them', async () => {
+test('standing is answered without reading old uses and gives the position of the last one', async () => {
   const path = newPath()
   const world = await simulate({ averba: { store: path } })
   const { averba, clock, samples } = world
@@ -50,8 +50,8 @@ test('whether a consent stands is answered without reading its uses again, and n
         return page
       },
     }
-    const story = await readConsentHistory(reading, subject, which.id, options)
-    return { events, types: new Set(story.events.map(({ type }) => type)), last: story.last?.type }
+    const history = await readConsentHistory(reading, subject, which.id, options)
+    return { events, types: new Set(history.events.map(({ type }) => type)), last: history.last?.type }
   }
   const { events, types, last: newest } = await counted()
   expect(events).toBeLessThan(10)

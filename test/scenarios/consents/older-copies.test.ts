@@ -9,8 +9,8 @@ const hourMs = 60 * minuteMs
 const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
 
 /**
- * An active consent that was listed and read in full, at a service that from then on may answer from a copy: of lists,
- * of readings in full, or of both, as they were when they were last kept.
+ * An active consent, listed and read in full, at a service that then may answer lists, details or both from an older
+ * copy.
  */
 async function given() {
   const service = { list: 'now', detail: 'now', change: 'now', isKeeping: true, changes: 0 }
@@ -49,7 +49,7 @@ async function given() {
 
 const json = { 'content-type': 'application/json' }
 
-test('an end that is believed without its history is not undone by an older copy within the minute', async () => {
+test('an older copy does not undo an end without history within a minute', async () => {
   const { world, service, change, list, standing, clock } = await given()
   service.isKeeping = false
   change('REVOGADO')
@@ -63,7 +63,7 @@ test('an end that is believed without its history is not undone by an older copy
   await world.close()
 })
 
-test('a revocation that was answered is not undone by an older reading in full, however old the known history is', async () => {
+test('an older reading in full does not undo an answered revocation, however old the history is', async () => {
   const { world, which, service, change, standing, consents, clock } = await given()
   service.isKeeping = false
   change('REVOGADO')
@@ -79,7 +79,7 @@ test('a revocation that was answered is not undone by an older reading in full, 
   await world.close()
 })
 
-test('an end with which a consent is listed again is not undone by an older copy within the minute', async () => {
+test('an older copy does not undo the end of a relisted consent within a minute', async () => {
   const { world, service, change, list, standing, clock } = await given()
   service.isKeeping = false
   service.list = 'empty'
@@ -96,7 +96,7 @@ test('an end with which a consent is listed again is not undone by an older copy
   await world.close()
 })
 
-test('an end that a list showed is not undone by an older copy after the consent was not listed once', async () => {
+test('an older copy does not undo an end from a list after the consent was once unlisted', async () => {
   const { world, service, change, list, standing, clock } = await given()
   service.isKeeping = false
   change('REVOGADO')
@@ -115,7 +115,7 @@ test('an end that a list showed is not undone by an older copy after the consent
   await world.close()
 })
 
-/** A consent that was revoked and given anew, and whose older copies still show the revocation. */
+/** A consent that was revoked and given again. The older copies still show the revocation. */
 async function givenAnew() {
   const all = await given()
   const { service, change, list, standing, clock } = all
@@ -132,7 +132,7 @@ async function givenAnew() {
   return all
 }
 
-test('a revocation that was put off leaves, although an older copy shows an end from before the consent was given anew', async () => {
+test('a deferred revocation is sent although an older copy shows an earlier end', async () => {
   const { world, which, service, list, standing, consents, clock } = await givenAnew()
   const revoke = () => consents.revoke(which, { commandId: 'no' })
   service.change = '503'
@@ -149,7 +149,7 @@ test('a revocation that was put off leaves, although an older copy shows an end 
   await world.close()
 })
 
-test('a revocation that was put off does not leave once a list has shown the end, also where an earlier one was like it', async () => {
+test('a deferred revocation is not sent after a list showed the end, even with an earlier one', async () => {
   const { world, which, service, change, list, standing, consents, clock } = await givenAnew()
   const revoke = () => consents.revoke(which, { commandId: 'no' })
   await consents.get({ ...which, ageMaxMs: 0 })
@@ -168,7 +168,7 @@ test('a revocation that was put off does not leave once a list has shown the end
   await world.close()
 })
 
-test('a revocation that was lost is not taken for made by an older copy of an end from before it', async () => {
+test('an older copy of an earlier end does not settle a lost revocation', async () => {
   const { world, which, service, list, consents, clock } = await givenAnew()
   const revoke = () => consents.revoke(which, { commandId: 'no' })
   Object.assign(service, { change: 'lost', detail: '503' })
@@ -184,7 +184,7 @@ test('a revocation that was lost is not taken for made by an older copy of an en
   await world.close()
 })
 
-test('what a list shows after another one is believed when the reading in full is declined, and can be revoked', async () => {
+test('a later list counts when the reading in full is declined, and the consent can be revoked', async () => {
   const { world, which, service, change, list, standing, consents, clock } = await given()
   service.detail = '503'
   change('REVOGADO')
@@ -202,7 +202,7 @@ test('what a list shows after another one is believed when the reading in full i
   await world.close()
 })
 
-test('a revocation that was put off and then refused is told by health() while the consent stands', async () => {
+test('health reports a deferred revocation that was then refused while the consent is active', async () => {
   const { world, which, service, consents, health, clock } = await given()
   service.change = '503'
   expect((await consents.revoke(which, { commandId: 'no' })).status).toBe('deferred')
@@ -218,7 +218,7 @@ test('a revocation that was put off and then refused is told by health() while t
   await world.close()
 })
 
-test('an end that a list showed is announced, though the first history that is read has the consent given anew', async () => {
+test('an end from a list is announced even if the first history shows the consent given again', async () => {
   let isUnread = true
   const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
     return isDetail(request) && isUnread ? Response.json({}, { status: 503 }) : forward(request)

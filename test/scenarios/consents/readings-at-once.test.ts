@@ -6,10 +6,10 @@ import { openAverba } from '../../../src/index.ts'
 import { isDetail } from '../subscriptions/given-troubled.ts'
 import { givenConsent } from './given-consent.ts'
 
-/** Far more than are needed. */
+/** Far more rounds than needed. */
 const roundsMax = 30
 
-/** Two engines on one file, each of which always has a reading in full of one consent under way. */
+/** Two engines on one file, each always with a reading in full of one consent under way. */
 async function given(shown: (status: string) => string) {
   const answers: (() => void)[] = []
   let isSlow = false
@@ -17,7 +17,7 @@ async function given(shown: (status: string) => string) {
     const answer = await answering
     if (!isSlow) return answer
     await new Promise<void>(resolve => answers.push(resolve))
-    const record = (await answer.json()) as { status: string; historico: object[] } // As the service answers.
+    const record = (await answer.json()) as { status: string; historico: object[] } // The service sends a record.
     const status = shown(record.status)
     return Response.json({ ...record, status, ...(status !== record.status && { historico: [] }) })
   }
@@ -54,7 +54,7 @@ async function given(shown: (status: string) => string) {
   void other.consents.sync({ subject })
   await clock.advance(1_000)
   expect(answers).toHaveLength(2)
-  /** Answers one reading after the other, a second apart, and says how many until there was none for long. */
+  /** Answers the readings one by one, a second apart, and returns how many came until none came for minutes. */
   async function answerAll(): Promise<number> {
     let rounds = 0
     for (; rounds < roundsMax; rounds++) {
@@ -62,7 +62,7 @@ async function given(shown: (status: string) => string) {
       const answer = answers.shift()
       if (!answer) break
       answer()
-      // Until then whoever ended has begun anew, if the list or the other one made it old.
+      // By then, an engine whose reading has become old has started another.
       await clock.advance(1_000)
     }
     return rounds
@@ -70,13 +70,13 @@ async function given(shown: (status: string) => string) {
   return { averba, which, answerAll }
 }
 
-test('readings in full by two engines that always overlap do not make each other old for ever', async () => {
+test('overlapping readings in full of two engines come to an end', async () => {
   const { averba, which, answerAll } = await given(status => status)
   expect(await answerAll()).toBeLessThan(5)
   expect(await averba.consents.get(which)).toMatchObject({ status: 'REVOGADO', knowledge: 'known' })
 })
 
-test('neither do those that show another status than the list did', async () => {
+test('so do readings that show another status than the list did', async () => {
   const { averba, which, answerAll } = await given(() => 'EXPIRADO')
   expect(await answerAll()).toBeLessThan(10)
   expect(await averba.consents.get(which)).toMatchObject({ status: 'EXPIRADO', knowledge: 'known' })

@@ -4,20 +4,20 @@ import { givenConsent } from './given-consent.ts'
 
 const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
 
-test('what is asked again and again during an outage is asked of the service twice when it is over', async () => {
+test('questions during an outage cause only two readings per kind afterwards', async () => {
   let isDown = false
-  const asked = new Map<string, number>()
+  const requestCounts = new Map<string, number>()
   const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
     if (isDown) return new Response('', { status: 503 })
     const [route = ''] = /consentimentos|ciencias|autenticacao/.exec(request.url) ?? []
-    asked.set(route, (asked.get(route) ?? 0) + 1)
+    requestCounts.set(route, (requestCounts.get(route) ?? 0) + 1)
     return forward(request)
   })
   const { averba, clock } = world
   const codeOf = (asking: Promise<unknown>) => asking.then(String, (error: AverbaError) => error.code)
   isDown = true
   await clock.advance(120_000)
-  // Somebody waits for this one, under an id of its own.
+  // A host waits for this one, with its own command id.
   const ask = { commandId: 'of-the-host' }
   expect(await averba.consents.sync({ subject }, ask)).toMatchObject({ status: 'deferred' })
   for (let n = 0; n < 30; n++) {
@@ -29,10 +29,10 @@ test('what is asked again and again during an outage is asked of the service twi
   }
   expect(await averba.effects.list({ state: 'deferred' })).toHaveLength(7)
   isDown = false
-  asked.clear()
+  requestCounts.clear()
   await clock.advance(3_600_000)
   await averba.settle()
-  expect(Object.fromEntries(asked)).toEqual({
+  expect(Object.fromEntries(requestCounts)).toEqual({
     consentimentos: 3,
     ciencias: 2,
     autenticacao: 2,
@@ -41,7 +41,7 @@ test('what is asked again and again during an outage is asked of the service twi
   await world.close()
 })
 
-test('an outage of days is told of, however often it is asked meanwhile', async () => {
+test('health reports an outage of days, however often questions are asked meanwhile', async () => {
   let isDown = false
   const { world, subject } = await givenConsent('ATIVO', async (request, forward) => {
     return isDown ? new Response('', { status: 503 }) : forward(request)

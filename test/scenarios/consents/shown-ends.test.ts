@@ -3,7 +3,7 @@ import type { AverbaError } from '../../../src/index.ts'
 import { isDetail, isList } from '../subscriptions/given-troubled.ts'
 import { givenConsent } from './given-consent.ts'
 
-/** Holds up what comes to it, until it is opened. */
+/** Delays what comes until it is opened. */
 function gate() {
   const [arrived, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const hold = () => {
@@ -13,7 +13,7 @@ function gate() {
   return { arrived: arrived.promise, open: opened.resolve, hold }
 }
 
-test('a revocation that a list showed is not undone by an older one, where the reading in full is refused', async () => {
+test('an older list does not undo a revocation from a list when the detail is refused', async () => {
   const [older, newer, details] = [gate(), gate(), gate()]
   const lists: ReturnType<typeof gate>[] = []
   const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {

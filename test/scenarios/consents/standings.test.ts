@@ -20,7 +20,7 @@ async function ofType(world: World, type: Recorded['type']): Promise<Recorded[]>
   return events
 }
 
-test('a consent that is ATIVO stands until its expiry, and says by which reading', async () => {
+test('an ATIVO consent is effective until its expiry, with the reading behind it', async () => {
   const { world, which, standing, now } = await given('ATIVO')
   const [held] = (await world.averba.consents.list(which)).filter(each => each.id === which.id)
   const told = await standing(which)
@@ -39,7 +39,7 @@ test('a consent that is ATIVO stands until its expiry, and says by which reading
   await world.close()
 })
 
-test('a revocation counts from the time of the service, and before it was known the answer stays what it was', async () => {
+test("a revocation counts from the service's time, and earlier answers stay the same", async () => {
   const { world, which, standing, now } = await given('ATIVO')
   const { averba, clock, consentService, samples } = world
   await clock.advance(minuteMs)
@@ -47,7 +47,7 @@ test('a revocation counts from the time of the service, and before it was known 
   const revokedAt = now()
   await clock.advance(minuteMs)
   const between = now()
-  expect((await standing(which)).reason).toBe('active') // nobody knows yet
+  expect((await standing(which)).reason).toBe('active') // no reading has shown it yet
   const unaware = (await averba.log.read({ backward: true })[Symbol.asyncIterator]().next()).value.position
   await clock.advance(minuteMs)
   valueOf(await averba.consents.sync(which))
@@ -60,7 +60,7 @@ test('a revocation counts from the time of the service, and before it was known 
   await world.close()
 })
 
-test('a consent stands from the time in its history on, once that was read', async () => {
+test('a consent is effective from the time in its history once that was read', async () => {
   const world = await simulate()
   const { consents } = world.averba
   const began = toInstant(world.clock.now())
@@ -75,7 +75,7 @@ test('a consent stands from the time in its history on, once that was read', asy
   await world.close()
 })
 
-test('a reading that is older than the host allows is made again, and where that fails the consent is stale', async () => {
+test('a reading that is too old is repeated, and if that fails the consent is stale', async () => {
   let isDown = false
   const { world, which, standing, now } = await given('ATIVO', (request, forward) => {
     if (isDown) throw new Error('reset')
@@ -91,19 +91,19 @@ test('a reading that is older than the host allows is made again, and where that
   await world.close()
 })
 
-test('the service is not asked about the past', async () => {
+test('a question about the past sends no request', async () => {
   const { world, which, standing, now } = await given('ATIVO')
   const before = now()
   await world.clock.advance(dayMs)
-  const asked = world.requests.length
+  const requestCount = world.requests.length
   expect((await standing({ ...which, ageMaxMs: 1 }, { at: before })).reason).toBe('active')
   expect((await standing({ ...which, ageMaxMs: 1 }, { knownAt: before })).reason).toBe('active')
   expect((await standing({ ...which, ageMaxMs: 1 }, { knownAt: now() })).reason).toBe('stale')
-  expect(world.requests.length).toBe(asked)
+  expect(world.requests.length).toBe(requestCount)
   await world.close()
 })
 
-test('a list with a record that has no id makes no consent fresh, neither one that is asked about nor those of a list', async () => {
+test('a list with a record without id does not make any consent fresh', async () => {
   let isBroken = false
   const { world, which, standing, now } = await given('ATIVO', async (request, forward) => {
     const response = await forward(request)
@@ -128,7 +128,7 @@ test('a list with a record that has no id makes no consent fresh, neither one th
   await world.close()
 })
 
-test('what does not stand says why', async () => {
+test('a consent that is not effective says why', async () => {
   const { world, which, standing } = await given('PENDENTE')
   const { consents } = world.averba
   expect((await standing(which)).reason).toBe('pending')
@@ -146,7 +146,7 @@ test('what does not stand says why', async () => {
   await world.close()
 })
 
-test('while a revocation is out or in doubt, a consent does not stand', async () => {
+test('a consent is not effective while a revocation is under way or in doubt', async () => {
   let isDown = false
   const { world, which, standing, now } = await given('ATIVO', (request, forward) => {
     if (request.method === 'PUT') isDown = true
@@ -160,13 +160,13 @@ test('while a revocation is out or in doubt, a consent does not stand', async ()
   isDown = false
   await world.clock.advance(60 * minuteMs)
   await world.averba.settle()
-  expect((await standing(which)).reason).toBe('active') // it was never made
+  expect((await standing(which)).reason).toBe('active') // the change was never made
   expect((await standing(which, { at: asked })).reason).toBe('active')
   expect((await standing(which, { knownAt: asked })).reason).toBe('uncertain')
   await world.close()
 })
 
-test('a consent that the service no longer lists does not stand', async () => {
+test('a consent that the service no longer lists is not effective', async () => {
   let isEmpty = false
   const { world, which, standing } = await given('ATIVO', async (request, forward) =>
     isEmpty ? Response.json([]) : forward(request),
@@ -177,7 +177,7 @@ test('a consent that the service no longer lists does not stand', async () => {
   await world.close()
 })
 
-test('a clock that is set back does not bring a revoked consent back', async () => {
+test('a clock set back does not make a revoked consent effective', async () => {
   let backMs = 0
   const plain = await simulate()
   const clock = { now: () => plain.clock.now() - backMs, sleep: plain.clock.sleep.bind(plain.clock) }
@@ -197,7 +197,7 @@ test('a clock that is set back does not bring a revoked consent back', async () 
   await plain.close()
 })
 
-test('a reading by a clock that was a day ahead is not fresh once the clock is set right: the service is read, or it is stale', async () => {
+test('a reading by a clock that was a day ahead is not fresh after the correction', async () => {
   let aheadMs = dayMs
   const plain = await simulate()
   const clock = { now: () => plain.clock.now() + aheadMs, sleep: plain.clock.sleep.bind(plain.clock) }
@@ -227,7 +227,9 @@ test('a reading by a clock that was a day ahead is not fresh once the clock is s
   await plain.close()
 })
 
-/** A clock that was two days ahead while the service was read, and is right again; then the service revokes, and a list shows it. */
+/**
+ * A clock that was two days ahead during a reading and is right again. Then the service revokes, and a list shows it.
+ */
 async function givenClockWasAhead() {
   const world = await simulate()
   const { averba, clock, consentService, samples } = world
@@ -244,14 +246,14 @@ async function givenClockWasAhead() {
   return { world, which, now: (ms = 0) => toInstant(clock.now() + ms) }
 }
 
-test('after a clock was ahead, what is known now is all that is recorded, also to who names the instant', async () => {
+test('after a clock was ahead, now means all that is recorded, also for a given instant', async () => {
   const { world, which, now } = await givenClockWasAhead()
   const { averba, clock } = world
   valueOf(await averba.consents.sync(which))
   await clock.advance(minuteMs)
   const plain = await averba.consents.standing(which)
   expect(plain.reason).toBe('revoked')
-  // Who asks from another machine, or asked a moment ago, asks about now too.
+  // Another machine, or a question from a moment ago, also means now.
   for (const ms of [0, -2_000, 2_000]) {
     const [at, knownAt] = [now(ms), now(ms)]
     expect(await averba.consents.standing(which, { at })).toEqual(plain)
@@ -263,7 +265,7 @@ test('after a clock was ahead, what is known now is all that is recorded, also t
   await world.close()
 })
 
-test('after a clock was ahead, a list that shows something else counts now, and not only when the clock gets there', async () => {
+test('after a clock was ahead, a list with another status counts at once', async () => {
   const { world, which, now } = await givenClockWasAhead()
   const { averba, faults } = world
   await faults.add({ kind: 'refuse', service: 'consentService', path: `/${which.id}`, times: 99 })
@@ -275,7 +277,7 @@ test('after a clock was ahead, a list that shows something else counts now, and 
   await world.close()
 })
 
-test('nothing is known of an instant that has not come yet, by one, or at a position after the end of the log', async () => {
+test('an instant in the future or a position after the end of the log is refused', async () => {
   const { world, which, now } = await given('ATIVO')
   const { audit, consents } = world.averba
   const future = toInstant(world.clock.now() + 2 * minuteMs)
@@ -296,7 +298,7 @@ test('nothing is known of an instant that has not come yet, by one, or at a posi
   await world.close()
 })
 
-test('a consent whose expiry is on a day that is none does not stand: it is uncertain', async () => {
+test('a consent that expires on an impossible date is uncertain', async () => {
   const { world, which, standing } = await given('ATIVO', async (request, forward) => {
     const response = await forward(request)
     if (!/consentimentos\/\d+$/.test(request.url)) return response
@@ -307,7 +309,7 @@ test('a consent whose expiry is on a day that is none does not stand: it is unce
   await world.close()
 })
 
-test('an expiry that was put off does not make a consent stand while it was known to have expired', async () => {
+test('a later expiry does not make a consent effective at a time when it was known as expired', async () => {
   let expiry = '2026-11-20T13:00:00Z'
   const { world, which, standing, now } = await given('ATIVO', async (request, forward) => {
     const response = await forward(request)
@@ -330,14 +332,14 @@ test('an expiry that was put off does not make a consent stand while it was know
   expect((await standing(which, { at: expired })).reason).toBe('expired')
   expect((await standing(which, { at: '2026-11-20T12:59:59.999Z' })).reason).toBe('active')
   expect((await standing(which, { at: now() })).reason).toBe('active')
-  // One that was brought forward counts for all that is asked from then on.
+  // An earlier expiry counts for every later question.
   expiry = '2026-11-20T14:30:00Z'
   valueOf(await averba.consents.sync(which))
   expect((await standing(which, { at: now() })).reason).toBe('expired')
   await world.close()
 })
 
-test('a revocation that the service drops from its history later still counts for as long as it was known', async () => {
+test('a revocation dropped from the history still counts for the time when it was known', async () => {
   let trimmed: object | undefined
   const { world, which, standing, now } = await given('ATIVO', async (request, forward) => {
     const response = await forward(request)
@@ -369,7 +371,7 @@ test('a revocation that the service drops from its history later still counts fo
   await world.close()
 })
 
-test('a use is recorded with its purpose and legal basis, and answered again under its command id', async () => {
+test('a use is recorded with purpose and legal basis, and replayed under its command id', async () => {
   const { world, which } = await given('ATIVO')
   const { consents } = world.averba
   const used = await consents.use(which, {
@@ -390,7 +392,7 @@ test('a use is recorded with its purpose and legal basis, and answered again und
   await world.close()
 })
 
-test('a use is not told again under its command id once the consent was revoked: that is a refusal of its own', async () => {
+test('repeating a use after a revocation records a refusal of its own', async () => {
   const { world, which } = await given('ATIVO')
   const { averba, clock, consentService, samples } = world
   const use = () => averba.consents.use({ ...which, ageMaxMs: 0 }, { basis, commandId: 'job-77' })
@@ -412,7 +414,7 @@ test('a use is not told again under its command id once the consent was revoked:
   await world.close()
 })
 
-test('a use that was decided before is read for only where it would be told again', async () => {
+test('repeating a use reads the service only if the use was allowed', async () => {
   const { world, which } = await given('PENDENTE')
   const { averba, clock, consentService, samples, requests } = world
   const fresh = { ...which, ageMaxMs: minuteMs }
@@ -421,14 +423,14 @@ test('a use that was decided before is read for only where it would be told agai
   await expect(use()).rejects.toMatchObject({ standing: { reason: 'pending', replayed: false } })
   consentService.change(samples.cpf, which.id, 'ATIVO')
   await clock.advance(dayMs)
-  const asked = requests.length
+  const requestCount = requests.length
   await expect(use()).rejects.toMatchObject({ standing: { reason: 'pending', replayed: true } })
   await expect(use('marketing')).rejects.toMatchObject({ code: 'COMMAND_REUSED' })
-  expect(requests.length).toBe(asked)
+  expect(requests.length).toBe(requestCount)
   const used = await averba.consents.use(fresh, { basis, commandId: 'u2' })
   await clock.advance(dayMs)
   const read = requests.length
-  // As fresh as it is now.
+  // The freshness is that of the repeated call.
   const readAt = new Date(clock.now()).toISOString()
   const again = await averba.consents.use(fresh, { basis, commandId: 'u2' })
   expect(again).toEqual({ ...used, readAt, replayed: true })
@@ -436,7 +438,7 @@ test('a use that was decided before is read for only where it would be told agai
   await world.close()
 })
 
-test('a use has the basis of the options where it gives none', async () => {
+test('a use without a basis gets the one in the options', async () => {
   const world = await simulate({ averba: { basis } })
   const { consents } = world.averba
   const subject = await consents.enrol({ cpf: world.samples.cpf })
@@ -450,7 +452,7 @@ test('a use has the basis of the options where it gives none', async () => {
   await world.close()
 })
 
-test('a use of what does not stand is refused, and the refusal is recorded', async () => {
+test('a use of a consent that is not effective is refused, and the refusal is recorded', async () => {
   const { world, which } = await given('PENDENTE')
   const { consents } = world.averba
   const use = (id: string) => consents.use({ ...which, id }, { basis, commandId: `u-${id}` })
@@ -472,7 +474,7 @@ test('a use of what does not stand is refused, and the refusal is recorded', asy
   await world.close()
 })
 
-test('a use and a revocation cannot cross: after the revocation was asked for, no use is recorded', async () => {
+test('no use is recorded after a revocation was requested, even concurrently', async () => {
   const { world, which } = await given('ATIVO')
   const { consents } = world.averba
   const uses = Array.from({ length: 30 }, () =>

@@ -21,7 +21,7 @@ async function schedulesOf({ averba }: World): Promise<unknown[]> {
   return all
 }
 
-test('how often the consents of a person are read can be changed, ended and begun again at any time', async () => {
+test('the interval of a subject can be changed, ended and begun again at any time', async () => {
   const world = await simulate()
   const { averba } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
@@ -48,7 +48,7 @@ test('how often the consents of a person are read can be changed, ended and begu
   await averba.consents.schedule({ subject }, { syncEveryMs: 2 * hourMs, actor: clerk })
   await averba.settle()
   expect(readings(world)).toBe(often + 2)
-  // Of the schedule before nothing is left.
+  // No reading of the former schedule is left.
   expect(await averba.effects.list({ state: 'owed' })).toHaveLength(1)
 
   const said = await schedulesOf(world)
@@ -62,7 +62,7 @@ test('how often the consents of a person are read can be changed, ended and begu
   await world.close()
 })
 
-test('a schedule that is as asked makes no event, and one that is wrong, or of nobody, is refused', async () => {
+test('an unchanged schedule records no event; a wrong one, or one of no subject, is refused', async () => {
   const world = await simulate()
   const { consents } = world.averba
   const subject = await consents.enrol({ cpf: samples.cpf }, { syncEveryMs: dayMs })
@@ -79,7 +79,7 @@ test('a schedule that is as asked makes no event, and one that is wrong, or of n
   await world.close()
 })
 
-test('a reading that is under way when its schedule ends tells what it found, and owes no other', async () => {
+test('a reading under way when its schedule ends is recorded and schedules no other', async () => {
   let answer: (() => void) | undefined
   const world = await simulate({
     intercept: (request, forward) =>
@@ -100,7 +100,7 @@ test('a reading that is under way when its schedule ends tells what it found, an
   await world.close()
 })
 
-test('enrolling again with another interval leaves one reading owed', async () => {
+test('enrolling again with another interval leaves one pending reading', async () => {
   const world = await simulate()
   const { consents, effects, settle } = world.averba
   await consents.enrol({ cpf: samples.cpf }, { syncEveryMs: dayMs })

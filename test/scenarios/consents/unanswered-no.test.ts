@@ -6,7 +6,7 @@ const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
 
-/** A denial or a revocation that is put off, while the consent is unlisted once and listed again with another status. */
+/** A deferred denial or revocation, while the consent is once unlisted and then listed with another status. */
 async function givenListedAgain(verb: 'deny' | 'revoke') {
   const given = await givenTroubled(verb === 'deny' ? 'PENDENTE' : 'ATIVO')
   const { world, subject, service, which } = given
@@ -32,7 +32,7 @@ async function givenListedAgain(verb: 'deny' | 'revoke') {
 }
 
 test.each(['deny', 'revoke'] as const)(
-  'while a no of ours is put off, nothing is used of a consent that is listed again with another open status: %s',
+  'no use is allowed while our denial or revocation is deferred, whatever a list shows: %s',
   async verb => {
     const { world, service, which, ask } = await givenListedAgain(verb)
     const { averba, clock } = world
@@ -44,13 +44,13 @@ test.each(['deny', 'revoke'] as const)(
     await clock.advance(2 * hourMs)
     await averba.settle()
     expect(service.changes).toBe(1)
-    // The table leads from ATIVO to REVOGADO, and not to NEGADO.
+    // The table allows REVOGADO after ATIVO, but not NEGADO.
     expect((await ask()).status).toBe(verb === 'revoke' ? 'settled' : 'declined')
     await world.close()
   },
 )
 
-test("the person's no, given while the consent is not listed, holds when it is listed again as approved", async () => {
+test("the person's denial of an unlisted consent counts when it is listed again as approved", async () => {
   const { world, service, which } = await givenTroubled('PENDENTE')
   const { averba, clock, consentService, samples } = world
   const { consents } = averba
@@ -66,7 +66,7 @@ test("the person's no, given while the consent is not listed, holds when it is l
   await world.close()
 })
 
-test('a revocation that is made, and whose answer is lost, after lists have shown other things, is settled', async () => {
+test('a lost revocation that was made is settled although lists showed other statuses before', async () => {
   const { world, service, which, ask } = await givenListedAgain('revoke')
   const { averba, clock } = world
   service.trouble = 'made and lost'
@@ -79,7 +79,7 @@ test('a revocation that is made, and whose answer is lost, after lists have show
   await world.close()
 })
 
-test('a revocation that was put off does not take what the person gave anew, after an end that was shown', async () => {
+test('a deferred revocation does not end a consent given again after an end was shown', async () => {
   const { world, service, which } = await givenTroubled('ATIVO')
   const { averba, clock, consentService, samples } = world
   const { consents } = averba
@@ -106,7 +106,7 @@ test('a revocation that was put off does not take what the person gave anew, aft
 })
 
 test.each(['deny', 'revoke'] as const)(
-  'a lost no ends by a reading a minute later alone, whatever open status is shown, and is told of: %s',
+  'a lost denial or revocation ends only by a reading a minute later, and is reported: %s',
   async verb => {
     const lines: { message: string }[] = []
     const logger = (line: { message: string }) => void lines.push(line)
@@ -148,7 +148,7 @@ test.each(['deny', 'revoke'] as const)(
   },
 )
 
-test('a denial that was not made is told of by health once somebody has approved the consent, and not before', async () => {
+test('health reports a denial that was not made only once the consent is approved', async () => {
   const { world, which } = await givenTroubled('PENDENTE', 'lost')
   const { averba, clock, consentService, samples } = world
   const health = async () => (await averba.health({ only: ['consents'] })).checks[0]
@@ -163,8 +163,8 @@ test('a denial that was not made is told of by health once somebody has approved
   await world.close()
 })
 
-/** A consent that was read in full, and that somebody revoked and gave anew before our revocation, unread by us. */
-async function givenGivenAnew(trouble: 'busy' | 'lost') {
+/** A consent read in full, which was then revoked and given again before our revocation, unread by us. */
+async function givenReopened(trouble: 'busy' | 'lost') {
   const given = await givenTroubled('ATIVO', trouble)
   const { averba, clock, consentService, samples } = given.world
   await averba.consents.get(given.which)
@@ -176,8 +176,8 @@ async function givenGivenAnew(trouble: 'busy' | 'lost') {
   return given
 }
 
-test('an end from before our revocation, of which we read after it, is not its end: put off', async () => {
-  const { world, service, which } = await givenGivenAnew('busy')
+test('an end from before our revocation, read after it, does not settle it: deferred', async () => {
+  const { world, service, which } = await givenReopened('busy')
   const { averba, clock } = world
   const revoke = () => averba.consents.revoke(which, { commandId: 'r' })
   expect((await revoke()).status).toBe('deferred')
@@ -194,8 +194,8 @@ test('an end from before our revocation, of which we read after it, is not its e
   await world.close()
 })
 
-test('an end from before our revocation, of which we read after it, is not its end: lost', async () => {
-  const { world, which } = await givenGivenAnew('lost')
+test('an end from before our revocation, read after it, does not settle it: lost', async () => {
+  const { world, which } = await givenReopened('lost')
   const { averba, clock } = world
   const revoke = () => averba.consents.revoke(which, { commandId: 'r' })
   expect((await revoke()).status).toBe('unknown')
@@ -210,7 +210,7 @@ test('an end from before our revocation, of which we read after it, is not its e
   await world.close()
 })
 
-test('a lost revocation that was made is settled by its history, although the consent was given anew since', async () => {
+test('the history settles a lost revocation although the consent was given again since', async () => {
   const { world, service, which } = await givenTroubled('ATIVO', 'made and lost')
   const { averba, clock, consentService, faults, samples } = world
   const revoke = () => averba.consents.revoke(which, { commandId: 'r' })
@@ -229,7 +229,7 @@ test('a lost revocation that was made is settled by its history, although the co
   await world.close()
 })
 
-test('a revocation that was answered is not undone by an older copy within the minute', async () => {
+test('an older copy does not undo an answered revocation within a minute', async () => {
   const copies = new Map<string, string>()
   let isBehind = false
   const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
@@ -261,7 +261,7 @@ test('a revocation that was answered is not undone by an older copy within the m
   await world.close()
 })
 
-test('a consent that is given anew right after a revocation of ours stands a minute later', async () => {
+test('a consent given again right after our revocation is effective a minute later', async () => {
   const { world, subject, consent } = await givenConsent('ATIVO')
   const { averba, clock, consentService, samples } = world
   const which = { subject, id: consent.id }
@@ -276,7 +276,7 @@ test('a consent that is given anew right after a revocation of ours stands a min
   await world.close()
 })
 
-test('a revocation that is asked for again leaves in doubt what was in doubt since the first', async () => {
+test('a repeated revocation keeps the doubt that began with the first', async () => {
   const { world, which } = await givenTroubled('ATIVO')
   const { averba, clock } = world
   await clock.advance(hourMs)
@@ -290,7 +290,7 @@ test('a revocation that is asked for again leaves in doubt what was in doubt sin
   await world.close()
 })
 
-test('a lost denial ends by the lists where no history can be read', async () => {
+test('lists end the doubt of a lost denial when no history can be read', async () => {
   const { world, service, which } = await givenTroubled('PENDENTE', 'lost')
   const { averba, clock, consentService, faults, samples } = world
   await faults.add({ kind: 'status', status: 403, service: 'consentService', method: 'GET', times: 1_000 })
@@ -306,7 +306,7 @@ test('a lost denial ends by the lists where no history can be read', async () =>
   await world.close()
 })
 
-test('what the last change came to is said where another one is refused, with the time from which a reading tells', async () => {
+test('a refusal says what is known of the last change, and from when a reading can show it', async () => {
   const { world, which } = await givenTroubled('ATIVO', 'lost')
   const { consents } = world.averba
   expect((await consents.revoke(which)).status).toBe('unknown')

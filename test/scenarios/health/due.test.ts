@@ -5,7 +5,7 @@ const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 const evento = 'dimp-situacao-import'
 
-test('what will be read, tried again, expire and be deleted is known beforehand', async () => {
+test('due lists future readings, retries, expiries and deletions', async () => {
   let isDown = false
   const world = await simulate({
     averba: {
@@ -13,7 +13,7 @@ test('what will be read, tried again, expire and be deleted is known beforehand'
       subscriptions: [{ evento, endpoint: 'https://longe.exemplo.br/averba', chaveSecreta: 'segredo' }],
       receiver: { publicUrl: 'https://longe.exemplo.br/averba' },
     },
-    // Every delivery is refused: none of the secrets that it carries are known here.
+    // Every delivery is refused, because its secrets are not known here.
     faults: [{ kind: 'wrongSecret' }],
     intercept: async (request, forward) => {
       if (isDown) return new Response('', { status: 429, headers: { 'retry-after': '7200' } })

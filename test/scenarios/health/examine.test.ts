@@ -23,7 +23,7 @@ const given = (more: Partial<AverbaOptions> = {}): AverbaOptions => ({
   ...more,
 })
 
-/** What is wrong, by name, in words. */
+/** The details of the failed checks, by name. */
 async function troubles(options: AverbaOptions, how?: Parameters<typeof examine>[1]) {
   const { ok, checks } = await examine(options, how)
   const wrong = checks.filter(each => !each.ok)
@@ -33,7 +33,7 @@ async function troubles(options: AverbaOptions, how?: Parameters<typeof examine>
 
 const clockAt = (offsetMs: number): Clock => ({ ...systemClock, now: () => systemClock.now() + offsetMs })
 
-test('what is well is looked at from end to end, and nothing is called, made or written', async () => {
+test('a healthy configuration passes every check without a call or a write', async () => {
   const before = { requests: services.requests.length, tokens: services.tokenService.requests }
   const options = given()
   const { ok, checks, store } = await examine(options)
@@ -50,7 +50,7 @@ test('what is well is looked at from end to end, and nothing is called, made or 
   expect(sent.filter(({ method, path }) => method !== 'HEAD' || path !== '/')).toEqual([])
 })
 
-test('a notification that a handler was given up at is said, and one that it is called for again is no trouble', async () => {
+test('a parked notification is reported, and one that is handled again is not', async () => {
   const options = given()
   const averba = await openAverba({
     ...options,
@@ -69,13 +69,13 @@ test('a notification that a handler was given up at is said, and one that it is 
   expect(await found()).toMatchObject({ ok: true, detail: '0 parked, 1 to be tried again' })
   await averba.close()
   const database = new Sqlite(options.store)
-  // As the twelfth attempt does, half an hour later.
+  // As the twelfth attempt would, half an hour later.
   database.exec("update notifications set state = 'parked', trouble = 'parked'")
   database.close()
   expect(await found()).toMatchObject({ ok: false, detail: expect.stringMatching(/^1 parked, 0 .*replay/) })
 })
 
-test('calls in doubt are said before anybody asks for them, and are no fault', async () => {
+test('calls in doubt are reported and are no failure', async () => {
   const options = given()
   const averba = await openAverba(options)
   await services.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
@@ -83,15 +83,15 @@ test('calls in doubt are said before anybody asks for them, and are no fault', a
   expect(await averba.validations.validate(asked)).toMatchObject({ status: 'unknown' })
   const doubt = { ok: true, detail: "0 parked, 1 in doubt: see effects.list({ state: 'unknown' })" }
   const examined = async () => (await examine(options)).checks.find(each => each.name === 'effects')
-  const told = async () => (await averba.health({ only: ['effects'] })).checks[0]
+  const checkEffects = async () => (await averba.health({ only: ['effects'] })).checks[0]
   expect(await examined()).toMatchObject(doubt)
-  expect(await told()).toMatchObject(doubt)
+  expect(await checkEffects()).toMatchObject(doubt)
   await averba.validations.resolve('order-1', { charged: false, note: 'not in the report' })
   expect(await examined()).toMatchObject({ ok: true, detail: '0 parked, 0 in doubt' })
   await averba.close()
 })
 
-test('a store that is in use is looked at too, and what is parked or gone is said', async () => {
+test('a store in use is checked, and parked calls and missing files are reported', async () => {
   const options = given()
   const averba = await openAverba(options)
   expect(await troubles(options)).toEqual({})
@@ -108,7 +108,7 @@ test('a store that is in use is looked at too, and what is parked or gone is sai
   expect(await troubles(options)).toEqual({ store: expect.stringContaining('restore a backup') })
 })
 
-test('a store that was cut off within a page is said to be, as opening it does', async () => {
+test('a store file cut off within a page is reported, as when it is opened', async () => {
   const options = given({ store: await makeSampleStore(3) })
   truncateSync(options.store, statSync(options.store).size - 100)
   expect(await troubles(options)).toEqual({
@@ -117,7 +117,7 @@ test('a store that was cut off within a page is said to be, as opening it does',
   await expect(openAverba(options)).rejects.toMatchObject({ code: 'CORRUPT' })
 })
 
-test('options, secrets and certificates that cannot work are said by their name', async () => {
+test('unusable options, secrets and certificates are reported by name', async () => {
   const { consentService, tokenService, portal } = services.options
   const fail = () => {
     throw new Error('segredo-canario')
@@ -165,7 +165,7 @@ test('options, secrets and certificates that cannot work are said by their name'
   expect(JSON.stringify(wrongs)).not.toContain('segredo-canario')
 })
 
-test('a service that is not there, or is not the one that it should be, is said with what to do', async () => {
+test('an unreachable or wrong service is reported with what to do', async () => {
   const { consentService, validationService, portal } = services.options
   const other = await createAuthority(systemClock.now(), 'another')
   expect(
@@ -186,15 +186,15 @@ test('a service that is not there, or is not the one that it should be, is said 
 test.each([
   ['an hour ahead', 3_600_000, /^it is 3\d{3} s ahead of the consentService, .*: set it by NTP$/],
   ['two minutes behind', -120_000, /^it is 1[12]\d s behind the consentService, .*: set it by NTP$/],
-])('a clock that is %s is said so', async (_, offsetMs, words) => {
+])('a clock that is %s is reported', async (_, offsetMs, words) => {
   expect(await troubles(given({ clock: clockAt(offsetMs) }))).toEqual({ clock: expect.stringMatching(words) })
 })
 
-test('a clock that is within a minute is well', async () => {
+test('a clock within a minute is ok', async () => {
   expect(await troubles(given({ clock: clockAt(50_000) }))).toEqual({})
 })
 
-test('a token is asked for on purpose only, and what the gateway says to the credentials is said', async () => {
+test('a token is requested only on demand, and the answer of the gateway is reported', async () => {
   const before = services.tokenService.requests
   expect(await troubles(given(), { token: true })).toEqual({})
   expect(services.tokenService.requests).toBe(before + 1)
@@ -204,7 +204,7 @@ test('a token is asked for on purpose only, and what the gateway says to the cre
   })
 })
 
-test('health reaches for the services when it is told to, and asks nobody otherwise', async () => {
+test('health contacts the services only when asked to', async () => {
   const averba = await openAverba(given({ clock: clockAt(3_600_000) }))
   const before = services.requests.length
   const names = async (reach: boolean) =>
@@ -216,7 +216,7 @@ test('health reaches for the services when it is told to, and asks nobody otherw
   await averba.close()
 })
 
-test('a log that belongs to another portal is said, as opening it says', async () => {
+test('a log of another portal is reported, as when it is opened', async () => {
   const options = given()
   const averba = await openAverba(options)
   await averba.subscriptions.plan()

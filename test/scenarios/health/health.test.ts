@@ -9,13 +9,13 @@ import { cpfOf } from '../../crash/cpf-of.ts'
 
 const dayMs = 86_400_000
 
-/** What is not well, by name, in words. */
+/** The details of the failed checks, by name. */
 async function troubles(averba: Averba): Promise<Record<string, string>> {
   const { checks } = await averba.health()
   return Object.fromEntries(checks.flatMap(each => (each.ok ? [] : [[each.name, each.detail]])))
 }
 
-test('a log that nothing is wrong with is well, and says what was looked at', async () => {
+test('a healthy log passes every check and lists what was checked', async () => {
   const { averba, close } = await simulate()
   const { ready, checks } = await averba.health()
   expect(ready).toBe(true)
@@ -40,7 +40,7 @@ test('a log that nothing is wrong with is well, and says what was looked at', as
   await close()
 })
 
-test('parked calls, parked followers and refused credentials are not well, and the log is ready all the same', async () => {
+test('parked calls and followers and refused credentials fail a check but keep the log ready', async () => {
   const world = await simulate({
     intercept: async (request, forward) =>
       request.url.includes('/token') ? new Response('', { status: 401 }) : forward(request),
@@ -64,7 +64,7 @@ test('parked calls, parked followers and refused credentials are not well, and t
   await world.close()
 })
 
-test('a full disk is not ready for a minute after it refused a write, however little would still fit', async () => {
+test('after a refused write a full disk is not ready for a minute', async () => {
   const { averba, clock, fillDisk, close } = await simulate()
   await fillDisk(true)
   const writing = async () => (await averba.health({ only: ['writing'] })).checks[0]
@@ -84,7 +84,7 @@ test('a full disk is not ready for a minute after it refused a write, however li
   await close()
 })
 
-test('what was recorded by a clock that was ahead is told of until its time has come', async () => {
+test('events dated ahead by a wrong clock are reported until their time has come', async () => {
   const { averba, clock, close } = await simulate()
   const times = async () => (await averba.health({ only: ['times'] })).checks[0]
   clock.jump(86_400_000)
@@ -98,7 +98,7 @@ test('what was recorded by a clock that was ahead is told of until its time has 
   await close()
 })
 
-test('a notification that a handler failed at is told of, and is not well once it is parked', async () => {
+test('a notification that a handler failed on is reported, and fails the check once parked', async () => {
   const evento = 'situacao'
   const world = await simulate({ averba: { subscriptions: [{ evento }] } })
   const { averba, clock, portal } = world
@@ -130,7 +130,7 @@ test('a notification that a handler failed at is told of, and is not well once i
   await world.close()
 })
 
-test('declared events that are refused are not well until one is taken, and what each lacks is said', async () => {
+test('events with refused notifications fail the check until one is accepted, each with why', async () => {
   const lines: LogLine[] = []
   const subscriptions = ['um', 'dois'].map(evento => ({ evento, chaveSecreta: 'certa' }))
   const world = await simulate({ averba: { subscriptions, logger: line => void lines.push(line) } })
@@ -149,7 +149,7 @@ test('declared events that are refused are not well until one is taken, and what
   const portal = '189.9.1.2'
   const well = { name: 'receiver', ok: true, detail: 'no declared event was refused since one was taken' }
   expect(await found()).toEqual(well)
-  // A proxy that nobody counted: its own address is taken for the sender's.
+  // An uncounted proxy: its address is mistaken for the sender's.
   for (const evento of ['um', 'dois', 'um', 'de-outrem'])
     expect(await send(evento, 'certa', '10.0.0.1')).toBe(403)
   expect(lines[0]).toMatchObject({ status: 403, detail: '2 forwarded hops, trustedProxies 0', evento: 'um' })
@@ -163,7 +163,7 @@ test('declared events that are refused are not well until one is taken, and what
   expect((await averba.health()).ready).toBe(true)
   expect(await send('dois', 'certa', portal)).toBe(200)
   expect(await found()).toEqual(well)
-  // That one event is taken says nothing of the secrets of another.
+  // An accepted event says nothing about the secrets of another.
   expect(await send('um', 'errada', portal)).toBe(401)
   expect(await send('um', 'certa', portal, { headers: { 'content-length': '9' } })).toBe(500)
   expect(await send('um', 'certa', portal, { method: 'PUT' })).toBe(405)
@@ -177,7 +177,7 @@ test('declared events that are refused are not well until one is taken, and what
   await close()
 })
 
-test('a log whose keyring is gone is not ready', async () => {
+test('a log without its keyring is not ready', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-health-')), 'log.sqlite')
   const averba = await openAverba({ store })
   expect(await averba.health()).toMatchObject({ ready: true })
@@ -185,11 +185,11 @@ test('a log whose keyring is gone is not ready', async () => {
   expect(await averba.health()).toMatchObject({ ready: false })
   expect(await troubles(averba)).toEqual({ keyring: expect.stringContaining('restore it') })
   await averba.close()
-  // A store that is closed is told of, not thrown.
+  // A closed store is reported, not thrown.
   expect(await averba.health()).toMatchObject({ ready: false })
 })
 
-test('a client certificate is told of with its days, and is not well in its last week', async () => {
+test('a client certificate is shown with its days left, and fails the check in its last week', async () => {
   const clock = new VirtualClock()
   const authority = await createAuthority(clock.now() - 355 * dayMs)
   const certificate = await authority.issueClient('gestora')
@@ -205,7 +205,7 @@ test('a client certificate is told of with its days, and is not well in its last
 })
 
 test.each([500, 403])(
-  'consents that could not be read for over three intervals, answered %i, are not well, and the logger is told',
+  'consents unread for over three intervals, answered %i, fail the check and are logged',
   async status => {
     const lines: LogLine[] = []
     let isBroken = false
@@ -227,7 +227,7 @@ test.each([500, 403])(
     }
     const first = await consents.enrol({ cpf: samples.cpf })
     await after(30 * 24)
-    // Who was enrolled long ago is awaited from now on.
+    // The wait of a subject enrolled long ago counts from now.
     await consents.schedule({ subject: first }, { syncEveryMs: hourMs })
     await consents.enrol({ cpf: cpfOf(7) }, { syncEveryMs: 7 * dayMs })
     expect(await troubles(averba)).toEqual({})

@@ -9,7 +9,7 @@ import { createMetrics, type Metrics } from '../../../src/cli/metrics.ts'
 import type { AverbaOptions, LogLine } from '../../../src/index.ts'
 import { samples, simulate, type World } from '../../../src/simulation/index.ts'
 
-/** What must never be seen outside the services, the sealed parts and the host's own hands. */
+/** Values that may occur only at the services, in sealed parts and at the host. */
 const canaries = {
   cpf: samples.cpf,
   name: 'CANARIO DA SILVA',
@@ -26,7 +26,7 @@ const canaries = {
   session: 'sessao-de-exemplo',
   chaveSecreta: 'chave-secreta-canario',
 } as const
-/** Names that the host gives in its code, and that stand in the log: logs may name them, labels may not. */
+/** Names from the host's code that are in the log: log lines may contain them, labels may not. */
 const hostNames = ['evento', 'handler', 'follower']
 
 const open: { world: World; metrics: Metrics }[] = []
@@ -76,7 +76,7 @@ async function walk({ averba, portal, consentService }: World): Promise<void> {
   await averba.settle()
 }
 
-test('what was done is counted, and where it stands is shown', async () => {
+test('metrics count what was done and show the current state', async () => {
   const { world, samplesOf } = await given()
   await walk(world)
   await world.clock.advance(60_000)
@@ -109,7 +109,7 @@ test('what was done is counted, and where it stands is shown', async () => {
   expect(value('log_position')).toBe(events.length)
 })
 
-test('parked, put off and in doubt are shown by service and class, and none that has ended', async () => {
+test('parked, deferred and uncertain calls are shown by service and class, ended ones are not', async () => {
   const { world, samplesOf } = await given()
   const { averba, faults } = world
   await faults.add({ kind: 'status', status: 503, service: 'validationService' })
@@ -128,7 +128,7 @@ test('parked, put off and in doubt are shown by service and class, and none that
   expect(await of(read('deferred'))).toBeUndefined()
 })
 
-test('notifications that a handler failed at are shown: those that are tried again, and the parked', async () => {
+test('notifications that failed in a handler are shown, with retries and parked ones apart', async () => {
   const { world, samplesOf } = await given()
   await walk(world)
   const shown = async (state: string) => (await samplesOf()).get(`averba_notifications{state="${state}"}`)
@@ -140,7 +140,7 @@ test('notifications that a handler failed at are shown: those that are tried aga
   expect([await shown('failing'), await shown('parked')]).toEqual([0, 1])
 })
 
-test('where nothing was read, and nobody is read by themselves, there is no age of a reading', async () => {
+test('without readings and schedules there is no age of a reading', async () => {
   const { world, samplesOf } = await given()
   const { averba, clock } = world
   const ages = async () => [...(await samplesOf()).keys()].filter(name => name.includes('reading_age'))
@@ -155,7 +155,7 @@ test('where nothing was read, and nobody is read by themselves, there is no age 
   expect(await ages()).toEqual(['averba_reading_age_seconds'])
 })
 
-test('the readings are looked up in an index, however many data subjects there are, and follow them', async () => {
+test('the age of readings comes from an index, for any number of subjects', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-metrics-')), 'log.sqlite')
   const { world } = await given({ store })
   const { averba, clock, samples } = world
@@ -194,7 +194,7 @@ test('the readings are looked up in an index, however many data subjects there a
   ])
 })
 
-test('no personal data and no secret stands in metrics, health, figures and lines, and no name of the host in a label', async () => {
+test('metrics, health, figures and log lines hold no personal data, secrets or host names', async () => {
   const { world, metrics, lines } = await given({ schedules: true })
   await walk(world)
   const { averba, clock } = world
@@ -202,16 +202,16 @@ test('no personal data and no secret stands in metrics, health, figures and line
     await averba.settle()
     await clock.advance(10 * 60_000)
   }
-  const told = {
+  const outputs = {
     metrics: await metrics.scrape(),
     figures: JSON.stringify(await averba.figures()),
     health: JSON.stringify(await averba.health({ reach: true })),
     lines: JSON.stringify(lines),
   }
-  // The scan would notice: handler and follower were parked, and a line names them.
-  expect(told.lines).toContain(canaries.follower)
-  expect(told.lines).toContain(canaries.handler)
-  const leaks = Object.entries(told).flatMap(([place, text]) =>
+  // The scan works: handler and follower were parked, and a line names them.
+  expect(outputs.lines).toContain(canaries.follower)
+  expect(outputs.lines).toContain(canaries.handler)
+  const leaks = Object.entries(outputs).flatMap(([place, text]) =>
     Object.entries(canaries)
       .filter(([name, canary]) => {
         const mayStand = hostNames.includes(name) && (place === 'lines' || place === 'health')

@@ -27,7 +27,7 @@ async function given(options: Partial<AverbaOptions> = {}) {
   return { store, clock, averba, stop, get, close }
 }
 
-test('ready while all is well, and not any more once it is told to stop', async () => {
+test('ready while all is well, and no longer once it is told to stop', async () => {
   const { get, stop, close } = await given()
   expect(await get('/healthz')).toMatchObject({ status: 200, body: { alive: true } })
   expect(await get('/readyz')).toMatchObject({ status: 200, body: { ready: true, reasons: [] } })
@@ -37,7 +37,7 @@ test('ready while all is well, and not any more once it is told to stop', async 
   await close()
 })
 
-test('a store that answers and cannot be written is alive and not ready', async () => {
+test('a store that can be read but not written is alive and not ready', async () => {
   const { store, get, close } = await given()
   const other = new Sqlite(store)
   other.exec('begin immediate')
@@ -99,10 +99,10 @@ test.each<[string, (certificate: { cert: string; key: string }) => Partial<Averb
   await close()
 })
 
-test('a view that stands still makes it not ready, and says which', async () => {
+test('a stopped view makes it not ready and is named', async () => {
   const { store, averba, get, close } = await given()
   const other = new Sqlite(store)
-  // Its rows cannot be written: the next event that it folds fails, and it stops alone.
+  // Its rows cannot be written, so that this view stops at the next event.
   other.exec("create trigger broken before insert on subjects begin select raise(abort, 'broken'); end")
   other.close()
   await averba.consents.enrol({ cpf: '25774435016' })

@@ -15,7 +15,7 @@ import { noTracing } from '../../../src/vocabulary/tracing.ts'
 
 let exporter: InMemorySpanExporter
 
-// As a host does that has telemetry.
+// As in a host with telemetry.
 beforeEach(() => {
   exporter = new InMemorySpanExporter()
   trace.setGlobalTracerProvider(
@@ -32,7 +32,7 @@ afterEach(() => {
 const named = (name: string): ReadableSpan[] =>
   exporter.getFinishedSpans().filter(span => span.name === `averba ${name}`)
 
-/** A world that notes the headers of every request, and what another instrumentation would add to them. */
+/** A world that records the headers of every request, and what another instrumentation would add. */
 async function givenWorld(averba: Partial<AverbaOptions> = {}) {
   const sent: { host: string; traceparent: string | null; injected: object }[] = []
   const world: World = await simulate({
@@ -49,7 +49,7 @@ async function givenWorld(averba: Partial<AverbaOptions> = {}) {
   return { world, sent }
 }
 
-test('a command, its attempts and a notification are spans, each with what it came to', async () => {
+test('a command, its attempts and a notification are spans with their outcome', async () => {
   const { world } = await givenWorld()
   const { averba } = world
   await world.faults.add({ kind: 'status', status: 503, service: 'validationService', times: 1 })
@@ -87,14 +87,14 @@ test('a command, its attempts and a notification are spans, each with what it ca
   expect(named('validationService.validatePerson')).toMatchObject([
     { attributes: { 'averba.outcome': 'unknown' } },
   ])
-  // Whoever sends a notification does not choose the trace that it is in.
+  // A sender of a notification does not choose its trace.
   expect(named('notification')).toMatchObject([
     { kind: SpanKind.SERVER, attributes: { 'http.response.status_code': 200 } },
   ])
   expect(named('notification')[0]?.parentSpanContext).toBeUndefined()
 })
 
-test('a refusal is told by its code, and nothing that came in stands in a span', async () => {
+test('a refused request appears with its code only, and no input is in a span', async () => {
   const { world } = await givenWorld()
   const { averba } = world
   const remoteId = world.consentService.addConsent({ cpf: samples.cpf, status: 'NEGADO' })
@@ -110,14 +110,14 @@ test('a refusal is told by its code, and nothing that came in stands in a span',
   ])
   const spans = exporter.getFinishedSpans().filter(span => span.name.startsWith('averba '))
   expect(spans.length).toBeGreaterThan(5)
-  const told = JSON.stringify(
+  const spansText = JSON.stringify(
     spans.map(({ name, attributes, status, events }) => ({ name, attributes, status, events })),
   )
   const canaries = [samples.cpf, remoteId, 'canario', 'CANARIO', 'chave-de-exemplo', 'segredo-de-exemplo']
-  expect(canaries.filter(canary => told.includes(canary))).toEqual([])
+  expect(canaries.filter(canary => spansText.includes(canary))).toEqual([])
 })
 
-test('no service is told of a trace, and no other instrumentation sees an address with a CPF', async () => {
+test('no service receives a trace, and other instrumentation sees no address with a CPF', async () => {
   const { world, sent } = await givenWorld()
   await world.averba.consents.enrol({ cpf: samples.cpf })
   await world.averba.consents.sync({ cpf: samples.cpf })
@@ -128,7 +128,7 @@ test('no service is told of a trace, and no other instrumentation sees an addres
   expect(exporter.getFinishedSpans().filter(span => !span.name.startsWith('averba '))).toEqual([])
 })
 
-test('the services that are named are sent the traceparent of the attempt, and the others are not', async () => {
+test('only the named services receive the traceparent of the attempt', async () => {
   const { world, sent } = await givenWorld({ tracing: { traceparentTo: ['validationService'] } })
   await world.averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { sexo: 'F' } })
   await world.close()
@@ -140,21 +140,21 @@ test('the services that are named are sent the traceparent of the attempt, and t
   ])
 })
 
-test('a service that is none is refused', async () => {
+test('an unknown service name is refused', async () => {
   const tracing = { traceparentTo: ['everybody'] }
-  // As from a configuration that no compiler has seen.
+  // As from an unchecked configuration.
   const opening = openAverba({ store: ':memory:', tracing } as unknown as AverbaOptions)
   await expect(opening).rejects.toMatchObject({ code: 'MISCONFIGURED' })
 })
 
-test('where the package is not there, there are no spans and everything works', async () => {
+test('without the OpenTelemetry package there are no spans and everything works', async () => {
   const tracing = await loadTracing(() => Promise.reject(new Error('Cannot find package')))
   expect(tracing).toBe(noTracing)
   expect(await tracing.span('internal', 'a', {}, async () => 7)).toBe(7)
   expect(tracing.traceparent()).toBeUndefined()
 })
 
-test('what run does belongs to no span that was open when it began', async () => {
+test('what run does is in no span that was open when it began', async () => {
   const { world } = await givenWorld()
   const { averba, clock } = world
   const stop = new AbortController()

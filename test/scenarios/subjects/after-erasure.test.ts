@@ -8,7 +8,7 @@ import { simulate } from '../../../src/simulation/index.ts'
 const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-after-')), 'log.sqlite')
 const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
-/** What an auditor finds: of the store, of its bundle, and by making every decision again. */
+/** What an auditor finds in the store, in its bundle, and by replaying every decision. */
 async function audit(store: string, bundle: string) {
   const [whole, exported] = [await verifyLog({ store }), await verifyLog({ store: bundle })]
   expect(whole.faults).toEqual([])
@@ -17,7 +17,7 @@ async function audit(store: string, bundle: string) {
   return { whole, exported }
 }
 
-test('a log goes on to verify after an erasure that kept something, late facts, and a second erasure', async () => {
+test('a log stays verifiable after an erasure that kept parts, late facts and a second erasure', async () => {
   const store = newStore()
   const held = { isOn: false, left: Promise.withResolvers<void>(), let: Promise.withResolvers<void>() }
   const world = await simulate({
@@ -44,7 +44,7 @@ test('a log goes on to verify after an erasure that kept something, late facts, 
   expect(await approving).toMatchObject({ status: 'unknown', next: 'person' })
   held.isOn = false
 
-  // The same person is met anew, and the log goes on.
+  // The same person is enrolled again, and the log continues.
   const again = await averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await averba.consents.sync({ subject: again }))
   await clock.advance(60_000)
@@ -68,7 +68,7 @@ test('a log goes on to verify after an erasure that kept something, late facts, 
   expect(exported.erasedParts).toBe(whole.erasedParts)
 })
 
-test('a result is not reused once its person was erased, however close the two come', async () => {
+test('a result is not reused once its subject was erased, however close together', async () => {
   const claims = { nome: 'X' }
   const seen = new Set<string>()
   for (let turns = 0; turns < 12; turns++) {
@@ -87,7 +87,7 @@ test('a result is not reused once its person was erased, however close the two c
     expect(erased).toBeGreaterThan(0)
     expect(reused).toBeLessThan(erased)
     seen.add(reused === -1 ? 'paid' : 'reused')
-    // Another person, who was met after the erasure, has it paid.
+    // A new subject, known only after the erasure, pays for it.
     if (reused === -1) expect(paid).toBeGreaterThan(erased)
     await close()
   }

@@ -7,7 +7,7 @@ import { newPath } from '../../store/sample-store.ts'
 
 const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
 
-test('an epoch that a process began and died of is no trouble to those that were running', async () => {
+test('an epoch of a process that died does not affect running processes', async () => {
   const store = newPath()
   const { averba, clock, close } = await simulate({ averba: { store } })
   const deliver = async (to: typeof averba, n: number, toWhom = '11222333000181') => {
@@ -19,12 +19,12 @@ test('an epoch that a process began and died of is no trouble to those that were
     return (await to.receiver.fetch(request, { remoteAddress: '161.148.0.1' })).status
   }
   await averba.consents.enrol({ cpf: '25774435016' })
-  // The keyring is replaced first; what dies then has not told the log.
+  // The keyring is replaced first; a process that dies then has not recorded it in the log.
   const keyring = openKeyringFile(`${store}.keys`, systemEntropy)
   keyring.beginEpoch(await keyring.prepareEpoch())
   const later = await openAverba({ store, clock, receiver })
   expect(await deliver(later, 1)).toBe(200)
-  // The first of a commit is staged before the second is found to need the other epoch.
+  // The first event of a commit is staged before the second one turns out to need the other epoch.
   expect(await Promise.all([deliver(averba, 2, '12ABC34501DE35'), deliver(averba, 3)])).toEqual([200, 200])
   expect(await deliver(averba, 4)).toBe(200)
   await later.close()
@@ -32,7 +32,7 @@ test('an epoch that a process began and died of is no trouble to those that were
   expect((await verifyLog({ store })).faults).toEqual([])
 })
 
-test('a log opens beside an erasure that begins an epoch after the keyring was read', async () => {
+test('a log opens while an erasure begins an epoch after the keyring was read', async () => {
   vi.stubEnv('AVERBA_EPOCHS_ROOT', Buffer.alloc(32, 7).toString('base64'))
   const held = environmentKeys({ variable: 'AVERBA_EPOCHS_ROOT' })
   vi.unstubAllEnvs()

@@ -8,7 +8,7 @@ import { newPath } from '../../store/sample-store.ts'
 
 const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
-test('erasing who acted for somebody else takes nothing of that person', async () => {
+test('erasing a person who acted for others destroys nothing of the others', async () => {
   const store = newPath()
   const world = await simulate({ averba: { store } })
   const { averba, consentService } = world
@@ -42,7 +42,7 @@ test('erasing who acted for somebody else takes nothing of that person', async (
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
 })
 
-test('who acts for others without a pause can be erased all the same', async () => {
+test('a person who constantly acts for others can be erased', async () => {
   const world = await simulate()
   const { averba } = world
   const guardian = await averba.consents.enrol({ cpf: cpfOf(1) })
@@ -62,7 +62,7 @@ test('who acts for others without a pause can be erased all the same', async () 
   await world.close()
 })
 
-test('what is ordered for a person while they are erased is ended with the rest', async () => {
+test('a call requested for a person during the erasure is cancelled too', async () => {
   const world = await simulate()
   const { averba, consentService } = world
   const cpf = cpfOf(1)
@@ -75,7 +75,7 @@ test('what is ordered for a person while they are erased is ended with the rest'
     const found = await look.call(this, whom)
     looks += 1
     if (looks === 1) {
-      // It names the person only by what its call is to open.
+      // Only the part that the call will open names the person.
       const held = vi.spyOn(Engine.prototype, 'perform').mockResolvedValue()
       await averba.consents.approve({ subject, id }, { waitMs: 0 })
       held.mockRestore()

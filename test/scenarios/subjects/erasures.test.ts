@@ -14,7 +14,7 @@ import type { Json } from '../../../src/vocabulary/message.ts'
 const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-erasure-')), 'log.sqlite')
 const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
-test('a person is erased in one transaction, and a deep look finds every missing part explained', async () => {
+test('a person is erased in one transaction, and a deep check explains every missing part', async () => {
   const store = newStore()
   const world = await simulate({ averba: { store } })
   const { averba, samples } = world
@@ -51,7 +51,7 @@ test('a person is erased in one transaction, and a deep look finds every missing
   expect(checked?.erasedParts).toBe(receipt.destroyed.parts.length)
 })
 
-test('a log is verified whole after an erasure that cancelled what was owed', async () => {
+test('a log is verified in whole after an erasure that cancelled pending calls', async () => {
   const store = newStore()
   const world = await simulate({ averba: { store } })
   const { averba, samples } = world
@@ -63,7 +63,7 @@ test('a log is verified whole after an erasure that cancelled what was owed', as
   expect((await verifyLog({ store })).faults).toEqual([])
 })
 
-test('a reveal is an event before anything is opened, and gives nothing of what was destroyed', async () => {
+test('a reveal is recorded before anything is opened, and returns no destroyed data', async () => {
   const world = await simulate()
   const { averba, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
@@ -107,7 +107,7 @@ test('a reveal is an event before anything is opened, and gives nothing of what 
   await world.close()
 })
 
-test('nothing that outlives an erasure is equal for the old and the new subject, and no CPF leads to the old one', async () => {
+test('old and new subject share no value after an erasure, and no CPF leads to the old one', async () => {
   const store = newStore()
   const world = await simulate({ averba: { store } })
   const { averba, samples } = world
@@ -128,7 +128,7 @@ test('nothing that outlives an erasure is equal for the old and the new subject,
   )
   const erasing = { ...asked, commandId: 'erase-1' }
   const receipt = await averba.subjects.erase({ cpf }, erasing)
-  // Asked again under its id, though nothing leads from the CPF to the person any more.
+  // A repeated command id works although the CPF no longer leads to the person.
   expect(await averba.subjects.erase({ cpf }, erasing)).toEqual(receipt)
   await expect(averba.subjects.erase({ cpf: '52998224725' }, erasing)).rejects.toMatchObject({
     code: 'COMMAND_REUSED',
@@ -151,7 +151,7 @@ test('nothing that outlives an erasure is equal for the old and the new subject,
   expect(next).not.toBe(subject)
   expect((await averba.subjects.erase({ cpf }, asked)).subject).toBe(next)
   expect((await averba.subjects.erase({ cpf }, erasing)).subject).toBe(subject)
-  // Who was met since is another subject: whoever wants that one erased is not given the receipt of the first.
+  // A person enrolled since is another subject: erasing that one does not return the first receipt.
   await averba.consents.enrol({ cpf })
   const met = await averba.consents.enrol({ cpf })
   await expect(averba.subjects.erase({ cpf }, erasing)).rejects.toMatchObject({ code: 'COMMAND_REUSED' })
@@ -179,7 +179,7 @@ test('nothing that outlives an erasure is equal for the old and the new subject,
       [digestOf(input), digestOf({ commandId: id, input })].includes(digest.toString('hex')),
     ),
   )
-  // Of the third, who was met last and is there.
+  // Of the third subject, who is still enrolled.
   expect(found).toHaveLength(2)
   const { problems } = await diagnoseStore({ store, isDeep: true })
   expect(problems).toEqual([])

@@ -7,7 +7,7 @@ import { simulate } from '../../../src/simulation/index.ts'
 
 const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
-/** A world whose answers of one operation can be held back; closing it verifies what was recorded. */
+/** A world that can delay the answers of one operation. Closing it verifies the log. */
 async function holding(path: RegExp, method = 'GET') {
   const held = { isOn: false, left: Promise.withResolvers<void>(), let: Promise.withResolvers<void>() }
   const store = join(mkdtempSync(join(tmpdir(), 'averba-late-')), 'log.sqlite')
@@ -36,7 +36,7 @@ async function eventsOf(averba: Awaited<ReturnType<typeof holding>>['averba'], a
   return events
 }
 
-test('a list that was under way is counted, and brings nothing of the person back', async () => {
+test('a list under way during an erasure is counted and brings back no personal data', async () => {
   const { averba, samples, held, close } = await holding(/consentimentos\/\d+$/)
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   held.isOn = true
@@ -67,7 +67,7 @@ test('a list that was under way is counted, and brings nothing of the person bac
   await close()
 })
 
-test('an answer to a change that was under way is recorded bare, and owes nothing', async () => {
+test('a late answer to a change is recorded without parts and requests no call', async () => {
   const { averba, samples, held, close } = await holding(/status/, 'PUT')
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await averba.consents.sync({ subject }))
@@ -78,7 +78,7 @@ test('an answer to a change that was under way is recorded bare, and owes nothin
   await averba.subjects.erase({ subject }, asked)
   const before = (await eventsOf(averba)).length
   held.let.resolve()
-  // The service did it.
+  // The service made the change.
   expect(await approving).toMatchObject({ status: 'unknown', next: 'person' })
   const late = await eventsOf(averba, before)
   expect(late.map(event => event.type)).toEqual(['consent.approved'])
@@ -93,7 +93,7 @@ test('an answer to a change that was under way is recorded bare, and owes nothin
   await close()
 })
 
-test('an answer about a validation that was under way leaves no claims and no result', async () => {
+test('a late answer to a validation leaves no claims and no result', async () => {
   const { averba, samples, held, close } = await holding(/validate/, 'POST')
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   held.isOn = true
@@ -112,7 +112,7 @@ test('an answer about a validation that was under way leaves no claims and no re
   await close()
 })
 
-test('of calls that an erasure ended, what had left is in doubt, and what had certainly not is declined', async () => {
+test('of the calls that an erasure ends, sent ones are in doubt and unsent ones are declined', async () => {
   const held = { left: Promise.withResolvers<void>(), let: Promise.withResolvers<void>() }
   const statuses: (number | undefined)[] = []
   const world = await simulate({
@@ -139,7 +139,7 @@ test('of calls that an erasure ended, what had left is in doubt, and what had ce
     code: 'SUBJECT_ERASED',
     message: expect.stringMatching(`again: its data subject was erased. ${became}$`),
   })
-  // Also while it is away.
+  // Also while the call is under way.
   await expect(ask('away', { waitMs: 0 })).rejects.toMatchObject(again('Its call was perhaps made'))
   await expect(ask('put off')).rejects.toMatchObject(again('Its call did nothing'))
   await expect(ask('put off too')).rejects.toMatchObject(again('Its call did nothing'))
@@ -149,7 +149,7 @@ test('of calls that an erasure ended, what had left is in doubt, and what had ce
   await world.close()
 })
 
-test('a notification for a person who was erased gets its 2xx, and belongs to a new subject', async () => {
+test('a notification about an erased person gets 2xx and belongs to a new subject', async () => {
   const world = await simulate({ averba: { subscriptions: [{ evento: 'e', chaveSecreta: 'x'.repeat(20) }] } })
   const { averba } = world
   await averba.subscriptions.apply(await averba.subscriptions.plan())
@@ -164,7 +164,7 @@ test('a notification for a person who was erased gets its 2xx, and belongs to a 
     return found
   }
   expect(await bodies()).toEqual([{ body: null, id: undefined }])
-  // The very same content: nothing remembers that it came before.
+  // The same content is new, because no record of the first is left.
   expect(await world.portal.notify({ evento: 'e', ...person, body: { n: 1 } })).toMatchObject([
     { isDelivered: true },
   ])
@@ -177,7 +177,7 @@ test('a notification for a person who was erased gets its 2xx, and belongs to a 
   await world.close()
 })
 
-test('readings that recur end with the person, and a handler is not called for what is gone', async () => {
+test('scheduled readings end with the person, and handlers are not called without content', async () => {
   const world = await simulate({ averba: { subscriptions: [{ evento: 'e', chaveSecreta: 'x'.repeat(20) }] } })
   const { averba, clock, samples } = world
   await averba.subscriptions.apply(await averba.subscriptions.plan())

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { AverbaError, portalAccessKeys, type SubjectRef, valueOf } from '../../../src/index.ts'
 import { simulate, type World } from '../../../src/simulation/index.ts'
 
-/** What must never be seen outside the services, the sealed parts and the host's own hands. */
+/** Values that may occur only at the services, in sealed parts and at the host. */
 const canaries = {
   cpf: '25774435016',
   name: 'CANARIO DA SILVA',
@@ -22,7 +22,7 @@ const canaries = {
   chaveAutenticacao: 'Basic canario',
 } as const
 
-/** Everything that is made for others to read: a bundle, proofs, reports of a person, and of one who was erased, a receipt. */
+/** Everything that is written for others: a bundle, proofs, reports of a person and of an erased one, a receipt. */
 async function showToOthers({ averba, clock }: World, subject: SubjectRef, id: string, dir: string) {
   const { audit, subjects } = averba
   const now = new Date(clock.now()).toISOString()
@@ -39,7 +39,7 @@ async function showToOthers({ averba, clock }: World, subject: SubjectRef, id: s
     ['consent proof', await audit.prove(consent)],
     ['consent page', await audit.prove(consent, html)],
     ['event proof', await audit.prove(2)],
-    // For whoever reads it with a verifier, and for nobody else.
+    // Only for readers with a verifier.
     ['disclosure', await audit.disclose(validation, asking)],
     ['processing', await audit.processingReport(period)],
     ['processing page', await audit.processingReport(period, html)],
@@ -54,7 +54,7 @@ async function showToOthers({ averba, clock }: World, subject: SubjectRef, id: s
   ] as const
 }
 
-test('no personal data and no secret stands in the files, the log, the views, the lines or the errors', async () => {
+test('files, log, views, log lines and errors hold no personal data and no secret', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'averba-privacy-'))
   const lines: unknown[] = []
   const { chaveSecreta, chaveAutenticacao } = canaries
@@ -127,11 +127,11 @@ test('no personal data and no secret stands in the files, the log, the views, th
       .map(([name]) => `${name} in ${place}`),
   )
   expect(leaks).toEqual([])
-  // The scan would notice: what is meant to be in clear is found by it.
+  // The scan works: it finds what is stored in clear on purpose.
   expect([...haystacks.values()].some(text => text.includes('https://receptor.exemplo.br/averba'))).toBe(true)
 })
 
-test('what a service quotes of what it was sent is neither kept nor shown', async () => {
+test('what a service quotes from its request is neither stored nor shown', async () => {
   const lines: unknown[] = []
   const sent = new Set<string>()
   const { chaveSecreta, chaveAutenticacao } = canaries
@@ -168,7 +168,7 @@ test('what a service quotes of what it was sent is neither kept nor shown', asyn
   const { averba } = world
   const subject = await averba.consents.enrol({ cpf: canaries.cpf })
   isOpen = false
-  // The login is refused, then it is not, and the registration is.
+  // First the login is refused, then the registration.
   const barred = await averba.subscriptions.plan().catch(error => error)
   await world.clock.advance(120_000)
   isOpen = true
@@ -212,12 +212,12 @@ test('what a service quotes of what it was sent is neither kept nor shown', asyn
     return secrets.filter(secret => text.includes(secret)).map(secret => `${secret} in ${place}`)
   })
   expect(leaks).toEqual([])
-  // The words of the service are there, in the outcome, and not in the message.
+  // The text of the service is in the outcome, and not in the message.
   expect(inspect(outcomes, { depth: null })).toContain(canaries.claim)
   expect(errors.map(error => (error as Error).message).join()).not.toMatch(/CANARIO/)
 })
 
-test('a claim under a name that the contract does not have is refused without a word of that name', async () => {
+test('an unknown claim is refused without repeating its name', async () => {
   const world = await simulate()
   for (const claims of [{ 'Maria 25774435016': 1 }, { filiacao: { 'Maria 25774435016': 1 } }]) {
     const asked = world.averba.validations.validate({

@@ -33,7 +33,7 @@ async function worldWith(retention: AverbaOptions['retention'] & object) {
   return { ...world, world, store, destroyed }
 }
 
-test('parts go when their days are over, a day at the latest, and an event names each of them', async () => {
+test('parts are destroyed within a day of their time, with an event that names each', async () => {
   const { averba, clock, portal, store, destroyed, close } = await worldWith({
     'notification.body': { days: 30 },
   })
@@ -78,7 +78,7 @@ test('parts go when their days are over, a day at the latest, and an event names
 })
 
 test.each(['the same process', 'the next one'])(
-  'no byte of what a rule has destroyed is left in the file or beside it: %s sees to that',
+  '%s leaves no byte of destroyed parts in the file or beside it',
   async whose => {
     const { averba, clock, store, destroyed, close, world } = await worldWith({
       'validation.result': { days: 30 },
@@ -98,7 +98,7 @@ test.each(['the same process', 'the next one'])(
     reader.exec('begin; select count(*) from part')
     await averba.settle()
     expect((await destroyed())[0]?.parts).toHaveLength(50)
-    // A backup that is under way needs the journal.
+    // A running backup uses the journal.
     expect(found()).toBeGreaterThan(0)
     if (whose === 'the next one') await world.restart()
     reader.close()
@@ -131,7 +131,7 @@ test('claims and results stay until the validation is settled', async () => {
   const partsOf = async () => (await diagnoseStore({ store, isDeep: true })).checked
   await expect(averba.validations.get('done')).rejects.toMatchObject({ code: 'PART_DESTROYED' })
   expect(await partsOf()).toMatchObject({ erasedParts: 2, faults: [] })
-  // Nothing of it is left to be given again.
+  // No part is left to return.
   const again = await averba.validations.validate({
     id: 'again',
     cpf: samples.cpf,
@@ -146,7 +146,7 @@ test('claims and results stay until the validation is settled', async () => {
   await world.close()
 })
 
-test('what a validation in doubt was answered stays for whoever decides, however old it is', async () => {
+test('the answer of a validation in doubt stays until it is resolved, however old it is', async () => {
   const { averba, clock, close } = await simulate({
     averba: { schedules: true, retention: { 'validation.result': { days: 1 } } },
     intercept: async (request, forward) =>
@@ -164,7 +164,7 @@ test('what a validation in doubt was answered stays for whoever decides, however
   await close()
 })
 
-test('an answer that was destroyed is an error to whoever asks for it again, and never one without a mismatch', async () => {
+test('a destroyed answer is an error for a repeated request and never counts as a match', async () => {
   const world = await simulate({
     averba: { schedules: true, retention: { 'validation.result': { days: 30 } } },
   })
@@ -199,7 +199,7 @@ test('an answer that was destroyed is an error to whoever asks for it again, and
   await world.close()
 })
 
-test('what is held stays until it is let go, and what a handler has not handled stays too', async () => {
+test('held parts stay until the release, and unhandled notifications stay too', async () => {
   const { averba, clock, portal, samples, destroyed, close } = await worldWith({
     'notification.body': { days: 0 },
     'consent.detail': { days: 0 },
@@ -234,12 +234,12 @@ test('what is held stays until it is let go, and what a handler has not handled 
     ['notification.body', 1],
     ['consent.detail', 1],
   ])
-  // A detail whose time is over is read again when it is asked for.
+  // A destroyed detail is read again on request.
   expect(await averba.consents.get(which)).toMatchObject({ id: which.id, historico: expect.any(Array) })
   await close()
 })
 
-test('a hold counts from the moment on which it resolves, also while a look is under way', async () => {
+test('a hold counts once it resolves, even while retention is running', async () => {
   const { averba, clock, consentService, destroyed, close } = await worldWith({
     'consent.detail': { days: 1 },
   })
@@ -253,7 +253,7 @@ test('a hold counts from the moment on which it resolves, also while a look is u
     people.push(subject)
   }
   const [first] = people
-  if (!first) throw new Error('There is nobody')
+  if (!first) throw new Error('There is no subject')
   await clock.advance(2 * day)
   await Promise.all([averba.settle(), averba.subjects.hold({ subject: first }, 'processo 0001')])
   const held: string[] = []
@@ -266,7 +266,7 @@ test('a hold counts from the moment on which it resolves, also while a look is u
   await close()
 })
 
-test('each hold lasts until its own reason is released, and only a reason that holds can be', async () => {
+test('each hold lasts until its own reason is released, and only a held reason can be released', async () => {
   const { averba, clock, samples, destroyed, close } = await worldWith({ 'consent.detail': { days: 0 } })
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await averba.consents.sync({ subject }))
@@ -290,7 +290,7 @@ test('each hold lasts until its own reason is released, and only a reason that h
   await close()
 })
 
-test('what an erasure has kept is held and let go by the ref of the person, whatever holds it from before', async () => {
+test('kept parts of an erased person are held and released by ref, whatever was held before', async () => {
   const { averba, clock, samples, destroyed, close } = await worldWith({ 'validation.result': { days: 30 } })
   const { cpf } = samples
   valueOf(await averba.validations.validate({ id: 'v', cpf, claims: { nome: 'Maria' } }))
@@ -317,46 +317,43 @@ test('what an erasure has kept is held and let go by the ref of the person, what
 test.each([
   ['by time', { days: 1 }],
   ['once it is settled', 'until-settled'],
-] as const)(
-  'what the handler of a process that is down has not been called for stays: %s',
-  async (_, rule) => {
-    const { averba, clock, portal, store, destroyed, close } = await worldWith({ 'notification.body': rule })
-    const notify = (n: number) =>
-      portal.notify({
-        ...{ evento: 'e', destinatarioTipo: 'CNPJ', destinatarioId: '12ABC34501DE35' },
-        body: { n },
-      })
-    const called: string[] = []
-    averba.notifications.handle(
-      'e',
-      'here',
-      async ({ body }) => void called.push(`here ${JSON.stringify(body)}`),
-    )
-    const workThere = async () => {
-      const other = await openAverba({ store, clock, schedules: false })
-      other.notifications.handle('e', 'there', async ({ body }) => {
-        called.push(`there ${JSON.stringify(body)}`)
-      })
-      await other.settle()
-      await other.close()
-    }
-    await notify(1)
-    await averba.settle()
-    await workThere()
-    await notify(2)
-    await averba.settle()
-    await clock.advance(2 * day)
-    await averba.settle()
-    await workThere()
-    expect(called).toEqual(['here {"n":1}', 'there {"n":1}', 'here {"n":2}', 'there {"n":2}'])
-    await clock.advance(day)
-    await averba.settle()
-    expect((await destroyed()).flatMap(each => each.parts)).toHaveLength(2)
-    await close()
-  },
-)
+] as const)('parts stay that a stopped process has not handled yet: %s', async (_, rule) => {
+  const { averba, clock, portal, store, destroyed, close } = await worldWith({ 'notification.body': rule })
+  const notify = (n: number) =>
+    portal.notify({
+      ...{ evento: 'e', destinatarioTipo: 'CNPJ', destinatarioId: '12ABC34501DE35' },
+      body: { n },
+    })
+  const called: string[] = []
+  averba.notifications.handle(
+    'e',
+    'here',
+    async ({ body }) => void called.push(`here ${JSON.stringify(body)}`),
+  )
+  const workThere = async () => {
+    const other = await openAverba({ store, clock, schedules: false })
+    other.notifications.handle('e', 'there', async ({ body }) => {
+      called.push(`there ${JSON.stringify(body)}`)
+    })
+    await other.settle()
+    await other.close()
+  }
+  await notify(1)
+  await averba.settle()
+  await workThere()
+  await notify(2)
+  await averba.settle()
+  await clock.advance(2 * day)
+  await averba.settle()
+  await workThere()
+  expect(called).toEqual(['here {"n":1}', 'there {"n":1}', 'here {"n":2}', 'there {"n":2}'])
+  await clock.advance(day)
+  await averba.settle()
+  expect((await destroyed()).flatMap(each => each.parts)).toHaveLength(2)
+  await close()
+})
 
-test('a process that was down for longer than the days of a rule calls its handlers first', async () => {
+test('a process that was down longer than the retention days calls its handlers first', async () => {
   const { averba, clock, portal, close } = await worldWith({ 'notification.body': { days: 1 } })
   const called: unknown[] = []
   averba.notifications.handle('e', 'h', async ({ body }) => void called.push(body))
@@ -373,7 +370,7 @@ test('a process that was down for longer than the days of a rule calls its handl
   await close()
 })
 
-test('a rule that says nothing is refused before anything is opened', async () => {
+test('an empty retention rule is refused before anything is opened', async () => {
   for (const rule of [{ days: -1 }, { days: 1.5 }, {}, 'sometimes'])
     await expect(
       simulate({ averba: { retention: { 'notification.body': rule as never } } }),
@@ -386,7 +383,7 @@ test('a rule that says nothing is refused before anything is opened', async () =
   })
 })
 
-test('without schedules nothing is destroyed, and the logger is told so at the start where rules are set', async () => {
+test('without schedules nothing is destroyed, and the start logs that rules are set', async () => {
   const rules = { 'validation.claims': { days: 1 } } as const
   for (const { retention, schedules } of [
     { retention: rules, schedules: false },
@@ -396,21 +393,21 @@ test('without schedules nothing is destroyed, and the logger is told so at the s
     const messages: string[] = []
     const logger = ({ message }: { message: string }) => messages.push(message)
     const { averba, clock, samples, close } = await simulate({ averba: { retention, schedules, logger } })
-    const isTold = schedules || Object.keys(retention).length === 0 ? 0 : 1
+    const linesExpected = schedules || Object.keys(retention).length === 0 ? 0 : 1
     expect(
       messages.filter(message => message.startsWith('retention is set but schedules are off')),
-    ).toHaveLength(isTold)
+    ).toHaveLength(linesExpected)
     valueOf(await averba.validations.validate({ id: 'a', cpf: samples.cpf, claims: { nome: 'MARIA' } }))
     await clock.advance(3 * day)
     await averba.settle()
     const applied = []
     for await (const event of averba.log.read({ types: ['retention.applied'] })) applied.push(event)
-    expect(applied.length > 0).toBe(schedules && isTold === 0)
+    expect(applied.length > 0).toBe(schedules && linesExpected === 0)
     await close()
   }
 })
 
-test('a disk that is full at the daily look puts off by minutes what is to be destroyed', async () => {
+test('after a full disk at the daily run, retention is repeated within minutes', async () => {
   const { averba, clock, samples, fillDisk, destroyed, close } = await worldWith({
     'validation.claims': 'until-settled',
   })

@@ -18,7 +18,9 @@ async function given() {
     entropy: systemEntropy,
     createId: createIds(clock, systemEntropy),
   })
-  /** As a process has it; `meanwhile` happens once, while it looks what the portal has confirmed. */
+  /**
+   * The history as one process has it. `meanwhile` runs once, while the process reads what the portal has confirmed.
+   */
   const begin = (own = clock) => {
     let pending: (() => Promise<void>) | undefined
     const confirmed = async () => {
@@ -44,8 +46,8 @@ function note(history: SecretHistory, chaveSecreta: string): Promise<void> {
   return history.note(evento, values, [{ chaveSecreta }])
 }
 
-/** Which secrets another process takes. */
-async function takenBy(history: SecretHistory, secrets: readonly string[]): Promise<string[]> {
+/** The secrets that another process accepts. */
+async function acceptedBy(history: SecretHistory, secrets: readonly string[]): Promise<string[]> {
   const taken: string[] = []
   for (const secret of secrets)
     if (await history.fits(evento, { secret, authorization: '' })) taken.push(secret)
@@ -54,17 +56,17 @@ async function takenBy(history: SecretHistory, secrets: readonly string[]): Prom
 
 const all = ['first', 'second', 'third', 'forged']
 
-test('what two processes notice at once is kept of both', async () => {
+test('what two processes note at once is kept from both', async () => {
   const { store, begin } = await given()
   const [one, other] = [begin(), begin()]
   await one.note('first')
   one.meanwhile(() => other.note('third'))
   await one.note('second')
-  expect(await takenBy(begin().history, all)).toEqual(['first', 'second', 'third'])
+  expect(await acceptedBy(begin().history, all)).toEqual(['first', 'second', 'third'])
   await store.close()
 })
 
-test('who saw a secret at the portal does not take back a newer one, of which an apply stays owed', async () => {
+test('a process that saw a secret keeps a newer one that was not applied yet', async () => {
   const { store, begin } = await given()
   const [one, other] = [begin(), begin()]
   await one.note('first')
@@ -75,15 +77,15 @@ test('who saw a secret at the portal does not take back a newer one, of which an
   })
   await one.history.saw(evento)
   const { history } = begin()
-  expect(await takenBy(history, all)).toEqual(['first', 'second', 'third'])
+  expect(await acceptedBy(history, all)).toEqual(['first', 'second', 'third'])
   expect(await history.isApplyOwed(evento)).toBe(true)
   await store.close()
 })
 
-test('a process whose clock is behind is heard', async () => {
+test('a process whose clock is behind can note secrets', async () => {
   const { store, begin } = await given()
   await begin().note('first')
   await begin(new VirtualClock('2026-11-20T11:00:00.000Z')).note('second')
-  expect(await takenBy(begin().history, all)).toEqual(['first', 'second'])
+  expect(await acceptedBy(begin().history, all)).toEqual(['first', 'second'])
   await store.close()
 })
