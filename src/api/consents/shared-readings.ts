@@ -30,13 +30,13 @@ export class SharedReadings<T> {
    */
   readOnce(subject: SubjectRef, ageMaxMs: number): Promise<T> {
     const running = this.#underWay.get(subject)
-    if (!running) return this.#begin(subject)
+    if (!running) return this.#startReading(subject)
     if (this.#clock.now() - running.beganAt <= ageMaxMs) return running.ended
-    running.next ??= running.answered.then(() => this.#begin(subject))
+    running.next ??= running.answered.then(() => this.#startReading(subject))
     return running.next
   }
 
-  #begin(subject: SubjectRef): Promise<T> {
+  #startReading(subject: SubjectRef): Promise<T> {
     const { promise: answered, resolve } = Promise.withResolvers<void>()
     const onAnswered = () => {
       if (this.#underWay.get(subject) === reading) this.#underWay.delete(subject)
