@@ -37,8 +37,8 @@ function tracingWith({
           span.end()
         }
       }),
-    unseen: work => context.with(context.active().setValue(suppressed, true), work),
-    apart: work => context.with(ROOT_CONTEXT, work),
+    suppressed: work => context.with(context.active().setValue(suppressed, true), work),
+    withoutParent: work => context.with(ROOT_CONTEXT, work),
     traceparent() {
       const open = trace.getActiveSpan()?.spanContext()
       if (!open || !trace.isSpanContextValid(open)) return undefined

@@ -48,7 +48,7 @@ export function createHttpClients(
       return request => {
         const traceparent = isTold ? tracing.traceparent() : undefined
         if (traceparent !== undefined) request.headers.set('traceparent', traceparent)
-        return tracing.unseen(() => send(request))
+        return tracing.suppressed(() => send(request))
       }
     },
     close: async () => void (await Promise.all(sockets.map(socket => socket.close()))),

@@ -34,7 +34,7 @@ import type { RebuildAll } from '../store/views/rebuild-all.ts'
 import type { RebuildResult, ViewBound } from '../store/views/rebuilder.ts'
 import { openViews, type ViewsHandle } from '../store/views/views-handle.ts'
 import { type Views, views } from '../views/views.ts'
-import { nameOf } from '../vocabulary/error-words.ts'
+import { errorName } from '../vocabulary/error-words.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { type LogLine, onlyAllowed } from '../vocabulary/log-line.ts'
 import type { Instant } from '../vocabulary/message.ts'
@@ -217,7 +217,7 @@ async function openArea(
   })
   const engine = new Engine({
     ...{ store, clock, entropy, createId, machines, tracing },
-    onTrouble: (what, error) => log({ message: what, error: nameOf(error) }),
+    onTrouble: (what, error) => log({ message: what, error: errorName(error) }),
     onGivenUp: ({ id, type }, after) =>
       log({ message: 'a call is parked: effects.retry lets it go', detail: `${type} ${id}: ${after}` }),
   })
@@ -236,7 +236,7 @@ async function openArea(
 /** What an operator should know of the store. */
 function tellingOfStore(log: (line: LogLine) => void) {
   return {
-    onTrouble: (what: string, error: unknown) => log({ message: what, error: nameOf(error) }),
+    onTrouble: (what: string, error: unknown) => log({ message: what, error: errorName(error) }),
     onViewStopped: (view: string) =>
       log({ message: 'a view failed and stands still, and is tried again', view }),
     onViewTaken: (view: string) =>
@@ -299,7 +299,7 @@ function createFace(context: ApiContext, modules: readonly Module[]) {
       engine.admit(closing =>
         engine.answer(over => {
           const until = { signal: AbortSignal.any([signal, closing]), over }
-          return tracing.apart(() => runAll(context, modules, until))
+          return tracing.withoutParent(() => runAll(context, modules, until))
         }),
       ),
     async settle({ timeoutMs }: { timeoutMs?: number } = {}) {

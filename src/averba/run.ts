@@ -3,7 +3,7 @@ import type { Module } from '../api/module.ts'
 import type { AttemptCounts } from '../engine/engine.ts'
 import { runSequentially } from '../runtime/event-loop.ts'
 import { LogLimiter } from '../runtime/log-limiter.ts'
-import { nameOf } from '../vocabulary/error-words.ts'
+import { errorName } from '../vocabulary/error-words.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 
 /** How often the ledger is searched for what came due, or was left by another process. */
@@ -88,8 +88,8 @@ export async function runAll(
   const failed = (what: string) => (error: unknown) => {
     // What outlives the store ends as if its process had died.
     if (signal.aborted && error instanceof AverbaError && error.code === 'CLOSED') return
-    seldom.log(`${what} ${nameOf(error)}`, times =>
-      log({ message: 'running failed, and goes on', detail: what, error: nameOf(error), times }),
+    seldom.log(`${what} ${errorName(error)}`, times =>
+      log({ message: 'running failed, and goes on', detail: what, error: errorName(error), times }),
     )
   }
   const again = (what: string, work: () => Promise<unknown>, everyMs = lookEveryMs) =>

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Averba, AverbaError, type AverbaOptions, openAverba } from '../index.ts'
-import { isOfFiles } from '../vocabulary/file-errors.ts'
+import { isFileError } from '../vocabulary/file-errors.ts'
 import { printable } from '../vocabulary/printable.ts'
 import { requiredVariables } from './config-template.ts'
 
@@ -45,7 +45,7 @@ function hintFor(cause: unknown, path: string): string {
 function reasonOf(cause: unknown, path: string): string {
   if (!(cause instanceof Error)) return 'it fails'
   const [, missing] = missingVariable.exec(cause.message) ?? []
-  if (missing === undefined) return `it ends with ${cause.name}${isOfFiles(cause) ? ` ${cause.code}` : ''}`
+  if (missing === undefined) return `it ends with ${cause.name}${isFileError(cause) ? ` ${cause.code}` : ''}`
   // It fails at the first variable: others that it requires in the same way are named too.
   const others = requiredVariables(readFileSync(path, 'utf8')).filter(name => !process.env[name])
   const names = [...new Set([missing, ...others])]

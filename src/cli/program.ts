@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { AverbaError } from '../index.ts'
 import type { Fault, Policies } from '../simulation/index.ts'
-import { asFileError, isOfFiles } from '../vocabulary/file-errors.ts'
+import { asFileError, isFileError } from '../vocabulary/file-errors.ts'
 import { printable } from '../vocabulary/printable.ts'
 import { applyCommand } from './commands/apply.ts'
 import { backupCommand } from './commands/backup.ts'
@@ -31,7 +31,7 @@ export async function runProgram(): Promise<void> {
   try {
     await createProgram().parseAsync()
   } catch (cause) {
-    const error = isOfFiles(cause) ? asFileError('use', cause.path ?? 'a file', cause) : cause
+    const error = isFileError(cause) ? asFileError('use', cause.path ?? 'a file', cause) : cause
     if (!(error instanceof AverbaError)) {
       console.error('This is a bug, in averba or in code of yours that it called:', error)
       process.exit(exitCodes.bug)

@@ -8,7 +8,7 @@ import {
   type ServeReceiversOptions,
   serveReceivers,
 } from '../index.ts'
-import { nameOf } from '../vocabulary/error-words.ts'
+import { errorName } from '../vocabulary/error-words.ts'
 
 /** A log that `averba run` has open, with its configuration. */
 export interface Tenant {
@@ -65,7 +65,10 @@ async function serve(served: readonly ServedTenant[]): Promise<ReceiverServer> {
     receivers: receiversOf(served),
     certificates: certificatesOf(served),
     onTrouble: error =>
-      first.logger({ message: 'the certificate of the receiver could not be renewed', error: nameOf(error) }),
+      first.logger({
+        message: 'the certificate of the receiver could not be renewed',
+        error: errorName(error),
+      }),
     ...(clock && { clock }),
   })
 }

@@ -2,7 +2,7 @@ import { EventEmitter } from 'eventemitter3'
 import type { Machine } from '../machines/definition/machine.ts'
 import { canonicalJson } from '../proof/canonical-json.ts'
 import { monotonicClock } from '../runtime/clock.ts'
-import { AverbaError, closed } from '../vocabulary/errors.ts'
+import { AverbaError, closedError } from '../vocabulary/errors.ts'
 import type { EffectState, Json, RecordedEvent } from '../vocabulary/message.ts'
 import type { EffectClass, Performer } from '../vocabulary/performer.ts'
 import { serviceOf } from '../vocabulary/service-name.ts'
@@ -115,7 +115,7 @@ export class Engine {
   }
 
   #checkOpen(): void {
-    if (this.#closing.signal.aborted) throw closed()
+    if (this.#closing.signal.aborted) throw closedError()
   }
 
   #hold<T>(work: Promise<T>, among = this.#running): Promise<T> {

@@ -1,5 +1,5 @@
 import type { Machine } from '../machines/definition/machine.ts'
-import { type MachineTable, tableOf } from '../machines/definition/machine-table.ts'
+import { type MachineTable, toMachineTable } from '../machines/definition/machine-table.ts'
 import { beganType, logStream, logTypes, machinesAddedType } from '../proof/log-stream.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Store } from '../store/store.ts'
@@ -14,12 +14,12 @@ const triesMax = 20
 
 /** The tables of machines, as the first event of a log holds them. */
 export function tablesOf(machines: readonly Machine[]): { machines: Json } {
-  return { machines: machines.map(tableOf) as unknown as Json } // Plain data, without members that are undefined.
+  return { machines: machines.map(toMachineTable) as unknown as Json } // Plain data, without members that are undefined.
 }
 
 /** Every type of event that is recorded by these machines, or by the log itself. */
 export function typesOf(machines: readonly Machine[]): ReadonlySet<string> {
-  const rules = machines.flatMap(machine => Object.values(tableOf(machine).makes).flat())
+  const rules = machines.flatMap(machine => Object.values(toMachineTable(machine).makes).flat())
   return new Set([...rules.map(({ event }) => event), ...logTypes])
 }
 

@@ -53,15 +53,15 @@ const chart = setup({
 
 function decide(state: SnapshotFrom<typeof chart>, { data }: CertificateMessage) {
   const isExpiring = state.matches('expiring')
-  const level = warningOf(data.daysLeft)
+  const level = warningLevel(data.daysLeft)
   if (level === undefined)
     return isExpiring ? record({ type: 'certificate.renewed', data } as const) : record()
   // A shorter warning than the last one; or a longer one, when the replacement ends soon as well.
-  if (isExpiring && warningOf(state.context.daysLeft) === level) return record()
+  if (isExpiring && warningLevel(state.context.daysLeft) === level) return record()
   return record({ type: 'certificate.expiring', data } as const)
 }
 
-function warningOf(daysLeft: number): number | undefined {
+function warningLevel(daysLeft: number): number | undefined {
   return warnings.findLast(days => daysLeft <= days)
 }
 

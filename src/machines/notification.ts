@@ -89,54 +89,65 @@ export function handlingsAfter(
 ): readonly HandlerState[] {
   switch (event.type) {
     case 'notification.handled':
-      return after(before, event.data, { state: 'handled', attempts: 0, retryAt: null, reason: '' })
+      return applyHandlerResult(before, event.data, {
+        state: 'handled',
+        attempts: 0,
+        retryAt: null,
+        reason: '',
+      })
     case 'notification.failed': {
       const { attempts, retryAt, reason } = event.data
-      return after(before, event.data, { state: 'failing', attempts, retryAt, reason })
+      return applyHandlerResult(before, event.data, { state: 'failing', attempts, retryAt, reason })
     }
     case 'notification.parked': {
       const { attempts, reason } = event.data
-      return after(before, event.data, { state: 'parked', attempts, retryAt: null, reason })
+      return applyHandlerResult(before, event.data, { state: 'parked', attempts, retryAt: null, reason })
     }
     case 'notification.replayed':
-      return event.data.handlers.reduce((handlings, handler) => put(handlings, untried(handler)), before)
+      return event.data.handlers.reduce(
+        (handlings, handler) => replaceHandling(handlings, newHandling(handler)),
+        before,
+      )
     default:
       return before
   }
 }
 
 /** Why a handler is parked that was not called: nothing can be mended there, and a replay changes nothing. */
-export const bodyGone = 'the body is no longer there'
+export const bodyMissing = 'the body is no longer there'
 
 /** Sums up where the handlers stand that failed, or are parked for something that a person can mend. */
-export function troubleOf(handlings: readonly HandlerState[]): 'failing' | 'parked' | null {
-  const state = stateOf(handlings.filter(each => each.state !== 'parked' || each.reason !== bodyGone))
+export function overallTrouble(handlings: readonly HandlerState[]): 'failing' | 'parked' | null {
+  const state = overallState(handlings.filter(each => each.state !== 'parked' || each.reason !== bodyMissing))
   return state === 'failing' || state === 'parked' ? state : null
 }
 
 /** Sums up where the handlers stand. */
-export function stateOf(handlings: readonly HandlerState[]): HandlingState {
+export function overallState(handlings: readonly HandlerState[]): HandlingState {
   const is = (state: HandlerState['state']) => handlings.some(each => each.state === state)
   if (is('parked')) return 'parked'
   if (is('failing')) return 'failing'
   return is('waiting') || handlings.length === 0 ? 'received' : 'handled'
 }
 
-function after(
+function applyHandlerResult(
   before: readonly HandlerState[],
   { handler, waiting }: HandlerResult,
   how: Omit<HandlerState, 'handler'>,
 ): readonly HandlerState[] {
   return waiting
     .filter(name => !before.some(each => each.handler === name))
-    .reduce((handlings, name) => put(handlings, untried(name)), put(before, { handler, ...how }))
+    .reduce(
+      (handlings, name) => replaceHandling(handlings, newHandling(name)),
+      replaceHandling(before, { handler, ...how }),
+    )
 }
 
-function untried(handler: string): HandlerState {
+function newHandling(handler: string): HandlerState {
   return { handler, state: 'waiting', attempts: 0, retryAt: null, reason: '' }
 }
 
-function put(handlings: readonly HandlerState[], one: HandlerState): readonly HandlerState[] {
+function replaceHandling(handlings: readonly HandlerState[], one: HandlerState): readonly HandlerState[] {
   return [...handlings.filter(each => each.handler !== one.handler), one]
 }
 
@@ -145,12 +156,12 @@ interface NotificationContext {
   readonly handlings: readonly HandlerState[]
 }
 
-const isAfter =
+const leadsTo =
   (state: HandlingState) =>
   ({ context, event }: { context: NotificationContext; event: NotificationEvent }) =>
-    stateOf(handlingsAfter(context.handlings, event)) === state
+    overallState(handlingsAfter(context.handlings, event)) === state
 
-const moves = [
+const handlerMoves = [
   { guard: 'isParked', target: '.parked', actions: 'keepHandlings' },
   { guard: 'isFailing', target: '.failing', actions: 'keepHandlings' },
   { guard: 'isWaiting', target: '.received', actions: 'keepHandlings' },
@@ -159,7 +170,7 @@ const moves = [
 
 const chart = setup({
   types: { context: {} as NotificationContext, events: {} as NotificationEvent },
-  guards: { isParked: isAfter('parked'), isFailing: isAfter('failing'), isWaiting: isAfter('received') },
+  guards: { isParked: leadsTo('parked'), isFailing: leadsTo('failing'), isWaiting: leadsTo('received') },
   actions: {
     keepEvento: assign({
       evento: ({ context, event }) =>
@@ -174,10 +185,10 @@ const chart = setup({
   context: { evento: '', handlings: [] },
   initial: 'absent',
   on: {
-    'notification.handled': moves,
-    'notification.failed': moves,
-    'notification.parked': moves,
-    'notification.replayed': moves,
+    'notification.handled': handlerMoves,
+    'notification.failed': handlerMoves,
+    'notification.parked': handlerMoves,
+    'notification.replayed': handlerMoves,
   },
   states: {
     absent: {
@@ -209,7 +220,7 @@ function decide(
       return isAbsent ? record({ type: 'notification.recovered', data: message.data }) : record()
     case 'host.handled':
     case 'host.failed':
-      return isAbsent ? record() : afterTry(handlings, message)
+      return isAbsent ? record() : decideHandlerResult(handlings, message)
     case 'notification.replay': {
       const again = handlings.filter(({ state: stands }) => {
         return stands === 'parked' || (message.data.which === 'all' && stands === 'handled')
@@ -222,7 +233,7 @@ function decide(
 }
 
 /** A result that two processes report, because both called the handler, is recorded once. */
-function afterTry(
+function decideHandlerResult(
   handlings: readonly HandlerState[],
   message: Extract<NotificationMessage, { type: 'host.handled' | 'host.failed' }>,
 ): Decision<NotificationEvent> {

@@ -125,7 +125,7 @@ interface PortalContext {
 }
 
 /** Days that the portal keeps failures of (document 3, section 4), and today. */
-const soonMax = 31
+const soonDaysMax = 31
 
 const chart = setup({
   types: { context: {} as PortalContext, events: {} as PortalEvent },
@@ -142,7 +142,7 @@ const chart = setup({
     keepRefused: assign({
       refused: ({ context, event }) => {
         if (event.type !== 'portal.readDeclined' || event.data.day === undefined) return context.refused
-        return [...new Set([...context.refused, event.data.day])].slice(-soonMax)
+        return [...new Set([...context.refused, event.data.day])].slice(-soonDaysMax)
       },
     }),
     keepSoon: assign({
@@ -152,7 +152,7 @@ const chart = setup({
         const others = context.soon
           .filter(each => !days.some(({ day }) => day === each.day))
           .map(each => withAgain(each, again))
-        return [...others, ...days.map(each => ({ ...each, isOpen: true as const }))].slice(-soonMax)
+        return [...others, ...days.map(each => ({ ...each, isOpen: true as const }))].slice(-soonDaysMax)
       },
     }),
     endSoon: assign({
@@ -160,7 +160,7 @@ const chart = setup({
         if (event.type !== 'portal.failuresListed' && event.type !== 'portal.readDeclined')
           return context.soon
         const { day } = event.data
-        return context.soon.map(each => (each.day === day ? readOf(each, event.type) : each))
+        return context.soon.map(each => (each.day === day ? afterReading(each, event.type) : each))
       },
     }),
   },
@@ -190,7 +190,7 @@ function withAgain(known: SoonDay, again: readonly DueDay[]): SoonDay {
 }
 
 /** A day after its reading: what failed meanwhile is read once more, unless the portal declines to show it. */
-function readOf({ day, dueAt, againAt }: SoonDay, how: PortalEvent['type']): SoonDay {
+function afterReading({ day, dueAt, againAt }: SoonDay, how: PortalEvent['type']): SoonDay {
   if (againAt === undefined || how === 'portal.readDeclined') return { day, dueAt }
   return { day, dueAt: againAt, isOpen: true }
 }
@@ -198,27 +198,27 @@ function readOf({ day, dueAt, againAt }: SoonDay, how: PortalEvent['type']): Soo
 // Decide
 
 /** How long until the portal has written a failure record. */
-const settleMs = 10_000
+const recordDelayMs = 10_000
 /** How often at most a day is asked for: a storm of failures causes one reading. */
-const intervalMs = 10 * 60_000
+const readingIntervalMs = 10 * 60_000
 
 /**
  * When a day is asked for after something failed now; `undefined` when that is coming already. A time further ahead was
  * given by a clock that has been put right since.
  */
 export function recoveryDueAt(lastDueAt: Instant | undefined, now: Instant): Instant | undefined {
-  const soon = fromInstant(now) + settleMs
+  const soon = fromInstant(now) + recordDelayMs
   const last = lastDueAt === undefined ? Number.NEGATIVE_INFINITY : fromInstant(lastDueAt)
-  if (last > soon + intervalMs + clocksDifferMaxMs) return toInstant(soon)
-  return last >= soon ? undefined : toInstant(Math.max(soon, last + intervalMs))
+  if (last > soon + readingIntervalMs + clocksDifferMaxMs) return toInstant(soon)
+  return last >= soon ? undefined : toInstant(Math.max(soon, last + readingIntervalMs))
 }
 
-function recoverSoon(
+function decideRecoverSoon(
   { soon }: PortalContext,
   { reason, days, now, waiting }: RecoverSoon,
 ): Decision<PortalEvent> {
   const [due, again]: [DueDay[], DueDay[]] = [[], []]
-  for (const day of days.slice(-soonMax)) {
+  for (const day of days.slice(-soonDaysMax)) {
     const known = soon.find(each => each.day === day)
     const isOpen = known?.isOpen === true && waiting.includes(day)
     const last = isOpen ? (known?.againAt ?? known?.dueAt) : known?.dueAt
@@ -228,17 +228,17 @@ function recoverSoon(
   }
   if (due.length + again.length === 0) return record()
   const data = { reason, days: due, ...(again.length > 0 && { again }) }
-  return record({ type: 'portal.recoveryHastened', data, effects: due.map(toReading) })
+  return record({ type: 'portal.recoveryHastened', data, effects: due.map(failuresReading) })
 }
 
-function toReading({ day, dueAt }: DueDay): Effect {
+function failuresReading({ day, dueAt }: DueDay): Effect {
   return { type: 'portal.listFailures', data: { day, recover: true }, dueAt }
 }
 
 /** A reading has ended: what failed since it was asked for is read once more. */
-function listed({ soon }: PortalContext, data: ListedFailures): PortalEvent {
+function endReading({ soon }: PortalContext, data: ListedFailures): PortalEvent {
   const again = soon.flatMap(({ day, againAt }) =>
-    day === data.day && againAt !== undefined ? toReading({ day, dueAt: againAt }) : [],
+    day === data.day && againAt !== undefined ? failuresReading({ day, dueAt: againAt }) : [],
   )
   return { type: 'portal.failuresListed', data, ...(again.length > 0 && { effects: again }) }
 }
@@ -268,8 +268,8 @@ function decide({ context }: SnapshotFrom<typeof chart>, message: PortalMessage)
       if (day <= context.recoveredUpTo && context.recoveredUpTo <= today) return record()
       // If a clock was ahead, nobody knows which days were asked for when they were over.
       const last = context.recoveredUpTo < day ? context.recoveredUpTo : ''
-      const regular = daysUntil(day, last || firstDay(day, since))
-      const again = context.refused.filter(each => each >= keptSince(day) && !regular.includes(each))
+      const regular = daysBetween(day, last || firstDayToRead(day, since))
+      const again = context.refused.filter(each => each >= oldestKeptDay(day) && !regular.includes(each))
       const days = [...again, ...regular]
       const readings = days.map(each => ({ type: 'portal.listFailures', data: { day: each, recover: true } }))
       return record({
@@ -279,13 +279,13 @@ function decide({ context }: SnapshotFrom<typeof chart>, message: PortalMessage)
       })
     }
     case 'portal.recoverSoon':
-      return recoverSoon(context, message.data)
+      return decideRecoverSoon(context, message.data)
     case 'portal.observeForeignFailure':
       return record({ type: 'portal.foreignFailure', data: message.data })
     case 'portal.subscriptionsListed':
       return record({ type: 'portal.listed', data: message.data })
     case 'portal.failuresListed':
-      return record(listed(context, message.data))
+      return record(endReading(context, message.data))
     case 'portal.declined': {
       const { operation, httpStatus, day } = message.data
       const data = { operation, httpStatus, ...(day !== undefined && { day }) }
@@ -309,19 +309,19 @@ function firstAddress({ address: known }: PortalContext, { address = '' }: Porta
 const keptDays = 30
 
 /** The first day that is asked for at all: the day before, or the day on which the log began if that is earlier. */
-function firstDay(day: string, since: string): string {
+function firstDayToRead(day: string, since: string): string {
   return new Date(Math.min(Date.parse(day) - dayMs, Date.parse(since))).toISOString().slice(0, 10)
 }
 
 /** The first day that the portal still keeps failures of. */
-function keptSince(day: string): string {
+function oldestKeptDay(day: string): string {
   return new Date(Date.parse(day) - keptDays * dayMs).toISOString().slice(0, 10)
 }
 
 /** The days from one to another, both included: the first was asked for before it was over. */
-function daysUntil(day: string, from: string): string[] {
+function daysBetween(day: string, from: string): string[] {
   const end = Date.parse(day)
-  const first = Math.max(Date.parse(from), Date.parse(keptSince(day)))
+  const first = Math.max(Date.parse(from), Date.parse(oldestKeptDay(day)))
   const count = Math.round((end - first) / dayMs) + 1
   return Array.from({ length: count }, (_, i) => new Date(first + i * dayMs).toISOString().slice(0, 10))
 }

@@ -86,7 +86,7 @@ interface RequestToken {
   readonly need: TokenNeed
 }
 
-const requestToken = (data: RequestToken) => ({ type: 'tokenService.requestToken', data })
+const requestTokenEffect = (data: RequestToken) => ({ type: 'tokenService.requestToken', data })
 
 // Chart
 
@@ -197,27 +197,27 @@ function decide(state: SnapshotFrom<typeof chart>, message: TokenMessage): Decis
   const { generation } = state.context
   switch (message.type) {
     case 'token.request':
-      return request(state, message.data)
+      return decideRequest(state, message.data)
     case 'token.reject':
       // A late 401 about an older token says nothing about the current one.
       if (!state.matches('valid') || message.data.generation !== generation) return record()
-      return record({ type: 'token.rejected', data: rejection(state.context, message.data) })
+      return record({ type: 'token.rejected', data: countRejection(state.context, message.data) })
     case 'tokenService.issued':
-      return record({ type: 'token.renewed', data: message.data, ...lateness(state, message.data) })
+      return record({ type: 'token.renewed', data: message.data, ...anomalyIfLate(state, message.data) })
     case 'tokenService.repeated': {
       const { code } = state.context
       const data = { ...message.data, ...(code !== '' && { code }) }
-      return record({ type: 'token.repeated', data, ...lateness(state, message.data) })
+      return record({ type: 'token.repeated', data, ...anomalyIfLate(state, message.data) })
     }
     case 'tokenService.credentialsRefused':
-      return record({ type: 'token.locked', data: message.data, ...lateness(state, message.data) })
+      return record({ type: 'token.locked', data: message.data, ...anomalyIfLate(state, message.data) })
     case 'tokenService.requestLost':
       // No process has it or can find it out: another one is requested.
       return record({
         type: 'token.requestFailed',
         data: message.data,
         resolves: { effect: 'tokenService.requestToken', as: 'declined' },
-        ...lateness(state, message.data),
+        ...anomalyIfLate(state, message.data),
       })
   }
 }
@@ -241,12 +241,12 @@ export function remainingMs(until: Instant, now: Instant): number {
   return ms > 0 && ms <= rejectionPolicy.maxMs + clocksDifferMaxMs ? ms : 0
 }
 
-function rejection(
+function countRejection(
   { rejections, servedRejections, issuedAt, expiresAt, contract, credential }: TokenContext,
   { generation, at, hasServed, code }: TokenRejected,
 ): RejectionCounts {
   // One that lived longer has served, maybe in another process, or was ended by something else.
-  const ageMs = ageOf(issuedAt, at)
+  const ageMs = tokenAgeMs(issuedAt, at)
   const isEnded = at >= expiresAt
   const isEarly = ageMs < freshMs && !(isEnded && hasServed)
   // Whether it would have served is not known: the gateway gives none for longer, or it is the rest of an older one.
@@ -269,13 +269,13 @@ function rejection(
  * For how long a token has lived. None is refused before it is given: the clocks of two processes differ, or one was
  * put back by far, of which nobody knows when.
  */
-function ageOf(issuedAt: Instant, at: Instant): number {
+function tokenAgeMs(issuedAt: Instant, at: Instant): number {
   const ms = fromInstant(at) - fromInstant(issuedAt)
   return ms < -clocksDifferMaxMs ? -ms : Math.max(0, ms)
 }
 
 /** An answer to a request that is over says nothing about the token in use: it was late, or two processes had asked. */
-function lateness(
+function anomalyIfLate(
   state: SnapshotFrom<typeof chart>,
   { generation }: { generation: number },
 ): Pick<Event, 'anomaly'> {
@@ -283,7 +283,7 @@ function lateness(
   return isAwaited ? {} : { anomaly: 'another process had asked as well' }
 }
 
-function request(
+function decideRequest(
   state: SnapshotFrom<typeof chart>,
   { need, contract, credential, at }: TokenRequest,
 ): Decision<TokenEvent> {
@@ -302,7 +302,7 @@ function request(
   }
   if (state.matches('valid') && need !== 'lost' && !(need === 'changed' && isOther))
     return refuse('the current token has not been rejected')
-  const effects = [requestToken({ generation: asked + 1, need })]
+  const effects = [requestTokenEffect({ generation: asked + 1, need })]
   return record({ type: 'token.requested', data: { need, contract, credential }, effects })
 }
 

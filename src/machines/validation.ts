@@ -90,10 +90,10 @@ type ValidationMessage =
 
 // Effects
 
-const type = 'validationService.validatePerson'
+const effectType = 'validationService.validatePerson'
 
 const validatePerson = ({ validation, subject, environment, consent }: RequestedValidation) => ({
-  type,
+  type: effectType,
   data: {
     validation,
     ...(environment !== undefined && { environment }),
@@ -104,7 +104,7 @@ const validatePerson = ({ validation, subject, environment, consent }: Requested
 
 // Chart
 
-const late = {
+const lateAnswers = {
   'validation.answered': 'answered',
   'validation.declined': 'declined',
   'validation.withheld': 'declined',
@@ -121,7 +121,7 @@ const chart = setup({
     absent: { on: { 'validation.requested': 'requested', 'validation.reused': 'answered' } },
     requested: {
       on: {
-        ...late,
+        ...lateAnswers,
         'validation.inconclusive': 'inconclusive',
         'validation.erased': 'erased',
       },
@@ -131,16 +131,20 @@ const chart = setup({
     // What a late answer says is true, even after a person was asked.
     inconclusive: {
       on: {
-        ...late,
+        ...lateAnswers,
         'validation.resolved': 'resolved',
         'validation.repeated': { actions: 'markRepeated' },
         'validation.erased': 'erased',
       },
     },
     resolved: {
-      on: { ...late, 'validation.repeated': { actions: 'markRepeated' }, 'validation.erased': 'erased' },
+      on: {
+        ...lateAnswers,
+        'validation.repeated': { actions: 'markRepeated' },
+        'validation.erased': 'erased',
+      },
     },
-    erased: { on: late },
+    erased: { on: lateAnswers },
   },
 })
 
@@ -167,7 +171,7 @@ function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): 
       return record({
         type: 'validation.resolved',
         data: message.data,
-        resolves: { effect: type, as: 'declined' },
+        resolves: { effect: effectType, as: 'declined' },
       })
     case 'validation.repeat':
       if (state.matches('erased')) return refuseErased()
@@ -178,12 +182,12 @@ function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): 
       return record({ type: 'validation.repeated', data: message.data })
     case 'validationService.answered': {
       const anomaly = message.data.unreadable && { anomaly: 'members of it could not be read' }
-      return record({ type: 'validation.answered', data: message.data, ...anomaly, ...anomalyOf(state) })
+      return record({ type: 'validation.answered', data: message.data, ...anomaly, ...anomalyIfEnded(state) })
     }
     case 'validationService.declined':
-      return record({ type: 'validation.declined', data: message.data, ...anomalyOf(state) })
+      return record({ type: 'validation.declined', data: message.data, ...anomalyIfEnded(state) })
     case 'validation.withhold':
-      return record({ type: 'validation.withheld', data: message.data, ...anomalyOf(state) })
+      return record({ type: 'validation.withheld', data: message.data, ...anomalyIfEnded(state) })
     case 'validationService.lost':
       return state.matches('requested') ? record({ type: 'validation.inconclusive', data: {} }) : record()
     case 'validationService.undone':
@@ -191,12 +195,12 @@ function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): 
       return record({
         type: 'validation.resolved',
         data: { charged: false, by: 'attempt' },
-        resolves: { effect: type, as: 'declined' },
+        resolves: { effect: effectType, as: 'declined' },
       })
   }
 }
 
-function anomalyOf(state: SnapshotFrom<typeof chart>): Pick<Event, 'anomaly'> {
+function anomalyIfEnded(state: SnapshotFrom<typeof chart>): Pick<Event, 'anomaly'> {
   return state.matches('requested') ? {} : { anomaly: 'it had ended before' }
 }
 

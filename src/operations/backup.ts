@@ -1,6 +1,6 @@
 import { systemEntropy } from '../runtime/entropy.ts'
 import { createFileMark } from '../store/checkpoints/high-water-mark.ts'
-import { readResumed } from '../store/checkpoints/resuming.ts'
+import { readLastResume } from '../store/checkpoints/resuming.ts'
 import { openSqlite } from '../store/database/sqlite.ts'
 import { type BackupOptions, type BackupResult, makeBackup } from '../store/files/backup.ts'
 import { type RestoreResult, restoreBackup } from '../store/files/restore.ts'
@@ -72,7 +72,7 @@ async function resume(options: OpenedWith, copy: string) {
   }
   const medium: StoreOptions['medium'] = { open: () => openSqlite(copy), keyring: open => open() }
   const how = { medium, highWaterMark, acceptRollback: true }
-  const found = await withStore(options, store => store.reader.read(readResumed), how)
+  const found = await withStore(options, store => store.reader.read(readLastResume), how)
   if (!found) throw new TypeError('A restore was accepted and not recorded')
   const moveMark = async () => {
     // The log says what is lost: whatever opens it moves the mark, too.

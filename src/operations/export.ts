@@ -1,5 +1,5 @@
 import { type EventSelector, proveEvent } from '../store/checkpoints/prove.ts'
-import { type ExportResult, exportLog, openSigned } from '../store/files/export-log.ts'
+import { type ExportResult, exportLog, openSignedSnapshot } from '../store/files/export-log.ts'
 import { type OpenedWith, withStore } from './with-store.ts'
 
 /**
@@ -17,7 +17,7 @@ export async function exportUpTo(
   { store, dir, onProgress }: { store: string } & ExportTo,
   sign: () => Promise<unknown>,
 ): Promise<ExportResult> {
-  const snapshot = await openSigned(store, sign)
+  const snapshot = await openSignedSnapshot(store, sign)
   try {
     return await exportLog(snapshot, dir, onProgress)
   } finally {

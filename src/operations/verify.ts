@@ -6,7 +6,7 @@ import { systemEntropy } from '../runtime/entropy.ts'
 import { readMark } from '../store/checkpoints/high-water-mark.ts'
 import { type VerifyStoreOptions, verifyStore } from '../store/checks/verify-store.ts'
 import { Snapshot } from '../store/database/snapshot.ts'
-import { readExported } from '../store/files/export-log.ts'
+import { openBundle } from '../store/files/export-log.ts'
 import { views } from '../views/views.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { markPath } from '../vocabulary/names.ts'
@@ -30,7 +30,7 @@ export async function verifyLog(options: VerifyLogOptions): Promise<Verdict> {
     const progress = onProgress && {
       onProgress: (done: number, end: number) => onProgress('log', done, end),
     }
-    return verifyBundle(readExported(store), { ...known, ...(mark !== undefined && { mark }), ...progress })
+    return verifyBundle(openBundle(store), { ...known, ...(mark !== undefined && { mark }), ...progress })
   }
   // Before the log: a mark that is written meanwhile is ahead of what is looked at.
   const mark = markNow(others.mark ?? markPath(store))

@@ -1,4 +1,4 @@
-import { codeOf, printableText } from '../vocabulary/printable.ts'
+import { escapeCharacter, printableText } from '../vocabulary/printable.ts'
 
 /** Text that is HTML already. Only `html` and `trusted` make it. */
 export interface Html {
@@ -44,5 +44,5 @@ function escapeHtml(text: string): string {
 
 /** Writes JSON that can stand inside a script element: it can neither end the element nor begin a comment. */
 export function jsonInScript(value: unknown): Html {
-  return { html: JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, codeOf) }
+  return { html: JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, escapeCharacter) }
 }

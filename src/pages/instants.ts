@@ -1,4 +1,4 @@
-import { writeBrasilia } from '../vocabulary/brasilia.ts'
+import { formatBrasilia } from '../vocabulary/brasilia.ts'
 import type { Instant } from '../vocabulary/message.ts'
 import { type Html, html } from './html.ts'
 import type { Labels } from './labels.ts'
@@ -6,7 +6,7 @@ import type { Labels } from './labels.ts'
 /** Writes an instant as people in Brasilia do, `20/11/2026 09:00:00`. */
 export function inBrasilia(at: Instant): string {
   const ms = Date.parse(at)
-  return Number.isNaN(ms) ? at : writeBrasilia(ms).replaceAll('-', '/')
+  return Number.isNaN(ms) ? at : formatBrasilia(ms).replaceAll('-', '/')
 }
 
 /** Shows an instant in Brasilia, with UTC beside it. */

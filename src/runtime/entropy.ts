@@ -32,20 +32,20 @@ export function createIds(clock: Clock, entropy: Entropy): () => string {
     const now = clock.now()
     count = now > time ? 0 : count + 1
     time = Math.max(now, time)
-    let id = encode(time, 10) + encode(count, 3)
+    let id = encodeBase32(time, 10) + encodeBase32(count, 3)
     for (const byte of entropy.bytes(13)) id += alphabet[byte % 32]
     return id
   }
 }
 
-function encode(value: number, length: number): string {
+function encodeBase32(value: number, length: number): string {
   let text = ''
   for (let rest = value; text.length < length; rest = Math.floor(rest / 32)) text = alphabet[rest % 32] + text
   return text
 }
 
 /** Any whole number from 1 up to a bound. */
-export function fractionOf(entropy: Entropy, bound: number): number {
+export function randomUpTo(entropy: Entropy, bound: number): number {
   const [high = 0, low = 0] = entropy.bytes(2)
   return Math.ceil(bound * ((high * 256 + low + 1) / 65_536))
 }

@@ -7,7 +7,7 @@ import { yieldToEventLoop } from './event-loop.ts'
 export type AsyncList<T> = Promise<T[]> & AsyncIterable<T>
 
 /** Makes a list of the function that goes through its pages. Nothing is read before it is used. */
-export function listedBy<T>(pages: () => AsyncIterable<readonly T[]>): AsyncList<T> {
+export function lazyList<T>(pages: () => AsyncIterable<readonly T[]>): AsyncList<T> {
   return new LazyList(pages)
 }
 
@@ -21,7 +21,7 @@ class LazyList<T> implements AsyncList<T> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<T, undefined> {
-    for await (const page of eachApart(this.#pages())) yield* page
+    for await (const page of yieldBetweenPages(this.#pages())) yield* page
   }
 
   // biome-ignore lint/suspicious/noThenProperty: awaiting it is what most hosts do.
@@ -30,21 +30,21 @@ class LazyList<T> implements AsyncList<T> {
   finally: Promise<T[]>['finally'] = onFinally => this.#gather().finally(onFinally)
 
   #gather(): Promise<T[]> {
-    this.#all ??= allOf(this.#pages())
+    this.#all ??= collectAll(this.#pages())
     return this.#all
   }
 }
 
 /** Gives way between two pages, so that a long list does not hold up others. */
-async function* eachApart<T>(pages: AsyncIterable<readonly T[]>): AsyncGenerator<readonly T[]> {
+async function* yieldBetweenPages<T>(pages: AsyncIterable<readonly T[]>): AsyncGenerator<readonly T[]> {
   for await (const page of pages) {
     yield page
     await yieldToEventLoop()
   }
 }
 
-async function allOf<T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> {
+async function collectAll<T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> {
   const all: T[] = []
-  for await (const page of eachApart(pages)) for (const each of page) all.push(each)
+  for await (const page of yieldBetweenPages(pages)) for (const each of page) all.push(each)
   return all
 }

@@ -6,7 +6,7 @@ export class Listeners<T> {
     this.#all.push(listener)
   }
 
-  tell(told: T): void {
+  notify(told: T): void {
     for (const listener of this.#all) listener(told)
   }
 }

@@ -14,7 +14,7 @@ import { AverbaError } from '../vocabulary/errors.ts'
 import { toInstant } from '../vocabulary/instant.ts'
 import type { RecordedEvent } from '../vocabulary/message.ts'
 import { keyringPath } from '../vocabulary/names.ts'
-import { keyLineOf } from './checkpoints/resuming.ts'
+import { verifierKeyLine } from './checkpoints/resuming.ts'
 import { type Connection, rows, type Steps } from './database/connection.ts'
 import { migrate } from './database/migrations.ts'
 import { openSqlite } from './database/sqlite.ts'
@@ -105,7 +105,7 @@ export async function beginLog(
   { clock, createId, beginning }: Pick<StoreOptions, 'clock' | 'createId' | 'beginning'>,
 ): Promise<RecordedEvent> {
   const origin = `log_${createId()}`
-  const data = { ...beginning, origin, keyring: keyring.id, key: keyLineOf(origin, keyring.signer) }
+  const data = { ...beginning, origin, keyring: keyring.id, key: verifierKeyLine(origin, keyring.signer) }
   await append({
     at: toInstant(clock.now()),
     streams: [{ stream: logStream, expect: 'none' }],

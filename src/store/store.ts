@@ -7,8 +7,8 @@ import type { Json, PartAddress, PendingEffect, RecordedEvent } from '../vocabul
 import type { View } from '../vocabulary/view.ts'
 import { Checkpointer } from './checkpoints/checkpointer.ts'
 import type { StoredCheckpoint } from './checkpoints/checkpoints.ts'
-import { markOf } from './checkpoints/high-water-mark.ts'
-import { holdAgainstMark, readResumed } from './checkpoints/resuming.ts'
+import { resolveMark } from './checkpoints/high-water-mark.ts'
+import { checkAgainstMark, readLastResume } from './checkpoints/resuming.ts'
 import { checkEnd } from './checks/check-end.ts'
 import type { Connection } from './database/connection.ts'
 import { timeTransactions } from './database/timed-connection.ts'
@@ -123,7 +123,7 @@ export class Store {
       ...(mark && { mark }),
       ...(anchor && { anchor }),
     })
-    const onCommitted = (position: number) => this.committed.tell(this.#checkpointer.hear(position))
+    const onCommitted = (position: number) => this.committed.notify(this.#checkpointer.onCommit(position))
     this.#writer = new Writer({ connection, vault, schemas, project, onCommitted })
     this.#clock = clock
     const viewParts = { connection, schemas, clock, onRejoined: () => this.#writer.forget() }
@@ -147,7 +147,7 @@ export class Store {
     const opened = await (medium?.open() ?? openFile(options.path))
     const trial = new WriteTrial(clock)
     const transacted = new Listeners<number>()
-    const onCommitted = (ms: number) => transacted.tell(ms)
+    const onCommitted = (ms: number) => transacted.notify(ms)
     const onFailed = (error: unknown) => trial.recordFailure(error)
     const connection = timeTransactions(opened, monotonicClock(clock), onCommitted, onFailed)
     try {
@@ -162,7 +162,7 @@ export class Store {
       // Another process may have begun an epoch after the keyring was read.
       if (await isOutdated()) await keyring.refresh()
       if (await isOutdated()) throw outdatedKeyringError(options.path)
-      const mark = markOf(options)
+      const mark = resolveMark(options)
       const vault = new Vault(keyring, options.entropy, options.recordKeys)
       const store = new Store({ connection, vault, trial, transacted }, options, mark)
       await connection.transact(() => store.#projector.createTables())
@@ -171,9 +171,9 @@ export class Store {
         const log = { append, readAt: (position: number) => store.readAt(position), keyring }
         checkKeyringId(options.path, await beginLog(log, options), keyring)
       }
-      await holdAgainstMark({ connection, keyring, options, mark, append })
-      await store.#checkpointer.begin(options.acceptRollback === true)
-      store.#restoredAt = (await connection.read(readResumed))?.position ?? 0
+      await checkAgainstMark({ connection, keyring, options, mark, append })
+      await store.#checkpointer.start(options.acceptRollback === true)
+      store.#restoredAt = (await connection.read(readLastResume))?.position ?? 0
       await store.#stoppedViews.restore()
       if (await hasDiscarded(connection)) store.#sweep(options)
       return store
@@ -318,7 +318,7 @@ export class Store {
   /** Signs a checkpoint and writes the high-water mark. Gives the newest one again when no event was added. */
   async checkpoint({ withAnchor = false } = {}): Promise<StoredCheckpoint> {
     const made = await this.#checkpointer.make()
-    if (withAnchor) await this.#checkpointer.anchored()
+    if (withAnchor) await this.#checkpointer.waitForAnchors()
     return made
   }
 

@@ -80,7 +80,7 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
       return { ...row, knowledge: 'erased', lapses_at: null, unmade: null, changed_at: event.at }
     const after = { ...row, changed_at: event.at }
     after.unmade = unmadeAfter(row, event)
-    change(after, event)
+    applyEvent(after, event)
     after.lapses_at = lapsesAt(row, after, event.type === 'consent.lapsed')
     return after
   },
@@ -89,7 +89,7 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
 type ChangeSeen = Extract<ConsentEvent, { type: 'consent.changeSeen' }>['data']
 
 /** A reading that crossed something newer may be older: only its end stands against what another reading showed. */
-function isTaken(row: ConsentRow, { status, isConcurrentRead }: ChangeSeen): boolean {
+function isStatusBelieved(row: ConsentRow, { status, isConcurrentRead }: ChangeSeen): boolean {
   return !isConcurrentRead || (row.knowledge === 'changed' && status !== null && !isOpen(status))
 }
 
@@ -128,7 +128,7 @@ function lapsesAt(before: ConsentRow, after: ConsentRow, isSaid: boolean): Insta
 }
 
 /** Changes a row of the fold's own: a copy for each step would be made for every event of a rebuild. */
-function change(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
+function applyEvent(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
   switch (event.type) {
     case 'consent.approved':
     case 'consent.denied':
@@ -154,7 +154,7 @@ function change(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
     case 'consent.changeSeen':
       // A change of ours that is out or in doubt has to end first.
       if (row.knowledge === 'changing' || row.knowledge === 'uncertain') return
-      if (event.data.status !== null && isTaken(row, event.data)) row.status = event.data.status
+      if (event.data.status !== null && isStatusBelieved(row, event.data)) row.status = event.data.status
       row.knowledge = 'changed'
       return
     case 'consent.changeRequested':

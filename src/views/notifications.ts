@@ -3,8 +3,8 @@ import {
   type HandlingState,
   handlingsAfter,
   type NotificationEvent,
-  stateOf,
-  troubleOf,
+  overallState,
+  overallTrouble,
 } from '../machines/notification.ts'
 import type { Instant, PartAddress } from '../vocabulary/message.ts'
 import { defineView, type RecordedOf } from '../vocabulary/view.ts'
@@ -66,7 +66,7 @@ export const notifications = defineView<NotificationRow, RecordedOf<Notification
     if (event.type !== 'notification.received' && event.type !== 'notification.recovered') {
       if (!row) return undefined
       const handlings = handlingsAfter(readHandlings(row), event)
-      const [state, trouble] = [stateOf(handlings), troubleOf(handlings)]
+      const [state, trouble] = [overallState(handlings), overallTrouble(handlings)]
       return { ...row, state, trouble, handlers: JSON.stringify(handlings) }
     }
     const common = {

@@ -1,7 +1,7 @@
 import type { SubjectEvent } from '../machines/subject/messages.ts'
 import { fromInstant, toInstant } from '../vocabulary/instant.ts'
 import type { Instant, PartAddress } from '../vocabulary/message.ts'
-import { idOf } from '../vocabulary/names.ts'
+import { idOfStream } from '../vocabulary/names.ts'
 import { defineView, type RecordedOf } from '../vocabulary/view.ts'
 
 /** A data subject: who it is, is sealed at `cpf`. */
@@ -50,7 +50,7 @@ export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
       case 'subject.synced':
       case 'subject.awarenessListed':
       case 'subject.erased':
-        return idOf(event.stream)
+        return idOfStream(event.stream)
       default:
         return undefined
     }
@@ -71,25 +71,25 @@ export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
       }
     }
     if (!row) return undefined
-    const after = { ...row, ...change(event) }
+    const after = { ...row, ...changedColumns(event) }
     const { sync_every_ms, synced_at, enrolled_at } = after
     if (sync_every_ms === null) return { ...after, awaiting_since: null, overdue_at: null }
-    const begun = beganWaiting(event)
+    const begun = waitStartedAt(event)
     const overdue_at = begun ? overdueAt(begun, sync_every_ms) : row.overdue_at
     return { ...after, awaiting_since: synced_at ?? enrolled_at, overdue_at }
   },
 })
 
 /** When the wait for the next reading began: it was asked for, or the one before left. */
-function beganWaiting(event: RecordedOf<SubjectEvent>): Instant | null | undefined {
-  return event.type === 'subject.scheduled' ? event.at : change(event).synced_at
+function waitStartedAt(event: RecordedOf<SubjectEvent>): Instant | null | undefined {
+  return event.type === 'subject.scheduled' ? event.at : changedColumns(event).synced_at
 }
 
 function overdueAt(since: Instant, everyMs: number): Instant {
   return toInstant(fromInstant(since) + intervalsMax * everyMs)
 }
 
-function change(event: RecordedOf<SubjectEvent>): Partial<SubjectRow> {
+function changedColumns(event: RecordedOf<SubjectEvent>): Partial<SubjectRow> {
   switch (event.type) {
     case 'subject.erased':
       return { sync_every_ms: null, erased_at: event.at }

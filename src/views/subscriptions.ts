@@ -1,4 +1,4 @@
-import { failed, isNews, succeeded } from '../machines/subscription/health.ts'
+import { healthAfterFailure, healthAfterSuccess, isRelevantFailure } from '../machines/subscription/health.ts'
 import type { SubscriptionEvent } from '../machines/subscription/subscription.ts'
 import type { Instant, PartAddress } from '../vocabulary/message.ts'
 import { defineView, type RecordedOf } from '../vocabulary/view.ts'
@@ -81,7 +81,7 @@ export const subscriptions = defineView<SubscriptionRow, RecordedOf<Subscription
         changed_at: event.at,
       }
     }
-    return row && { ...row, changed_at: event.at, ...change(row, event) }
+    return row && { ...row, changed_at: event.at, ...changedColumns(row, event) }
   },
 })
 
@@ -94,7 +94,10 @@ const healthy = {
 
 const undeleted = { deleted_by: null, deleted_at: null, reason: null } as const
 
-function change(row: SubscriptionRow, event: RecordedOf<SubscriptionEvent>): Partial<SubscriptionRow> {
+function changedColumns(
+  row: SubscriptionRow,
+  event: RecordedOf<SubscriptionEvent>,
+): Partial<SubscriptionRow> {
   switch (event.type) {
     case 'subscription.registrationRequested':
       return { state: 'registering', endpoint: event.data.endpoint }
@@ -145,7 +148,7 @@ function change(row: SubscriptionRow, event: RecordedOf<SubscriptionEvent>): Par
   }
 }
 
-function healthOf(row: SubscriptionRow) {
+function toHealthState(row: SubscriptionRow) {
   const { failing_since, last_failure_at, last_success_at, registered_at } = row
   return {
     failingSince: failing_since,
@@ -157,9 +160,9 @@ function healthOf(row: SubscriptionRow) {
 }
 
 function afterFailure(row: SubscriptionRow, failedAt: Instant | null): Partial<SubscriptionRow> {
-  const health = healthOf(row)
-  if (!isNews(health, failedAt)) return {}
-  const { failingSince, lastFailureAt } = { ...health, ...failed(health, failedAt) }
+  const health = toHealthState(row)
+  if (!isRelevantFailure(health, failedAt)) return {}
+  const { failingSince, lastFailureAt } = { ...health, ...healthAfterFailure(health, failedAt) }
   return {
     health: 'failing',
     failures: row.failures + 1,
@@ -172,7 +175,7 @@ function afterSuccess(
   row: SubscriptionRow,
   { lastSuccessAt, failsAgain }: { lastSuccessAt: Instant; failsAgain: boolean },
 ): Partial<SubscriptionRow> {
-  const { failingSince, lastFailureAt } = succeeded(lastSuccessAt, failsAgain, healthOf(row))
+  const { failingSince, lastFailureAt } = healthAfterSuccess(lastSuccessAt, failsAgain, toHealthState(row))
   return {
     health: failsAgain ? 'failing' : 'healthy',
     failures: failsAgain ? row.failures : 0,

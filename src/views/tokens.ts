@@ -34,11 +34,11 @@ export const tokens = defineView<TokenRow, RecordedOf<TokenEvent>>({
     if (event.anomaly !== undefined && row) return row
     const before = row ?? { generation: 0, requests: 0, expires_at: null, state: 'absent' }
     const at = { token: event.stream, changed_at: event.at, waits_until: null }
-    return { ...before, ...at, ...change(before.requests, event) }
+    return { ...before, ...at, ...changedColumns(before.requests, event) }
   },
 })
 
-function change(
+function changedColumns(
   requests: number,
   event: RecordedOf<TokenEvent>,
 ): Pick<TokenRow, 'state'> & Partial<TokenRow> {

@@ -55,11 +55,11 @@ export const validations = defineView<ValidationRow, RecordedOf<ValidationEvent>
   key: event => (event.type.startsWith('validation.') ? event.stream : undefined),
   fold(row, event) {
     if (event.type === 'validation.requested') {
-      return { ...begin(event), claims: `${event.id}/claims`, again_of: event.data.again ?? null }
+      return { ...newRow(event), claims: `${event.id}/claims`, again_of: event.data.again ?? null }
     }
     if (event.type === 'validation.reused') {
       const { claims, result, from } = event.data
-      return { ...begin(event), state: 'answered', ended_at: event.at, claims, result, reused_from: from }
+      return { ...newRow(event), state: 'answered', ended_at: event.at, claims, result, reused_from: from }
     }
     if (!row) return undefined
     const ended = { ...row, ended_at: event.at }
@@ -72,11 +72,11 @@ export const validations = defineView<ValidationRow, RecordedOf<ValidationEvent>
       case 'validation.withheld':
         return { ...answered, state: 'declined' }
       case 'validation.inconclusive':
-        return { ...ended, state: 'inconclusive', unreadable: addressOf(event, 'unreadable') }
+        return { ...ended, state: 'inconclusive', unreadable: partAddressIn(event, 'unreadable') }
       case 'validation.erased':
         return { ...ended, state: 'erased' }
       case 'validation.resolved': {
-        const note = addressOf(event, 'note')
+        const note = partAddressIn(event, 'note')
         return { ...row, charged: event.data.charged ? 1 : 0, resolved_at: event.at, note }
       }
       case 'validation.repeated':
@@ -85,11 +85,11 @@ export const validations = defineView<ValidationRow, RecordedOf<ValidationEvent>
   },
 })
 
-function addressOf({ id, parts = [] }: RecordedOf<ValidationEvent>, name: string): PartAddress | null {
+function partAddressIn({ id, parts = [] }: RecordedOf<ValidationEvent>, name: string): PartAddress | null {
   return parts.some(part => part.name === name) ? `${id}/${name}` : null
 }
 
-function begin(
+function newRow(
   event: RecordedOf<ValidationEvent> & { data: { id: string; subject: string } },
 ): ValidationRow {
   const { id, subject } = event.data

@@ -12,43 +12,43 @@ export class UnsentError extends Error {
   readonly code: string
 
   constructor(code: string) {
-    super(inWords(code))
+    super(withExplanation(code))
     this.code = code
   }
 }
 
 /** Our certificate was refused, which TLS 1.3 says only after the first request has been written: it was not read. */
-const refusedCertificate =
+const certificateAlert =
   /^ERR_SSL_[\w/]*ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_\w+|ACCESS_DENIED)$/
 
 /**
  * Whether nothing of a request can have been read, although its connection was made. A network that is unreachable, or
  * something that is no TLS any more, says nothing of that: the request may have been read before.
  */
-export function isUnread(error: unknown): boolean {
-  return refusedCertificate.test(codeOf(error))
+export function isRequestUnread(error: unknown): boolean {
+  return certificateAlert.test(nodeErrorCode(error))
 }
 
 /** Node's code for an error; empty where it has none. */
-export function codeOf(error: unknown): string {
+export function nodeErrorCode(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   return code === undefined || code === null ? '' : String(code)
 }
 
 /** Says what happened to a connection by its code alone: messages may hold addresses, and those a CPF. */
-export function describe(error: unknown): string {
+export function describeConnectionError(error: unknown): string {
   const isInWords = [AverbaError, UnsentError, OversizedError].some(kind => error instanceof kind)
   if (error instanceof Error && isInWords) return error.message
   if (error instanceof Error && error.name === 'TimeoutError') return 'no answer in time'
-  const code = codeOf(error) || (error instanceof Error ? error.name : '')
-  return isWord(code) ? inWords(code) : 'unknown'
+  const code = nodeErrorCode(error) || (error instanceof Error ? error.name : '')
+  return isSafeCode(code) ? withExplanation(code) : 'unknown'
 }
 
 /**
  * A host's own way out may throw anything, with an address or a number as its code: what is kept for good must be a
  * word.
  */
-function isWord(code: string): boolean {
+function isSafeCode(code: string): boolean {
   return /^(ERR_SSL_[\w/]{1,60}|[A-Za-z_]\w{0,60})$/.test(code) && !/\d{5}/.test(code)
 }
 
@@ -57,12 +57,12 @@ export function isUntrusted(code: string): boolean {
   return /CERT|CA$|^UNABLE_TO_VERIFY/.test(code)
 }
 
-function inWords(code: string): string {
-  const words = wordsOf(code)
+function withExplanation(code: string): string {
+  const words = explainCode(code)
   return words === undefined ? code : `${words} (${code})`
 }
 
-function wordsOf(code: string): string | undefined {
+function explainCode(code: string): string | undefined {
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'the name of the service was not found'
   if (code === 'ECONNREFUSED') return 'the connection was refused'
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'there is no connection in time'

@@ -25,11 +25,11 @@ export function parseCpf(text: string): Cpf {
 /**
  * What people, addresses and word processors put between the digits: full stops, dashes of any kind, slashes, spaces.
  */
-const sign = String.raw`[.\-/_\s\p{Pd}\u2212\p{Cf}]`
-const nine = String.raw`(?:\d{9}|\d{3}${sign}{1,2}\d{3}${sign}{1,2}\d{3})`
-const written = new RegExp(String.raw`(?<!\d)${nine}${sign}{0,2}\d{2}(?!\d)`, 'gu')
+const separator = String.raw`[.\-/_\s\p{Pd}\u2212\p{Cf}]`
+const firstNineDigits = String.raw`(?:\d{9}|\d{3}${separator}{1,2}\d{3}${separator}{1,2}\d{3})`
+const cpfPattern = new RegExp(String.raw`(?<!\d)${firstNineDigits}${separator}{0,2}\d{2}(?!\d)`, 'gu')
 /** What is as long as a digest or a UUID, and has letters of one: digits of a CPF stand in it by chance. */
-const hexMin = 32
+const hexLengthMin = 32
 
 /**
  * Reports whether something that looks like a CPF stands in the text: eleven digits that are not part of a longer
@@ -39,12 +39,12 @@ const hexMin = 32
  * digests are not.
  */
 export function holdsCpf(text: string): boolean {
-  return holdsWritten(text) || (text.includes('%') && holdsWritten(decoded(text)))
+  return containsCpf(text) || (text.includes('%') && containsCpf(decodePercentEncoding(text)))
 }
 
-function holdsWritten(text: string): boolean {
+function containsCpf(text: string): boolean {
   const plain = /[^\0-\x7f]/.test(text) ? text.normalize('NFKC') : text
-  for (const { 0: candidate, index } of plain.matchAll(written))
+  for (const { 0: candidate, index } of plain.matchAll(cpfPattern))
     if (isCpf(candidate.replace(/\D/g, '')) && !isInHex(plain, index, candidate.length)) return true
   return false
 }
@@ -52,11 +52,11 @@ function holdsWritten(text: string): boolean {
 function isInHex(text: string, index: number, length: number): boolean {
   const before = /[\da-f-]*$/i.exec(text.slice(0, index))?.[0] ?? ''
   const after = /^[\da-f-]*/i.exec(text.slice(index + length))?.[0] ?? ''
-  return before.length + length + after.length >= hexMin && /[a-f]/i.test(before + after)
+  return before.length + length + after.length >= hexLengthMin && /[a-f]/i.test(before + after)
 }
 
 /** Decodes what can be decoded, and leaves the rest as it is. */
-function decoded(text: string): string {
+function decodePercentEncoding(text: string): string {
   return text.replace(/(?:%[\da-f]{2})+/gi, encoded => {
     try {
       return decodeURIComponent(encoded)

@@ -5,7 +5,7 @@ import { AverbaError, LateError } from './errors.ts'
  * The code or the name of an error, never its message. A host's code may throw anything: a name may change, or throw
  * when it is read.
  */
-export function nameOf(error: unknown): string {
+export function errorName(error: unknown): string {
   try {
     if (error instanceof LateError) return error.message // Ours: it says the limit.
     const name: unknown = error instanceof AverbaError ? error.code : error instanceof Error && error.name
@@ -17,7 +17,7 @@ export function nameOf(error: unknown): string {
 }
 
 /** The words of an error: our messages hold nothing personal and no secret; of other errors only the name is told. */
-export function inWords(error: unknown): string {
+export function describeError(error: unknown): string {
   if (error instanceof AverbaError) return [error.message, error.hint].filter(Boolean).join(': ')
-  return nameOf(error)
+  return errorName(error)
 }

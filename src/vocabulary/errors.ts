@@ -85,7 +85,7 @@ export class AverbaError extends Error {
 }
 
 /** The error for a log that was closed. */
-export function closed(): AverbaError {
+export function closedError(): AverbaError {
   return new AverbaError('CLOSED', 'Cannot use the log: it was closed', {
     hint: 'Open it again with openAverba',
   })
@@ -95,7 +95,7 @@ export function closed(): AverbaError {
  * The words of one of our errors that may be recorded. Where files stand is this machine's own: a log that is copied
  * elsewhere would take it along, and two runs of one simulation would differ in nothing else.
  */
-export function recordable({ message, path }: AverbaError): string {
+export function recordableMessage({ message, path }: AverbaError): string {
   return path === undefined ? message : message.replaceAll(`"${path}"`, '"…"')
 }
 

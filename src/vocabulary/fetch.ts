@@ -14,17 +14,17 @@ export interface AnswerLimits {
   readonly budgetMs: number
   readonly bodyBytesMax: number
 }
-const given = new WeakMap<Request, AnswerLimits>()
+const limitsByRequest = new WeakMap<Request, AnswerLimits>()
 
 /**
  * Lets the answer to a request be larger or later than usual, on each way out of ours: a host's own has its own bounds.
  */
 export function withLimits(request: Request, limits: AnswerLimits | undefined): Request {
-  if (limits) given.set(request, limits)
+  if (limits) limitsByRequest.set(request, limits)
   return request
 }
 
 /** What the answer to a request may take; `undefined` where the usual bounds hold. */
 export function limitsOf(request: Request): AnswerLimits | undefined {
-  return given.get(request)
+  return limitsByRequest.get(request)
 }

@@ -4,13 +4,13 @@ import { AverbaError } from './errors.ts'
 type FileError = NodeJS.ErrnoException & { readonly code: string }
 
 /** Reports whether an error came from the file system: its code may be shown, as its message may not. */
-export function isOfFiles(error: unknown): error is FileError {
+export function isFileError(error: unknown): error is FileError {
   if (!(error instanceof Error && 'syscall' in error && 'code' in error)) return false
-  return isErrno(error.code) && !ofSockets.test(String(error.syscall))
+  return isErrno(error.code) && !socketCalls.test(String(error.syscall))
 }
 
 /** What the network does is told apart: nothing is wrong with a disk then. */
-const ofSockets = /^(connect|listen|bind|accept|send|recv|shutdown|getaddrinfo|getnameinfo|query|spawn)/
+const socketCalls = /^(connect|listen|bind|accept|send|recv|shutdown|getaddrinfo|getnameinfo|query|spawn)/
 
 function isErrno(code: unknown): boolean {
   return typeof code === 'string' && /^E[A-Z0-9]{1,20}$/.test(code)
@@ -29,7 +29,7 @@ const hints: Readonly<Record<string, string>> = {
 
 /** Names a file that cannot be read or written, and why: `STORE_UNSAFE`. Other errors stay as they are. */
 export function asFileError(verb: 'read' | 'write' | 'use', path: string, cause: unknown): unknown {
-  if (!isOfFiles(cause)) return cause
+  if (!isFileError(cause)) return cause
   const hint = hints[cause.code] ?? 'Check the disk'
   return new AverbaError('STORE_UNSAFE', `Cannot ${verb} "${path}": ${cause.code}`, { cause, hint, path })
 }

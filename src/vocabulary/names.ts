@@ -36,7 +36,7 @@ export function isStreamOf(kind: StreamKind, stream: string): boolean {
 }
 
 /** The id of what a stream is about. */
-export function idOf(stream: string): string {
+export function idOfStream(stream: string): string {
   return stream.slice(stream.indexOf('-') + 1)
 }
 
@@ -52,7 +52,7 @@ export function effectStream(pending: Pick<PendingEffect, 'id' | 'position'>): s
 }
 
 /** The follower of the log that keeps the place of a handler. */
-export function followerOf({ evento, name }: { readonly evento: string; readonly name: string }): string {
+export function followerName({ evento, name }: { readonly evento: string; readonly name: string }): string {
   return `notifications/${evento}/${name}`
 }
 

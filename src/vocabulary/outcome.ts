@@ -50,7 +50,9 @@ export class OutcomeError extends AverbaError {
   readonly outcome: Outcome<unknown>
 
   constructor(outcome: Outcome<unknown>) {
-    super('OUTCOME', `Cannot take the value: the outcome is ${describe(outcome)}`, { hint: advise(outcome) })
+    super('OUTCOME', `Cannot take the value: the outcome is ${describeOutcome(outcome)}`, {
+      hint: outcomeHint(outcome),
+    })
     this.outcome = outcome
   }
 }
@@ -69,12 +71,12 @@ export function valueOf<T>(outcome: Outcome<T>): T {
  * Shows a refusal by its status and code alone: a service's own words may quote what is personal or secret. Words that
  * are ours are shown too.
  */
-export function refusalOf(problem: Problem): string {
+export function describeProblem(problem: Problem): string {
   const { status, title } = problem
   return [status || undefined, clearCode(problem), status === 0 && title].filter(Boolean).join(' ')
 }
 
-function advise(outcome: Outcome<unknown>): string {
+function outcomeHint(outcome: Outcome<unknown>): string {
   if (outcome.status === 'declined')
     return outcome.problem.status === 0
       ? 'No result will come: outcome.problem of this error says why'
@@ -87,10 +89,10 @@ function advise(outcome: Outcome<unknown>): string {
   return 'It is recorded: it goes on while run or settle does, and effects.get says how it stands'
 }
 
-function describe(outcome: Outcome<unknown>): string {
+function describeOutcome(outcome: Outcome<unknown>): string {
   if (outcome.status === 'declined') {
     const { problem } = outcome
-    return `declined${problem.status === 0 ? ',' : ' with status'} ${refusalOf(problem)}`
+    return `declined${problem.status === 0 ? ',' : ' with status'} ${describeProblem(problem)}`
   }
   if (outcome.status === 'deferred') return `deferred until ${outcome.retryAt}: ${outcome.reason}`
   return outcome.status

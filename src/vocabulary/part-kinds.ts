@@ -32,11 +32,11 @@ export const recordKinds = [
 export type RecordKind = (typeof recordKinds)[number]
 
 /** The kind of a part by the type of its event and its name; `undefined` where no host decides about it. */
-export function kindOf(part: { type: string; name: string }): PartKind | undefined {
-  return kinds.get(`${part.type}/${part.name}`)
+export function partKindOf(part: { type: string; name: string }): PartKind | undefined {
+  return kindByPart.get(`${part.type}/${part.name}`)
 }
 
-const kinds = new Map<string, PartKind>(
+const kindByPart = new Map<string, PartKind>(
   // Its own keys.
   Object.entries(partKinds).flatMap(([kind, parts]) => parts.map(part => [part, kind as PartKind] as const)),
 )
@@ -46,7 +46,7 @@ const kinds = new Map<string, PartKind>(
  *
  * @throws {AverbaError} `INVALID_INPUT`
  */
-export function checkKinds(given: readonly string[]): asserts given is readonly PartKind[] {
+export function checkPartKinds(given: readonly string[]): asserts given is readonly PartKind[] {
   if (given.every(kind => Object.hasOwn(partKinds, kind))) return
   throw new AverbaError('INVALID_INPUT', 'Cannot tell the kind of parts: it is unknown', {
     hint: `Use some of ${Object.keys(partKinds).join(', ')}`,

@@ -35,17 +35,17 @@ export interface Performer {
     mayLeave?: MayLeave,
   ): Promise<AttemptOutcome>
   /** The fact to record for an attempt that never reported back; for `probed` and `once` only. */
-  lost(pending: PendingEffect): MessageWithParts
+  lostFact(pending: PendingEffect): MessageWithParts
   /** The fact that it was given up and parked, for the stream that owes it: where something waits for its answer. */
-  givenUp?(pending: PendingEffect): MessageWithParts
+  givenUpFact?(pending: PendingEffect): MessageWithParts
   /** The fact that an attempt which had been called in doubt certainly did nothing; for `once` only. */
-  undone?(pending: PendingEffect): MessageWithParts
+  undoneFact?(pending: PendingEffect): MessageWithParts
 }
 
 /** Performers by the type of their effect. */
 export type Performers = Readonly<Record<string, Performer>>
 
 /** Whose data an effect concerns: the subject whose CPF it opens, else the stream that owes it. */
-export function ownerOf(pending: PendingEffect): string {
+export function effectOwner(pending: PendingEffect): string {
   return pending.opens?.cpf?.split('/')[0] ?? pending.stream
 }

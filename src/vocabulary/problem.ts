@@ -9,30 +9,31 @@ import type { Json, Problem } from './message.ts'
 export function clearCode(problem: Problem, sent: Json = null): string | null {
   const { code } = problem
   if (code === undefined || !/^[\w.-]{1,40}$/.test(code) || /\d{7}/.test(code) || holdsCpf(code)) return null
-  return isQuoting(code, textsIn(sent)) ? null : code
+  return quotesRequest(code, collectTexts(sent)) ? null : code
 }
 
 /** Whether a code holds a word of what was sent, or is a piece of it: without accents, punctuation and capitals. */
-function isQuoting(code: string, sent: readonly string[]): boolean {
-  const [words, joined] = [wordsOf(code), wordsOf(code).join('')]
+function quotesRequest(code: string, sent: readonly string[]): boolean {
+  const [words, joined] = [extractWords(code), extractWords(code).join('')]
   return sent.some(text => {
-    const told = wordsOf(text)
-    const isPiece = joined.length >= knownMin && told.join('').includes(joined)
+    const told = extractWords(text)
+    const isPiece = joined.length >= wordLengthMin && told.join('').includes(joined)
     return (
-      isPiece || told.some(word => words.includes(word) || (word.length > knownMin && joined.includes(word)))
+      isPiece ||
+      told.some(word => words.includes(word) || (word.length > wordLengthMin && joined.includes(word)))
     )
   })
 }
 
-function textsIn(value: Json): string[] {
-  if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(textsIn)
+function collectTexts(value: Json): string[] {
+  if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(collectTexts)
   return [String(value)]
 }
 
 /** Shorter pieces are in many texts: nobody is known by them. */
-const knownMin = 3
+const wordLengthMin = 3
 
-function wordsOf(text: string): string[] {
+function extractWords(text: string): string[] {
   const plain = text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
-  return plain.match(/[a-z0-9]+/g)?.filter(word => word.length >= knownMin) ?? []
+  return plain.match(/[a-z0-9]+/g)?.filter(word => word.length >= wordLengthMin) ?? []
 }

@@ -11,9 +11,9 @@ export interface Tracing {
     work: (end: (more: Attributes) => void) => Promise<T>,
   ): Promise<T>
   /** Does work that the host's other instrumentation must not trace: addresses hold what no span may. */
-  unseen<T>(work: () => Promise<T>): Promise<T>
+  suppressed<T>(work: () => Promise<T>): Promise<T>
   /** Does work under no span, such as what goes on after the one that began it has ended. */
-  apart<T>(work: () => Promise<T>): Promise<T>
+  withoutParent<T>(work: () => Promise<T>): Promise<T>
   /** The W3C `traceparent` of the open span. Nothing else is ever passed on: baggage may hold anything. */
   traceparent(): string | undefined
 }
@@ -21,7 +21,7 @@ export interface Tracing {
 /** No telemetry. */
 export const noTracing: Tracing = {
   span: (_kind, _name, _attributes, work) => work(() => undefined),
-  unseen: work => work(),
-  apart: work => work(),
+  suppressed: work => work(),
+  withoutParent: work => work(),
   traceparent: () => undefined,
 }

@@ -52,7 +52,7 @@ test('every operation declares its class, and nothing is owed that has none', ()
 })
 
 test('what became of a probed operation is told by a reading, which the event of its doubt owes', () => {
-  const how = Object.entries(performers).flatMap(([type, { effectClass, lost }]) => {
+  const how = Object.entries(performers).flatMap(([type, { effectClass, lostFact: lost }]) => {
     if (effectClass !== 'probed') return []
     const pending = { type, data: {}, stream: 's-1' } as unknown as PendingEffect // As far as `lost` looks.
     const doubt = lost(pending).type

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { tableOf } from '../../src/machines/definition/machine-table.ts'
+import { toMachineTable } from '../../src/machines/definition/machine-table.ts'
 import { machines } from '../../src/machines/machines.ts'
 import { compileMachine, type MachinePosition } from '../../src/proof/compiled-machine.ts'
 import type { RecordedHeader } from '../../src/proof/recorded-header.ts'
@@ -33,7 +33,7 @@ test('every machine that decides has a table', () => {
 describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))(
   'the table of $name',
   ({ machine, messages }) => {
-    const table = tableOf(machine)
+    const table = toMachineTable(machine)
     const compiled = compileMachine(JSON.parse(JSON.stringify(table)))
     if (!compiled) throw new Error('The table cannot be read')
     const { start, judge, move } = compiled
@@ -107,7 +107,7 @@ describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))
 
 test('a reading passes that a list owes of a consent whose history ends it', () => {
   const consent = machines.find(each => each.name === 'consent') as (typeof machines)[0] // It is there.
-  const compiled = compileMachine(JSON.parse(JSON.stringify(tableOf(consent))))
+  const compiled = compileMachine(JSON.parse(JSON.stringify(toMachineTable(consent))))
   const reading = { status: 'ATIVO', createdAt: null, expiresAt: null, controller: null }
   const listed = { ...reading, consent: 'c', subject: 's', askedAt: '2026-11-22T12:00:00.000Z' }
   const history = [{ status: 'REVOGADO', since: '2026-11-20T12:00:00.000Z' }]
@@ -132,7 +132,7 @@ test('a reading passes that a list owes of a consent whose history ends it', () 
 })
 
 test('a table that is none is not read, whatever it holds', () => {
-  const table = tableOf(machines[0] as (typeof machines)[0]) // There are machines.
+  const table = toMachineTable(machines[0] as (typeof machines)[0]) // There are machines.
   for (const wrong of [
     null,
     [],

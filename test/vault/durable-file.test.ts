@@ -14,7 +14,7 @@ import {
 import { dirname, join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { simulate } from '../../src/simulation/index.ts'
-import { markOf } from '../../src/store/checkpoints/high-water-mark.ts'
+import { resolveMark } from '../../src/store/checkpoints/high-water-mark.ts'
 import { newPath } from '../store/sample-store.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -57,8 +57,8 @@ test('a mark that does not fit on the disk is an error, and the existing one sta
   const path = newPath()
   writeFileSync(`${path}.mark`, 'before')
   const script = `
-    import { markOf } from './src/store/checkpoints/high-water-mark.ts'
-    await markOf({ path: process.argv[1] }).write('x'.repeat(6000))
+    import { resolveMark } from './src/store/checkpoints/high-water-mark.ts'
+    await resolveMark({ path: process.argv[1] }).write('x'.repeat(6000))
       .then(() => console.log('written'), error => console.log(error.code))`
   expect(runWithFileLimit(script, path)).toBe('EFBIG')
   expect(readFileSync(`${path}.mark`, 'utf8')).toBe('before')
@@ -113,7 +113,7 @@ test('a mark is written through a link, even when its target does not exist yet'
   mkdirSync(dirname(kept))
   symlinkSync('other-disk/mark', `${path}.mark`)
   for (const text of ['one', 'two']) {
-    await markOf({ path })?.write(text)
+    await resolveMark({ path })?.write(text)
     expect(readFileSync(kept, 'utf8')).toBe(text)
   }
   expect(realpathSync(`${path}.mark`)).toBe(realpathSync(kept))

@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest'
-import { brasiliaDay, readBrasilia, readIso, writeBrasilia } from '../../src/vocabulary/brasilia.ts'
+import { brasiliaDay, formatBrasilia, parseBrasilia, parseIso } from '../../src/vocabulary/brasilia.ts'
 
 test.each([
   ['20-11-2026 09:00:00', '2026-11-20T12:00:00.000Z', 'today, three hours behind'],
   ['15-12-2018 09:00:00', '2018-12-15T11:00:00.000Z', 'when there was daylight saving time'],
   ['31-12-2026 23:59:59', '2027-01-01T02:59:59.000Z', 'the end of the year'],
 ])('%s is %s: %s', (text, instant) => {
-  expect(readBrasilia(text)).toBe(instant)
-  expect(writeBrasilia(Date.parse(instant))).toBe(text)
+  expect(parseBrasilia(text)).toBe(instant)
+  expect(formatBrasilia(Date.parse(instant))).toBe(text)
 })
 
 test.each(['2026-11-20 09:00:00', '20-11-2026', '99-99-2026 09:00:00', '31-04-2026 09:00:00', ''])(
   '%s is no time of the portal',
   text => {
-    expect(readBrasilia(text)).toBeNull()
+    expect(parseBrasilia(text)).toBeNull()
   },
 )
 
@@ -40,7 +40,7 @@ test.each([
   ['2026-11-20', null],
   ['ontem', null],
 ])('%s reads as %s', (text, instant) => {
-  expect(readIso(text)).toBe(instant)
+  expect(parseIso(text)).toBe(instant)
 })
 
 test('every hour has the offset that the runtime knows, before and after each change of the clocks', () => {
@@ -53,7 +53,7 @@ test('every hour has the offset that the runtime knows, before and after each ch
   for (const first of ['1913-12-25', '2017-10-10', '2018-02-10', '2018-11-01', '2019-02-10', '2026-11-01']) {
     const start = Date.parse(`${first}T00:00:00Z`)
     for (let ms = start; ms < start + 20 * 86_400_000; ms += 1_799_000) {
-      const shown = writeBrasilia(ms)
+      const shown = formatBrasilia(ms)
       expect(shown).toBe(toPortal(hour.format(ms)))
       const ahead = Date.parse(shown.replace(/(..)-(..)-(....) (.*)/, '$3-$2-$1T$4Z')) - ms
       if (before !== 0 && ahead !== before) changes += 1

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { AverbaError, recordable } from '../../src/vocabulary/errors.ts'
+import { AverbaError, recordableMessage } from '../../src/vocabulary/errors.ts'
 
 test.each([
   '/var/lib/acme/log.sqlite',
@@ -9,10 +9,10 @@ test.each([
 ])('where %s stands is told, and not recorded', path => {
   const message = `Cannot use "${path}": the disk is full`
   const error = new AverbaError('STORE_UNSAFE', message, { path })
-  expect([error.message, recordable(error)]).toEqual([message, 'Cannot use "…": the disk is full'])
+  expect([error.message, recordableMessage(error)]).toEqual([message, 'Cannot use "…": the disk is full'])
 })
 
 test('what names no file is recorded as it is', () => {
   const message = 'Cannot open "validation-1/1/claims": its header names another record key'
-  expect(recordable(new AverbaError('KEYS_MISMATCH', message))).toBe(message)
+  expect(recordableMessage(new AverbaError('KEYS_MISMATCH', message))).toBe(message)
 })

@@ -17,7 +17,7 @@ import Sqlite from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { AverbaError, diagnoseStore, openAverba, systemClock, valueOf } from '../../src/index.ts'
 import { simulate } from '../../src/simulation/index.ts'
-import { writeBrasilia } from '../../src/vocabulary/brasilia.ts'
+import { formatBrasilia } from '../../src/vocabulary/brasilia.ts'
 import { copyStore, makeSampleStore, newPath } from '../store/sample-store.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -171,7 +171,7 @@ test('a notification that waits for a locked file is answered 503, and is stored
   const headers = { 'event-type': evento, 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
   // What the portal keeps of it, once it has given up.
   const failure = () => {
-    const data = writeBrasilia(systemClock.now())
+    const data = formatBrasilia(systemClock.now())
     return Response.json([{ id: 7, data, descricao: 'HTTP 503', evento, conteudo: '{"numero":"26BR1"}' }])
   }
   const averba = await openAverba({

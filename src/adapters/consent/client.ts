@@ -1,6 +1,6 @@
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { Json, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
-import { type EffectClass, ownerOf, type Performer, type Performers } from '../../vocabulary/performer.ts'
+import { type EffectClass, effectOwner, type Performer, type Performers } from '../../vocabulary/performer.ts'
 import { conclude, type ExchangeOptions, exchange, type HttpAnswer } from '../http/exchange.ts'
 import { problemPart, readProblem } from '../http/problem.ts'
 import {
@@ -56,7 +56,7 @@ const operations: Readonly<Record<string, ConsentOperation>> = {
       const found = readConsent(text, { cpf: textOf(opened, 'cpf'), id: idOf(opened) })
       if (!found) return undefined
       const { summary, history, detail } = found
-      const parts = { detail: { owner: ownerOf(pending), value: detail } }
+      const parts = { detail: { owner: effectOwner(pending), value: detail } }
       return { type: 'consentService.consentRead', data: { ...summary, history }, parts }
     },
     givenUp: () => ({ type: 'consentService.readGivenUp', data: {} }),
@@ -75,7 +75,7 @@ const operations: Readonly<Record<string, ConsentOperation>> = {
         detail && {
           type: 'consentService.awarenessRead',
           data: pending.data,
-          parts: { detail: { owner: ownerOf(pending), value: detail } },
+          parts: { detail: { owner: effectOwner(pending), value: detail } },
         }
       )
     },
@@ -100,7 +100,7 @@ const operations: Readonly<Record<string, ConsentOperation>> = {
         : {
             type: 'consentService.loginAddressRead',
             data: {},
-            parts: { address: { owner: ownerOf(pending), value: address } },
+            parts: { address: { owner: effectOwner(pending), value: address } },
           }
     },
   },
@@ -128,9 +128,9 @@ function toPerformer(
   }
   return {
     effectClass,
-    lost,
+    lostFact: lost,
     ...(isRoutine && { isRoutine }),
-    ...(givenUp && { givenUp }),
+    ...(givenUp && { givenUpFact: givenUp }),
     async perform(pending, opened, mayLeave) {
       // An answer is as old as its question: later changes may not be in it.
       const askedAt = now()
@@ -161,7 +161,7 @@ function declined(verb: string, answer: HttpAnswer, pending: PendingEffect): Mes
   return {
     type,
     data: { ...data, httpStatus: answer.status },
-    parts: { problem: { owner: ownerOf(pending), value: problem } },
+    parts: { problem: { owner: effectOwner(pending), value: problem } },
   }
 }
 

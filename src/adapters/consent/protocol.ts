@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { readIso } from '../../vocabulary/brasilia.ts'
+import { parseIso } from '../../vocabulary/brasilia.ts'
 import { readCnpj } from '../../vocabulary/cnpj.ts'
 import { parseJson } from '../../vocabulary/json.ts'
 import type { Instant, Json } from '../../vocabulary/message.ts'
@@ -112,7 +112,7 @@ export function readId(record: Json): string | undefined {
 /** Reads the answer to operation 4; `undefined` when it is not a list at all. */
 export function readAwarenessList(text: string): Listing<ListRecord<AwarenessSummary>> | undefined {
   return readListing(text, awarenessSchema, ({ id, dataHora, cnpjUsuario }, record) => {
-    return { id, summary: { createdAt: readIso(dataHora), controller: cnpjOf(cnpjUsuario) }, record }
+    return { id, summary: { createdAt: parseIso(dataHora), controller: cnpjOf(cnpjUsuario) }, record }
   })
 }
 
@@ -175,7 +175,7 @@ export function readEntries(
     const { data } = entrySchema.safeParse(entry)
     if (!data) return undefined
     const { status, dataHora, dataExpiracao } = data
-    return { status, dataHora: readIso(dataHora), dataExpiracao: readIso(dataExpiracao) }
+    return { status, dataHora: parseIso(dataHora), dataExpiracao: parseIso(dataExpiracao) }
   })
 }
 
@@ -271,7 +271,7 @@ export function readLogin(text: string): { isAuthenticated: boolean; expiresAt: 
     .object({ autenticado: z.boolean(), horaExpiracao: optionalText })
     .safeParse(parseJson(text))
   if (!parsed.success) return undefined
-  return { isAuthenticated: parsed.data.autenticado, expiresAt: readIso(parsed.data.horaExpiracao) }
+  return { isAuthenticated: parsed.data.autenticado, expiresAt: parseIso(parsed.data.horaExpiracao) }
 }
 
 /** Reads the answer to operation 7; `undefined` when it holds no HTTPS address. */
@@ -292,8 +292,8 @@ function toSummary(
   const { status, dataHora, dataExpiracao } = consent
   return {
     status,
-    createdAt: readIso(dataHora),
-    expiresAt: readIso(dataExpiracao),
+    createdAt: parseIso(dataHora),
+    expiresAt: parseIso(dataExpiracao),
     controller: cnpjOf(cnpj),
   }
 }

@@ -1,6 +1,6 @@
 import { cancelReason, systemClock } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import { isOfFiles } from '../../vocabulary/file-errors.ts'
+import { isFileError } from '../../vocabulary/file-errors.ts'
 
 /** A value, or a function that is asked for it again on rotation: vaults need no restart. */
 export type Source<T> = T | (() => T | Promise<T>)
@@ -24,7 +24,7 @@ export async function valueFrom<T>(source: Source<T>, what: string, maxMs = sour
       : given
   } catch (cause) {
     if (cause instanceof UnansweredError) throw new AverbaError('MISCONFIGURED', cause.message)
-    const code = isOfFiles(cause) ? `: ${cause.code}` : ''
+    const code = isFileError(cause) ? `: ${cause.code}` : ''
     throw new AverbaError('MISCONFIGURED', `${cannot} failed${code}`, { cause })
   }
 }

@@ -1,6 +1,6 @@
 import pRetry from 'p-retry'
 import type { Clock } from '../../runtime/clock.ts'
-import { describe, OversizedError, UnsentError } from '../../vocabulary/connection-errors.ts'
+import { describeConnectionError, OversizedError, UnsentError } from '../../vocabulary/connection-errors.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { type AnswerLimits, answerBytesMax, type Fetch, withLimits } from '../../vocabulary/fetch.ts'
 import type { AttemptOutcome, MessageWithParts } from '../../vocabulary/message.ts'
@@ -67,8 +67,12 @@ export async function exchange(
     return { status: 'answered', answer }
   } catch (error) {
     if (error instanceof AverbaError) throw error
-    if (error instanceof OversizedError) return { status: 'lost', reason: describe(error), isOversized: true }
-    return { status: error instanceof UnsentError ? 'unsent' : 'lost', reason: describe(error) }
+    if (error instanceof OversizedError)
+      return { status: 'lost', reason: describeConnectionError(error), isOversized: true }
+    return {
+      status: error instanceof UnsentError ? 'unsent' : 'lost',
+      reason: describeConnectionError(error),
+    }
   }
 }
 

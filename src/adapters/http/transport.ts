@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Agent, Dispatcher } from 'undici'
 import { type Clock, cancelReason, systemClock } from '../../runtime/clock.ts'
-import { codeOf, isUnread, UnsentError } from '../../vocabulary/connection-errors.ts'
+import { isRequestUnread, nodeErrorCode, UnsentError } from '../../vocabulary/connection-errors.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import {
   answerBytesMax,
@@ -195,7 +195,7 @@ function createAgent(
       connector({ ...target, ...redirected, localAddress: localAddress ?? null }, (...connected) => {
         const [error, socket] = connected
         // Whatever ended it: nothing is written before the connection is there.
-        if (error) return callback(new UnsentError(codeOf(error)), null)
+        if (error) return callback(new UnsentError(nodeErrorCode(error)), null)
         // TLS 1.3 refuses our certificate only after we have begun to send: its alert is the reason, not the end of the
         // connection that follows.
         socket?.once('error', reason => socket.destroy(reason))
@@ -235,10 +235,10 @@ async function exchange(
       signal,
     })
   } catch (error) {
-    if (error instanceof UnsentError || (isBegun && !isUnread(error))) throw error
+    if (error instanceof UnsentError || (isBegun && !isRequestUnread(error))) throw error
     // What aborts has a number for a code, or none.
-    const isCalledOff = error instanceof DOMException || codeOf(error) === ''
-    throw new UnsentError(isCalledOff ? 'UND_ERR_CONNECT_TIMEOUT' : codeOf(error))
+    const isCalledOff = error instanceof DOMException || nodeErrorCode(error) === ''
+    throw new UnsentError(isCalledOff ? 'UND_ERR_CONNECT_TIMEOUT' : nodeErrorCode(error))
   }
 }
 

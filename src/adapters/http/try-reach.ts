@@ -1,4 +1,4 @@
-import { describe, UnsentError } from '../../vocabulary/connection-errors.ts'
+import { describeConnectionError, UnsentError } from '../../vocabulary/connection-errors.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Fetch } from '../../vocabulary/fetch.ts'
 import { openSocket, type SocketOptions } from './transport.ts'
@@ -55,7 +55,7 @@ function whyNot(
 ): string {
   if (error instanceof AverbaError) return [error.message, error.hint].filter(Boolean).join(': ')
   if (error instanceof UnsentError) return `${error.message}${adviceFor(error.message)}`
-  const words = describe(error)
+  const words = describeConnectionError(error)
   if (words === 'no answer in time') {
     return `there is ${isConnected ? 'a connection, and ' : ''}no answer within ${budgetMs / 1_000} s: ask the service`
   }

@@ -156,7 +156,7 @@ function toPerformer(
   return {
     effectClass,
     ...(isRoutine && { isRoutine }),
-    lost,
+    lostFact: lost,
     async perform(pending, _, mayLeave) {
       const closed = await times.before(verb)
       if (closed) return closed

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Clock } from '../../runtime/clock.ts'
-import { brasiliaDay, readIso } from '../../vocabulary/brasilia.ts'
+import { brasiliaDay, parseIso } from '../../vocabulary/brasilia.ts'
 import { dayMs, fromInstant, hourMs, isWaitOver } from '../../vocabulary/instant.ts'
 import { parseJson } from '../../vocabulary/json.ts'
 import type { AttemptOutcome } from '../../vocabulary/message.ts'
@@ -82,7 +82,7 @@ export class ClosedTimes {
       return this.#deferred(closed)
     }
     if (code === undefined || !stopCodes.has(code)) return undefined
-    const end = fromInstant(readIso(`${day}T03:00:00`) ?? '')
+    const end = fromInstant(parseIso(`${day}T03:00:00`) ?? '')
     const reason = `the portal stops at night (${code})`
     // At any other time of the day nobody knows how long it lasts: it is tried again like anything else.
     if (!(now < end)) return { status: 'deferred', reason }
@@ -106,6 +106,6 @@ function knownIn(text: string | undefined): KnownWindows {
 }
 
 function midnightAfter(now: number): number {
-  const tomorrow = brasiliaDay(fromInstant(readIso(`${brasiliaDay(now)}T12:00:00`) ?? '') + dayMs)
-  return fromInstant(readIso(`${tomorrow}T00:00:00`) ?? '')
+  const tomorrow = brasiliaDay(fromInstant(parseIso(`${brasiliaDay(now)}T12:00:00`) ?? '') + dayMs)
+  return fromInstant(parseIso(`${tomorrow}T00:00:00`) ?? '')
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { readBrasilia } from '../../vocabulary/brasilia.ts'
+import { parseBrasilia } from '../../vocabulary/brasilia.ts'
 import { holdsCpf } from '../../vocabulary/cpf.ts'
 import { parseJson } from '../../vocabulary/json.ts'
 import type { Instant, Json } from '../../vocabulary/message.ts'
@@ -160,7 +160,7 @@ const failuresMin = 10_000
 /** Reads the failure records; `undefined` when they are not a list. */
 export function readFailures(text: string): Listing<ListedFailure> | undefined {
   const read = ({ id, evento, data }: z.infer<typeof failureSchema>, record: Json) => {
-    return { remoteId: id, evento, failedAt: readBrasilia(data), record }
+    return { remoteId: id, evento, failedAt: parseBrasilia(data), record }
   }
   return readListing(text, failureSchema, read, failuresMin + Math.floor(text.length / failureCharactersMin))
 }
@@ -175,9 +175,9 @@ function toListed(row: z.infer<typeof assinaturaListadaSchema>): ListedSubscript
     endpoint: row.endpoint,
     secrets: { ...(chaveSecreta && { chaveSecreta }), ...(chaveAutenticacao && { chaveAutenticacao }) },
     isDeleted,
-    registeredAt: readBrasilia(row.dataRegistro),
-    deletedAt: readBrasilia(row.dataExclusao),
+    registeredAt: parseBrasilia(row.dataRegistro),
+    deletedAt: parseBrasilia(row.dataExclusao),
     reason: motivoExclusao ?? null,
-    lastSuccessAt: readBrasilia(row.dataUltimoSucesso),
+    lastSuccessAt: parseBrasilia(row.dataUltimoSucesso),
   }
 }

@@ -59,7 +59,7 @@ export function createTokenClient(options: TokenClientOptions): Performers {
       effectClass: 'idempotent',
       // Of another name, it may be of another contract; its generations number other tokens.
       takes: ({ stream }) => stream === options.keeper.stream,
-      lost,
+      lostFact: lost,
       async perform(pending): Promise<AttemptOutcome> {
         const key = await secretFrom(options.consumerKey, 'consumer key')
         const secret = await secretFrom(options.consumerSecret, 'consumer secret')

@@ -1,4 +1,4 @@
-import { AverbaError, recordable } from '../../vocabulary/errors.ts'
+import { AverbaError, recordableMessage } from '../../vocabulary/errors.ts'
 import type { Json } from '../../vocabulary/message.ts'
 import { clearCode } from '../../vocabulary/problem.ts'
 import type { Exchange, HttpAnswer } from '../http/exchange.ts'
@@ -72,7 +72,7 @@ async function sendAnew(
     return withCode(await tokens.giveUp(newer.value, last), last)
   } catch (error) {
     // Nothing more has left; that the first request did is not forgotten over it.
-    if (error instanceof AverbaError) return { status: 'deferred', reason: recordable(error) }
+    if (error instanceof AverbaError) return { status: 'deferred', reason: recordableMessage(error) }
     throw error
   }
 }

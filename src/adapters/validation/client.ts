@@ -1,5 +1,5 @@
 import type { AttemptOutcome, Json, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
-import { ownerOf, type Performers } from '../../vocabulary/performer.ts'
+import { effectOwner, type Performers } from '../../vocabulary/performer.ts'
 import { clearCode } from '../../vocabulary/problem.ts'
 import { conclude, type ExchangeOptions, exchange, type HttpAnswer } from '../http/exchange.ts'
 import { problemPart, readProblem } from '../http/problem.ts'
@@ -33,8 +33,8 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
   return {
     'validationService.validatePerson': {
       effectClass: 'once',
-      lost,
-      undone,
+      lostFact: lost,
+      undoneFact: undone,
       // Another service would answer it about nobody, or for another price.
       takes({ id, data }) {
         const { environment: asked = environment } = data as { environment?: string } // As the machine writes it.
@@ -82,7 +82,7 @@ function answered(
   if (!read) return undefined
   const { unreadable, ...result } = read
   const evaluated = Object.values(result.fields).filter(field => field.result !== 'not-evaluated').length
-  const parts = { result: { owner: ownerOf(pending), value: JSON.parse(JSON.stringify(result)) } }
+  const parts = { result: { owner: effectOwner(pending), value: JSON.parse(JSON.stringify(result)) } }
   const data = { evaluated, environment, ...(unreadable.length > 0 && { unreadable }) }
   return { type: 'validationService.answered', data, parts }
 }
@@ -92,7 +92,7 @@ function lost(pending: PendingEffect, text = ''): MessageWithParts {
   const fact = { type: 'validationService.lost', data: {} }
   if (text === '') return fact
   const value = text.slice(0, unreadableMax).toWellFormed()
-  return { ...fact, parts: { unreadable: { owner: ownerOf(pending), value } } }
+  return { ...fact, parts: { unreadable: { owner: effectOwner(pending), value } } }
 }
 
 /** It was called in doubt, but did nothing: it was never sent, or may be sent later. */
@@ -101,7 +101,7 @@ function undone(pending: PendingEffect): MessageWithParts {
   return {
     type: 'validationService.undone',
     data: {},
-    parts: { problem: { owner: ownerOf(pending), value } },
+    parts: { problem: { owner: effectOwner(pending), value } },
   }
 }
 
@@ -110,6 +110,6 @@ function declined(answer: HttpAnswer, pending: PendingEffect, claims: Json | und
   return {
     type: 'validationService.declined',
     data: { httpStatus: answer.status, code: clearCode(problem, claims) },
-    parts: { problem: { owner: ownerOf(pending), value: problemPart(problem) } },
+    parts: { problem: { owner: effectOwner(pending), value: problemPart(problem) } },
   }
 }

@@ -3,10 +3,10 @@ import type { CienciaDetalhada } from '../../adapters/consent/wire.ts'
 import type { Listing } from '../../adapters/http/listing.ts'
 import type { AddressedMessage, DecisionRequest } from '../../engine/recording/decisions.ts'
 import type { AwarenessRow } from '../../views/awareness.ts'
-import { readIso } from '../../vocabulary/brasilia.ts'
+import { parseIso } from '../../vocabulary/brasilia.ts'
 import { parseCnpj } from '../../vocabulary/cnpj.ts'
 import type { Instant, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
-import { idOf, streamOf } from '../../vocabulary/names.ts'
+import { idOfStream, streamOf } from '../../vocabulary/names.ts'
 import { valueOf } from '../../vocabulary/outcome.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkAge } from '../arguments.ts'
@@ -125,7 +125,7 @@ export function createAwareness(context: ApiContext): AwarenessArea {
       const described = isFresh || hasVanished ? row : await readDetail(row, id)
       const detail = (await store.open(described.detail ?? '')) as Partial<CienciaDetalhada> // As the service sent it.
       const awareness = await toAwareness(described, described.described_at)
-      return { ...detail, ...awareness, dataHora: readIso(detail.dataHora) ?? awareness.dataHora }
+      return { ...detail, ...awareness, dataHora: parseIso(detail.dataHora) ?? awareness.dataHora }
     },
   }
 }
@@ -141,7 +141,7 @@ export async function routeAwareness(
 ): Promise<DecisionRequest> {
   const { items, unreadable, askedAt } = fact.data as AwarenessList // As the client reads it.
   const owner = pending.stream
-  const subject = idOf(owner)
+  const subject = idOfStream(owner)
   const targets: AddressedMessage[] = []
   const claims = []
   // For a subject erased in the meantime, record only the number of records read.

@@ -4,7 +4,7 @@ import type { Listing } from '../../adapters/http/listing.ts'
 import type { AddressedMessage, DecisionRequest } from '../../engine/recording/decisions.ts'
 import { unlessStopped } from '../../store/views/view-reader.ts'
 import type { Instant, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
-import { idOf, streamOf } from '../../vocabulary/names.ts'
+import { idOfStream, streamOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
 import { nextSync } from './sync-schedule.ts'
 
@@ -24,7 +24,7 @@ export async function routeConsents(
   const count = { read: items.length, unreadable: unreadable.length, ...when, ...again }
   if (await context.subjects.isErased(owner))
     return { targets: [{ stream: owner, message: toListedMessage({ ...count, changed: 0 }) }] }
-  const subject = idOf(owner)
+  const subject = idOfStream(owner)
   const targets: AddressedMessage[] = []
   const claims = []
   const seen = new Set<string>()

@@ -1,5 +1,5 @@
 import type { SyncAgain } from '../../machines/subject/messages.ts'
-import { fractionOf } from '../../runtime/entropy.ts'
+import { randomUpTo } from '../../runtime/entropy.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
@@ -41,7 +41,7 @@ export function nextSync(context: ApiContext, pending: PendingEffect): { again?:
   // As the subject's machine writes it.
   const { everyMs, schedule } = pending.data as { everyMs?: number; schedule?: number }
   if (everyMs === undefined || schedule === undefined) return {}
-  const waitMs = Math.round(everyMs * 0.9) + fractionOf(context.entropy, Math.round(everyMs * 0.2))
+  const waitMs = Math.round(everyMs * 0.9) + randomUpTo(context.entropy, Math.round(everyMs * 0.2))
   return { again: { schedule, dueAt: toInstant(context.clock.now() + waitMs) } }
 }
 

@@ -2,7 +2,7 @@ import { type EndWithheldCall, guardEffect } from '../../engine/performing/guard
 import { heldOf } from '../../machines/consent/chart.ts'
 import { consentMachine } from '../../machines/consent/consent.ts'
 import type { PendingEffect } from '../../vocabulary/message.ts'
-import { ownerOf, type Performers } from '../../vocabulary/performer.ts'
+import { effectOwner, type Performers } from '../../vocabulary/performer.ts'
 import type { ApiContext } from '../api-context.ts'
 import { readConsentEvents } from './event-history.ts'
 
@@ -44,7 +44,7 @@ async function endIfObsolete(
     const fact = {
       type: 'consent.withholdChange',
       data,
-      parts: { problem: { owner: ownerOf(pending), value } },
+      parts: { problem: { owner: effectOwner(pending), value } },
     }
     return { status: 'declined', reason, fact }
   }

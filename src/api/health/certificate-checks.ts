@@ -1,7 +1,7 @@
 import { type Certificate, useCertificate } from '../../adapters/credentials/certificate.ts'
 import { type Source, valueFrom } from '../../adapters/credentials/source.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { nameOf } from '../../vocabulary/error-words.ts'
+import { errorName } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { streamOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
@@ -71,7 +71,7 @@ export async function watchCertificate(
     await engine.record(async () => ({ targets: [{ stream: streamOf('certificate', service), message }] }))
   } catch (error) {
     if (!(error instanceof AverbaError)) throw error
-    log({ message: error.message, error: nameOf(error) })
+    log({ message: error.message, error: errorName(error) })
   }
 }
 

@@ -10,7 +10,7 @@ import type { Diagnosis } from '../../store/checks/diagnose.ts'
 import { rows } from '../../store/database/connection.ts'
 import { Snapshot } from '../../store/database/snapshot.ts'
 import { readPage } from '../../store/log/read.ts'
-import { inWords } from '../../vocabulary/error-words.ts'
+import { describeError } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { keyringPath } from '../../vocabulary/names.ts'
 import { type CheckResult, checkHandlers, checkPending, type HealthCheck } from '../check.ts'
@@ -70,7 +70,7 @@ async function runCheck(
   name: HealthCheck['name'],
   look: () => Promise<CheckResult | undefined>,
 ): Promise<HealthCheck | undefined> {
-  const result = await look().catch((error: unknown) => ({ ok: false, detail: inWords(error) }))
+  const result = await look().catch((error: unknown) => ({ ok: false, detail: describeError(error) }))
   return result && { name, ...result }
 }
 
@@ -92,7 +92,8 @@ async function readSecrets(options: HostOptions): Promise<void> {
   ])
   const failed = results.flatMap(each => (each.status === 'rejected' ? [each.reason] : []))
   if (failed.length === 1) throw failed[0]
-  if (failed.length > 1) throw new AverbaError('MISCONFIGURED', [...new Set(failed.map(inWords))].join('; '))
+  if (failed.length > 1)
+    throw new AverbaError('MISCONFIGURED', [...new Set(failed.map(describeError))].join('; '))
 }
 
 async function readSecret(source: SecretSource | undefined, what: string): Promise<void> {
@@ -106,7 +107,7 @@ async function tryDiagnosis(store: string, isDeep: boolean): Promise<Diagnosis |
   try {
     return await diagnoseStore({ store, isDeep })
   } catch (error) {
-    return inWords(error)
+    return describeError(error)
   }
 }
 

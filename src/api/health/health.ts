@@ -1,4 +1,4 @@
-import { inWords } from '../../vocabulary/error-words.ts'
+import { describeError } from '../../vocabulary/error-words.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { HealthCheck } from '../check.ts'
 import { certificates, own } from '../check.ts'
@@ -47,7 +47,7 @@ export async function checkHealth(
   for (const name of own) {
     if (only && !only.includes(name)) continue
     const check = modules.find(each => each.checks?.[name])?.checks?.[name]
-    const result = await check?.().catch((error: unknown) => ({ ok: false, detail: inWords(error) }))
+    const result = await check?.().catch((error: unknown) => ({ ok: false, detail: describeError(error) }))
     if (result) checks.push({ name, ...result })
   }
   if (!only || only.some(isCertificate)) checks.push(...(await checkCertificates(options, clock)))

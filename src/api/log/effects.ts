@@ -1,6 +1,6 @@
 import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import { refusal } from '../../engine/recording/recorder.ts'
-import { type AsyncList, listedBy } from '../../runtime/lazy-list.ts'
+import { type AsyncList, lazyList } from '../../runtime/lazy-list.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import { type EffectState, effectStates, type PendingEffect } from '../../vocabulary/message.ts'
@@ -93,7 +93,7 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
 
   return {
     get: id => store.effect(id),
-    list: ({ state } = {}) => listedBy(() => readPages(state)),
+    list: ({ state } = {}) => lazyList(() => readPages(state)),
     retry: (id, commandOptions) => changeState(id, 'retry', ['parked', 'deferred'], commandOptions),
     park: (id, commandOptions) => changeState(id, 'park', ['owed', 'deferred'], commandOptions),
   }

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { describeLostErasures } from '../../store/owners/lost-erasures.ts'
-import { inWords } from '../../vocabulary/error-words.ts'
+import { describeError } from '../../vocabulary/error-words.ts'
 import { clockSkewMaxMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import { keyringPath } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
@@ -49,7 +49,7 @@ export function logChecks({ store, followers, options, clock, engine }: ApiConte
     async followers() {
       const parked = (await followers.list()).filter(each => each.isParked).map(each => each.name)
       const troubled = [...followers.troubles].map(
-        ([name, why]) => `${name} cannot continue: ${inWords(why)}`,
+        ([name, why]) => `${name} cannot continue: ${describeError(why)}`,
       )
       const waiting = parked.length > 0 ? [`${parked.join(', ')} parked: use log.retry or log.skip`] : []
       if (waiting.length + troubled.length === 0) return { ok: true, detail: 'no follower is parked' }

@@ -1,13 +1,13 @@
 import { type Followers, unlessDamaged } from '../../engine/following/followers.ts'
 import type { HandlerFailure } from '../../engine/following/handler-call.ts'
-import { arrivals, bodyGone, type NotificationEvent } from '../../machines/notification.ts'
+import { arrivals, bodyMissing, type NotificationEvent } from '../../machines/notification.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { Follower } from '../../store/ledger/followers.ts'
-import { nameOf } from '../../vocabulary/error-words.ts'
+import { errorName } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { backoffMs, fromInstant, isWaitOver, toInstant } from '../../vocabulary/instant.ts'
 import type { RecordedEvent } from '../../vocabulary/message.ts'
-import { followerOf, idOf } from '../../vocabulary/names.ts'
+import { followerName, idOfStream } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
 import { callHandler, type RegisteredHandler } from './call-handler.ts'
 import { isGone, type Notification, openNotification } from './notification.ts'
@@ -84,7 +84,7 @@ export class HandlerWorker {
 
   constructor(parts: WorkerParts) {
     this.#parts = parts
-    this.#name = followerOf(parts.registered)
+    this.#name = followerName(parts.registered)
   }
 
   /** Does what is there to do now, up to the signal. Gives the damage of a notification that was set aside. */
@@ -211,7 +211,7 @@ export class HandlerWorker {
     const isOpen = typeof opened === 'object'
     const unkeyed = isOpen ? this.#putKey(one, opened) : opened
     if (!this.#isDue(one) || (one.key !== undefined && held.has(one.key))) return false
-    const gone = isOpen && isGone(opened) ? bodyGone : undefined
+    const gone = isOpen && isGone(opened) ? bodyMissing : undefined
     const call = (found: Notification) =>
       this.#parts.followers.scope.within(() => callHandler(context.clock, registered, found))
     const reason = gone ?? unkeyed ?? (isOpen ? await call(opened) : opened)
@@ -242,7 +242,7 @@ export class HandlerWorker {
       return true
     }
     await recording
-    if (failed.failure) this.#parts.onFailed(idOf(stream), failed.failure)
+    if (failed.failure) this.#parts.onFailed(idOfStream(stream), failed.failure)
     return failed.isOver
   }
 
@@ -256,7 +256,7 @@ export class HandlerWorker {
     one.damage = { error, attempts }
     one.dueAt = this.#parts.context.clock.now() + backoffMs(attempts - 1, backoffBaseMs, backoffMaxMs)
     const failure = { attempt: attempts, reason: error.code, isParked: false }
-    this.#parts.onFailed(idOf(stream), failure)
+    this.#parts.onFailed(idOfStream(stream), failure)
     return false
   }
 
@@ -267,7 +267,7 @@ export class HandlerWorker {
       if (key && one.key === undefined) one.key = key(notification)
       return undefined
     } catch (error) {
-      return nameOf(error)
+      return errorName(error)
     }
   }
 
@@ -291,5 +291,5 @@ export class HandlerWorker {
 /** A body that cannot be opened has failed by itself: it may be put back, or a backup restored. */
 function whyNotOpened(error: unknown): string {
   if (error instanceof AverbaError && ofTheFile.has(error.code)) throw error
-  return nameOf(error)
+  return errorName(error)
 }

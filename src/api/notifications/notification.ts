@@ -1,8 +1,8 @@
-import { type HandlerState, type HandlingState, stateOf } from '../../machines/notification.ts'
+import { type HandlerState, type HandlingState, overallState } from '../../machines/notification.ts'
 import { isDamage } from '../../vocabulary/errors.ts'
 import { parseJson } from '../../vocabulary/json.ts'
 import type { Instant, Json, PartAddress, RecordedEvent } from '../../vocabulary/message.ts'
-import { idOf } from '../../vocabulary/names.ts'
+import { idOfStream } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
 
 /**
@@ -89,11 +89,11 @@ export async function openNotification(
   const raw = Buffer.from(sealed?.bytes ?? '', 'base64')
   const named = sealed?.recipient
   const stored = {
-    id: idOf(stream),
+    id: idOfStream(stream),
     ...clear,
     body: sealed === undefined ? null : parseBody(raw),
     raw,
-    state: stateOf(clear.handlers),
+    state: overallState(clear.handlers),
   }
   if (origin === 'recovered') return { ...stored, origin, failedAt }
   return { ...stored, origin, ...(named && { recipient: { tipo: named.tipo, id: named.id } }) }

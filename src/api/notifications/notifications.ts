@@ -9,7 +9,7 @@ import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { readHandlings } from '../../views/notifications.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Json } from '../../vocabulary/message.ts'
-import { followerOf, streamOf } from '../../vocabulary/names.ts'
+import { followerName, streamOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkId, checkOneOf } from '../arguments.ts'
@@ -87,7 +87,7 @@ export function createNotifications(context: ApiContext): Notifications {
         if (line) context.log(line)
       },
     })
-    followers.attach(followerOf(handler), closing => worker.work(closing))
+    followers.attach(followerName(handler), closing => worker.work(closing))
     handlers.push(name)
     registered.set(evento, handlers)
   }

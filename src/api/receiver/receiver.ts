@@ -1,6 +1,6 @@
 import { createReceiver, type Receiver } from '../../adapters/receiver/receiver.ts'
 import { LogLimiter } from '../../runtime/log-limiter.ts'
-import { inWords, nameOf } from '../../vocabulary/error-words.ts'
+import { describeError, errorName } from '../../vocabulary/error-words.ts'
 import type { LogLine } from '../../vocabulary/log-line.ts'
 import type { ApiContext } from '../api-context.ts'
 import { routeNotification } from '../notifications/intake.ts'
@@ -40,12 +40,12 @@ export function createReceiving(
       tell({ message: `a notification was refused: ${reason}`, status, ...more })
     },
     onStoreError: error =>
-      tell({ message: 'a notification was not stored: answered 503', error: nameOf(error) }),
+      tell({ message: 'a notification was not stored: answered 503', error: errorName(error) }),
     // What the portal keeps as failed is to be fetched soon.
     onMissed: reason => void methods.subscriptions.recoverSoon(reason),
     onMiswired(error, evento) {
       refused.refused(evento, error.code)
-      const more = { error: error.code, detail: inWords(error), ...named(evento) }
+      const more = { error: error.code, detail: describeError(error), ...named(evento) }
       tell({ message: 'a notification did not reach the receiver whole', ...more })
     },
   })

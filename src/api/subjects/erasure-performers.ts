@@ -1,7 +1,7 @@
 import type { ErasureSummary } from '../../machines/subject/erasure.ts'
 import { dayMs, toInstant } from '../../vocabulary/instant.ts'
 import type { AttemptOutcome, PendingEffect } from '../../vocabulary/message.ts'
-import { idOf } from '../../vocabulary/names.ts'
+import { idOfStream } from '../../vocabulary/names.ts'
 import type { Performer, Performers } from '../../vocabulary/performer.ts'
 import type { ApiContext } from '../api-context.ts'
 
@@ -19,7 +19,12 @@ export function createKeyPerformers(context: ApiContext): Performers {
 }
 
 function toPerformer(perform: Performer['perform']): Performer {
-  return { effectClass: 'idempotent', isLocal: true, perform, lost: () => ({ type: 'keys.lost', data: {} }) }
+  return {
+    effectClass: 'idempotent',
+    isLocal: true,
+    perform,
+    lostFact: () => ({ type: 'keys.lost', data: {} }),
+  }
 }
 
 /** Rewraps all other keys, empties the journal, and searches the file for the destroyed bytes. */
@@ -30,7 +35,7 @@ async function rotateKeys(
   const erased = await store.readAt(pending.position)
   // As the machine writes it.
   const { endings = [], parts = 0, isPartial = false } = (erased?.data ?? {}) as Partial<ErasureSummary>
-  const subject = idOf(pending.stream)
+  const subject = idOfStream(pending.stream)
   const rotated = await store.owners.rotate(
     pending.position,
     erased && { subject, at: erased.at, keepsKey: isPartial },

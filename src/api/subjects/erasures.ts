@@ -6,9 +6,9 @@ import { partPlaceKey } from '../../store/parts/parts.ts'
 import { parseCpf } from '../../vocabulary/cpf.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { RecordedEvent } from '../../vocabulary/message.ts'
-import { idOf, streamOf } from '../../vocabulary/names.ts'
+import { idOfStream, streamOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
-import { checkKinds, kindOf, type PartKind } from '../../vocabulary/part-kinds.ts'
+import { checkPartKinds, type PartKind, partKindOf } from '../../vocabulary/part-kinds.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkBasis, checkId } from '../arguments.ts'
 import { type ErasureReceipt, readReceipt } from '../reports/erasure-receipt.ts'
@@ -66,7 +66,7 @@ export function createErasures(context: ApiContext): Erasures {
     if ('cpf' in selector) {
       const isEnrolled = (await store.lookUp('cpf', parseCpf(selector.cpf))) !== undefined
       const before = isEnrolled || commandId === undefined ? undefined : await findErasedEvent(commandId)
-      if (before) return idOf(before.stream) as SubjectRef // The event is on its stream.
+      if (before) return idOfStream(before.stream) as SubjectRef // The event is on its stream.
       return subjects.find(selector)
     }
     const state = await store.owners.stateOf(streamOf('subject', selector.subject))
@@ -87,7 +87,7 @@ export function createErasures(context: ApiContext): Erasures {
     const survey = await store.owners.survey(subject)
     const kept = survey.parts.filter(part => isKindKept(part, keep) && isRemaining(part))
     const destroyed = survey.parts.filter(part => !kept.includes(part))
-    const keeps = keep.filter(kind => kept.some(part => kindOf(part) === kind))
+    const keeps = keep.filter(kind => kept.some(part => partKindOf(part) === kind))
     const keepsKey = kept.length > 0
     const owner = streamOf('subject', subject)
     const { until, effects } = survey
@@ -136,7 +136,7 @@ export function createErasures(context: ApiContext): Erasures {
       checkWho(selector)
       checkId(requester, 'requester')
       checkBasis({ purpose: 'erasure', legalBasis })
-      checkKinds(keep)
+      checkPartKinds(keep)
       const earlier = await engine.admit(() => continueErasure(selector, keep))
       if (earlier) return earlier
       const subject = await engine.admit(() => findErasable(selector, ask.commandId))
@@ -156,7 +156,7 @@ export function createErasures(context: ApiContext): Erasures {
 }
 
 function isKindKept(part: Pick<NamedPart, 'type' | 'name'>, keep: readonly string[]): boolean {
-  const kind = kindOf(part)
+  const kind = partKindOf(part)
   return kind !== undefined && keep.includes(kind)
 }
 

@@ -6,7 +6,7 @@ import type { AgedPage, AgedPart } from '../../store/owners/aged-parts.ts'
 import { partPlaceKey } from '../../store/parts/parts.ts'
 import type { ExpectedStream } from '../../store/writing/append.ts'
 import { readHandlings } from '../../views/notifications.ts'
-import { readIso } from '../../vocabulary/brasilia.ts'
+import { parseIso } from '../../vocabulary/brasilia.ts'
 import { AverbaError, type ErrorCode } from '../../vocabulary/errors.ts'
 import { dayMs, fromInstant, isWithin, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant, PendingEffect } from '../../vocabulary/message.ts'
@@ -131,7 +131,7 @@ export class Retention {
     const declined = await this.#declinedSince(last.position)
     // The day of a reading was not over when it was requested.
     const [first = day] = [day, ...open.flatMap(each => each.day ?? []), ...declined].sort()
-    return fromInstant(readIso(`${first}T00:00:00`) ?? '')
+    return fromInstant(parseIso(`${first}T00:00:00`) ?? '')
   }
 
   /** The days whose reading the portal declined since the last daily reading. The next one reads them again. */

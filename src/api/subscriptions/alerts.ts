@@ -1,5 +1,5 @@
 import type { ListedFailures } from '../../machines/portal.ts'
-import { threatOf } from '../../machines/subscription/health.ts'
+import { findThreat } from '../../machines/subscription/health.ts'
 import type { SubscriptionRow } from '../../views/subscriptions.ts'
 import { dayMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { LogLine } from '../../vocabulary/log-line.ts'
@@ -122,7 +122,7 @@ function isAtPortal(row: SubscriptionRow): boolean {
 }
 
 function threat({ evento, failing_since: failingSince }: SubscriptionRow, now: number): SubscriptionAlert[] {
-  const found = threatOf({ failingSince, announced: 0 }, toInstant(now))
+  const found = findThreat({ failingSince, announced: 0 }, toInstant(now))
   if (!found) return []
   const { percent, daysLeft } = found
   const message = 'the portal deletes a subscription soon, since no delivery succeeds'

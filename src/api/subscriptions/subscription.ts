@@ -1,4 +1,4 @@
-import { daysUntil, deletionAfter } from '../../machines/subscription/health.ts'
+import { deletionAfter, wholeDaysUntil } from '../../machines/subscription/health.ts'
 import type { SubscriptionRow } from '../../views/subscriptions.ts'
 import { dayMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant, Json } from '../../vocabulary/message.ts'
@@ -51,7 +51,7 @@ export function showSubscription(row: SubscriptionRow, reason: Json | undefined,
     daysOfErrors:
       failingSince === null ? 0 : Math.max(0, Math.floor((now - fromInstant(failingSince)) / dayMs)),
     deletionAt,
-    daysLeft: deletionAt === null ? null : daysUntil(deletionAt, toInstant(now)),
+    daysLeft: deletionAt === null ? null : wholeDaysUntil(deletionAt, toInstant(now)),
     deletedBy: row.deleted_by,
     dataExclusao: row.deleted_at,
     motivoExclusao: typeof reason === 'string' ? reason : null,

@@ -1,5 +1,5 @@
 import type { DecisionRequest } from '../../engine/recording/decisions.ts'
-import { type AsyncList, listedBy } from '../../runtime/lazy-list.ts'
+import { type AsyncList, lazyList } from '../../runtime/lazy-list.ts'
 import type { SubscriptionRow } from '../../views/subscriptions.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
@@ -222,7 +222,7 @@ export function createSubscriptions(context: ApiContext, desired: DeclaredSubscr
       }
       return make('rotate', declared, commandOptions)
     },
-    list: ({ inactive = false } = {}) => listedBy(() => pagesOf(inactive)),
+    list: ({ inactive = false } = {}) => lazyList(() => pagesOf(inactive)),
     ...createFailures(context, listAtPortal),
   }
 }

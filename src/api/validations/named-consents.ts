@@ -4,9 +4,9 @@ import type { Cpf } from '../../vocabulary/cpf.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Basis, PendingEffect } from '../../vocabulary/message.ts'
-import { idOf, streamOf } from '../../vocabulary/names.ts'
+import { idOfStream, streamOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
-import { ownerOf, type Performers } from '../../vocabulary/performer.ts'
+import { effectOwner, type Performers } from '../../vocabulary/performer.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkBasis } from '../arguments.ts'
 import type { Standings } from '../consents/effectiveness.ts'
@@ -103,7 +103,7 @@ async function useConsent(
       (await use(which, { ...commandOptions, basis: { purpose, legalBasis }, commandId })).position
     const used = await store.readAt(position)
     const isUsed = used?.type === 'consent.used'
-    if (isUsed && (!before || (await standing(which)).effective)) return idOf(used.stream)
+    if (isUsed && (!before || (await standing(which)).effective)) return idOfStream(used.stream)
     after = position
   }
 }
@@ -137,7 +137,11 @@ async function withhold(
   return sentBefore => {
     const data = { reason, at, position: last?.position ?? 0, ...(sentBefore && { sentBefore }) }
     const value = { ...notEffective, title: sentBefore ? notAgain : neverSent }
-    const fact = { type: 'validation.withhold', data, parts: { problem: { owner: ownerOf(pending), value } } }
+    const fact = {
+      type: 'validation.withhold',
+      data,
+      parts: { problem: { owner: effectOwner(pending), value } },
+    }
     return { status: 'declined', reason: `the consent does not stand: ${reason}`, fact }
   }
 }

@@ -3,7 +3,7 @@ import type { ValidationResult } from '../../adapters/validation/protocol.ts'
 import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import { canonicalJson } from '../../proof/canonical-json.ts'
 import type { Json, MessageWithParts, PartAddress, PendingEffect } from '../../vocabulary/message.ts'
-import { idOf, parsePartAddress, streamOf } from '../../vocabulary/names.ts'
+import { idOfStream, parsePartAddress, streamOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
 import { type IndexedEvent, type IndexRow, type Opener, rowIf } from '../keyed-index.ts'
 
@@ -30,7 +30,7 @@ export async function routeAnswer(
   const { cpf = '', claims = '' } = pending.opens ?? {}
   const claimed = await context.store.open(claims)
   const [owner] = parsePartAddress(cpf)
-  const subject = idOf(owner)
+  const subject = idOfStream(owner)
   const { environment } = fact.data as { environment: string } // As the client writes it.
   const text = validatedText(environment, subject, claimed, fact.parts?.result?.value)
   if (text === undefined) return { targets }

@@ -2,7 +2,7 @@ import type { FieldResult, ValidationResult } from '../../adapters/validation/pr
 import type { ValidationRow } from '../../views/validations.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant, Json } from '../../vocabulary/message.ts'
-import { idOf } from '../../vocabulary/names.ts'
+import { idOfStream } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
 
 /** A validation of what was claimed of a person (document 2, section 2). */
@@ -93,7 +93,7 @@ function show(row: ValidationRow, { result, note, unreadable }: SealedAnswer): V
     state: row.state,
     fields,
     ...(cpfDisponivel !== undefined && { cpfDisponivel }),
-    traceId: idOf(row.validation),
+    traceId: idOfStream(row.validation),
     requestedAt: row.requested_at,
     ...(row.ended_at !== null && { endedAt: row.ended_at }),
     ...(row.reused_from !== null && { reusedFrom: row.reused_from }),

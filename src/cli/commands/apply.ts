@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { type ApplyResult, AverbaError } from '../../index.ts'
-import { refusalOf } from '../../vocabulary/outcome.ts'
+import { describeProblem } from '../../vocabulary/outcome.ts'
 import { defaultConfig, withConfigured } from '../load-config.ts'
 import { print } from '../output.ts'
 
@@ -74,7 +74,7 @@ function describe(applied: ApplyResult): string {
 function reasonOf(applied: ApplyResult): string {
   if (applied.status === 'declined') {
     const isTold = applied.problem.status !== 0
-    return ` (${refusalOf(applied.problem)}${isTold ? "; --json prints the portal's own words" : ''})`
+    return ` (${describeProblem(applied.problem)}${isTold ? "; --json prints the portal's own words" : ''})`
   }
   if (applied.status === 'deferred') return ` (it goes again at ${applied.retryAt}: ${applied.reason})`
   return applied.status === 'unknown' ? ' (the next plan tells)' : ''

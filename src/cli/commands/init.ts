@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { AverbaError } from '../../index.ts'
-import { asFileError, isOfFiles } from '../../vocabulary/file-errors.ts'
+import { asFileError, isFileError } from '../../vocabulary/file-errors.ts'
 import { configTemplate, requiredVariables } from '../config-template.ts'
 
 const fileName = 'averba.config.ts'
@@ -26,7 +26,7 @@ export function writeConfig({ dir = '.', force = false }: { dir?: string; force?
   try {
     mkdirSync(folder, { recursive: true })
   } catch (cause) {
-    const why = isOfFiles(cause) ? `: ${cause.code}` : ''
+    const why = isFileError(cause) ? `: ${cause.code}` : ''
     throw new AverbaError('INVALID_INPUT', `Cannot make the folder "${folder}"${why}`, {
       cause,
       hint: 'Name a folder that this user may make',
@@ -36,7 +36,7 @@ export function writeConfig({ dir = '.', force = false }: { dir?: string; force?
     // The file system refuses: another file may appear between a check and the write.
     writeFileSync(file, configTemplate, { flag: force ? 'w' : 'wx' })
   } catch (cause) {
-    const code = isOfFiles(cause) ? cause.code : undefined
+    const code = isFileError(cause) ? cause.code : undefined
     // An empty one would stand in the way of the next one.
     if (code !== 'EEXIST' && !force) rmSync(file, { force: true })
     throw code === 'EEXIST'

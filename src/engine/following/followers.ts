@@ -3,7 +3,7 @@ import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { WakeSignal } from '../../runtime/wake-signal.ts'
 import { type Follower, followsTypes } from '../../store/ledger/followers.ts'
 import type { Store } from '../../store/store.ts'
-import { nameOf } from '../../vocabulary/error-words.ts'
+import { errorName } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { backoffMs, fromInstant, isWaitOver, toInstant } from '../../vocabulary/instant.ts'
 import type { LogLine } from '../../vocabulary/log-line.ts'
@@ -150,7 +150,7 @@ export class Followers {
       } catch (error) {
         const waitMs = backoffMs(failures, backoffBaseMs, backoffMaxMs)
         failures += 1
-        const failure = { attempt: failures, reason: nameOf(error), isParked: false }
+        const failure = { attempt: failures, reason: errorName(error), isParked: false }
         const line = failureLine(failure, cannotGoOn, { follower: name })
         if (line) this.#log(line)
         await this.#clock.sleep(waitMs, over, 'a follower that cannot go on')

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Clock } from '../../runtime/clock.ts'
 import { withinTime } from '../../runtime/within-time.ts'
-import { nameOf } from '../../vocabulary/error-words.ts'
+import { errorName } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { dayMs } from '../../vocabulary/instant.ts'
 import type { LogLine } from '../../vocabulary/log-line.ts'
@@ -43,7 +43,7 @@ export async function callInTime(
     await withinTime(clock, timeoutMs, ({ signal }) => call({ signal }))
     return undefined
   } catch (error) {
-    return nameOf(error)
+    return errorName(error)
   }
 }
 

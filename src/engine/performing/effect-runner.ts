@@ -1,7 +1,7 @@
 import { type Clock, monotonicClock } from '../../runtime/clock.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
 import type { Store } from '../../store/store.ts'
-import { AverbaError, isDamage, recordable } from '../../vocabulary/errors.ts'
+import { AverbaError, isDamage, recordableMessage } from '../../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type {
   AttemptOutcome,
@@ -115,10 +115,10 @@ export class EffectRunner {
       const { type: operation, attempts: attempt } = pending
       const { effectClass } = performer
       this.#onAttempted({ operation, effectClass, attempt, outcome: 'unknown' })
-      return settle(performer.lost(pending), 'unknown', 'the attempt never reported back')
+      return settle(performer.lostFact(pending), 'unknown', 'the attempt never reported back')
     }
     if (isFromBeforeRestore(this.#parts.store, claimed))
-      return settle(performer.lost(pending), 'unknown', 'it was owed before a restore')
+      return settle(performer.lostFact(pending), 'unknown', 'it was owed before a restore')
     const outcome = await this.#perform(pending, performer)
     if (outcome.status === 'deferred') return this.#putOff(claimed, outcome)
     try {
@@ -127,7 +127,7 @@ export class EffectRunner {
       // It would be read again whenever its lease is over, and its answer be lost again.
       if (performer.effectClass !== 'read' || !isDamage(error)) throw error
       this.#parts.onTrouble(error.message, error)
-      return this.#putOff(claimed, { status: 'deferred', reason: recordable(error) })
+      return this.#putOff(claimed, { status: 'deferred', reason: recordableMessage(error) })
     }
   }
 
@@ -161,7 +161,7 @@ export class EffectRunner {
       if (!(error instanceof AverbaError)) throw error
       // Our own errors come before anything is sent: a part, a certificate or a secret could not be got.
       this.#parts.onTrouble(error.message, error)
-      return { status: 'deferred', reason: recordable(error) }
+      return { status: 'deferred', reason: recordableMessage(error) }
     }
   }
 
@@ -209,7 +209,7 @@ export class EffectRunner {
    * longer ours.
    */
   async #leave(
-    { pending, about, performer: { undone, givenUp } }: ClaimedEffect,
+    { pending, about, performer: { undoneFact: undone, givenUpFact: givenUp } }: ClaimedEffect,
     to: 'deferred' | 'parked',
     dueAtMs: number,
     message: { type: string; data: { reason: string } },

@@ -1,4 +1,4 @@
-import { type Entropy, fractionOf } from '../../runtime/entropy.ts'
+import { type Entropy, randomUpTo } from '../../runtime/entropy.ts'
 import { backoffMs, dayMs, minuteMs } from '../../vocabulary/instant.ts'
 import type { EffectClass } from '../../vocabulary/performer.ts'
 
@@ -131,7 +131,7 @@ export function choose(
   if (givenUp !== undefined) return { givenUp }
   if (knownMs !== undefined && attempts <= knownTaken) return { waitMs: knownMs, wait: 'known' }
   // Full jitter: any wait up to a bound that doubles.
-  const waitMs = fractionOf(entropy, backoffMs(attempts, policy.backoffBaseMs, policy.backoffMaxMs))
+  const waitMs = randomUpTo(entropy, backoffMs(attempts, policy.backoffBaseMs, policy.backoffMaxMs))
   return knownMs !== undefined && knownMs >= waitMs
     ? { waitMs: knownMs, wait: 'known' }
     : { waitMs, wait: 'backoff' }

@@ -31,7 +31,7 @@ export function defineMachine<C extends AnyStateMachine, M extends Message, E ex
     initial,
     // Streams hold nothing but what their machine wrote.
     isSilent: event => silent.has(event.type) || definition.isSilent?.(event as E) === true,
-    passedOver: [...silent].filter(type => !chart.events.includes(type)),
+    skippedInReplay: [...silent].filter(type => !chart.events.includes(type)),
     evolve: (state, event) => chart.transition(state as SnapshotFrom<C>, event as never, scope), // Ours: made above.
     // Streams are only sent what their machine knows.
     decide: (state, message) => definition.decide(state as SnapshotFrom<C>, message as M),

@@ -16,10 +16,10 @@ export function decideErased<E extends Event>(
   decide: () => Decision<E>,
 ): Decision<E> {
   if (how[type] === 'refused') return refuseErased()
-  return how[type] === 'passed over' ? record() : owingNothing(decide())
+  return how[type] === 'passed over' ? record() : withoutEffects(decide())
 }
 
-function owingNothing<E extends Event>(decision: Decision<E>): Decision<E> {
+function withoutEffects<E extends Event>(decision: Decision<E>): Decision<E> {
   if ('refused' in decision) return decision
   return {
     events: decision.events.map(event => {

@@ -30,7 +30,7 @@ interface TableMove {
 }
 
 /** Writes down what a machine may do: the moves of its chart, and its rules. */
-export function tableOf({ name, version, chart }: Machine): MachineTable {
+export function toMachineTable({ name, version, chart }: Machine): MachineTable {
   const { root } = chart as AnyStateMachine // As the charts are made.
   const { conditions = {}, makes } = rulesOf(name)
   const moves: Record<string, Record<string, TableMove[]>> = {}
@@ -41,15 +41,15 @@ export function tableOf({ name, version, chart }: Machine): MachineTable {
         const to = target?.[0]
         const condition = typeof guard === 'string' ? conditions[guard] : undefined
         return {
-          ...(to && { to: pathOf(leafOf(to)) }),
+          ...(to && { to: statePath(innermostState(to)) }),
           ...(guard !== undefined && (condition ? { if: condition } : { perhaps: true as const })),
         }
       })
     }
-    if (Object.keys(own).length > 0) moves[pathOf(node)] = own
+    if (Object.keys(own).length > 0) moves[statePath(node)] = own
   }
   const regions = root.type === 'parallel' ? Object.values(root.states) : [root]
-  return { name, version, start: regions.map(region => pathOf(leafOf(region))), moves, makes }
+  return { name, version, start: regions.map(region => statePath(innermostState(region))), moves, makes }
 }
 
 function nodesUnder(node: AnyStateNode): AnyStateNode[] {
@@ -57,11 +57,11 @@ function nodesUnder(node: AnyStateNode): AnyStateNode[] {
 }
 
 /** The state that one enters with another around it. */
-function leafOf(node: AnyStateNode): AnyStateNode {
+function innermostState(node: AnyStateNode): AnyStateNode {
   const inner = node.initial.target[0]
-  return inner && inner !== node ? leafOf(inner) : node
+  return inner && inner !== node ? innermostState(inner) : node
 }
 
-function pathOf(node: AnyStateNode): string {
+function statePath(node: AnyStateNode): string {
   return node.path.join('.')
 }

@@ -24,7 +24,7 @@ export interface Machine {
   /** Reports whether an event changes nothing a reading shows: a reading that was under way stays valid. */
   isSilent(event: Message): boolean
   /** Types of events that are silent and change no state: a replay may leave them out. */
-  readonly passedOver: readonly string[]
+  readonly skippedInReplay: readonly string[]
   /** The state after an event. An event that the chart does not expect changes nothing. */
   evolve(state: MachineState, event: Message): MachineState
   /** What a command or a fact from outside leads to. */

@@ -18,7 +18,7 @@ export interface MachineRules {
 }
 
 const readsConsent = ['consentService.readConsent']
-const held = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO'].map(status => `status.${status}`)
+const heldStatuses = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO'].map(status => `status.${status}`)
 
 /** The moves of the contract's table, by whichever fact they became known. */
 const consentMoves: readonly MachineRule[] = [
@@ -28,18 +28,21 @@ const consentMoves: readonly MachineRule[] = [
   { event: 'consent.expired', in: ['status.PENDENTE', 'status.ATIVO'], if: { status: 'EXPIRADO' } },
   { event: 'consent.conflicted', anomaly: 'always' },
 ]
-const consentBelieved: readonly MachineRule[] = [{ event: 'consent.confirmed', in: held }, ...consentMoves]
+const consentStatusRules: readonly MachineRule[] = [
+  { event: 'consent.confirmed', in: heldStatuses },
+  ...consentMoves,
+]
 const consentReadings: readonly MachineRule[] = [
   { event: 'consent.appeared', in: ['status.absent', 'status.vanished'], owes: readsConsent },
-  { event: 'consent.amended', in: held },
-  ...consentBelieved,
+  { event: 'consent.amended', in: heldStatuses },
+  ...consentStatusRules,
 ]
-const notMade: MachineRule = {
+const changeNotMade: MachineRule = {
   event: 'consent.changeNotMade',
   in: ['knowledge.uncertain'],
   anomaly: 'always',
 }
-const asksFor = (status: string, from: string, ...out: string[]): MachineRule[] => [
+const changeRules = (status: string, from: string, ...out: string[]): MachineRule[] => [
   {
     event: 'consent.changeRequested',
     if: { status },
@@ -62,30 +65,30 @@ const consent: MachineRules = {
   },
   makes: {
     'consent.erase': [{ event: 'consent.erased' }],
-    'consent.approve': asksFor('ATIVO', 'PENDENTE'),
-    'consent.deny': asksFor('NEGADO', 'PENDENTE'),
-    'consent.revoke': asksFor('REVOGADO', 'ATIVO'),
-    'consent.approveInstead': asksFor('ATIVO', 'PENDENTE', 'knowledge.changing'),
-    'consent.denyInstead': asksFor('NEGADO', 'PENDENTE', 'status.vanished', 'knowledge.changing'),
-    'consent.revokeInstead': asksFor('REVOGADO', 'ATIVO', 'knowledge.changing'),
-    'consent.readDetail': [{ event: 'consent.detailRequested', in: held, owes: readsConsent }],
+    'consent.approve': changeRules('ATIVO', 'PENDENTE'),
+    'consent.deny': changeRules('NEGADO', 'PENDENTE'),
+    'consent.revoke': changeRules('REVOGADO', 'ATIVO'),
+    'consent.approveInstead': changeRules('ATIVO', 'PENDENTE', 'knowledge.changing'),
+    'consent.denyInstead': changeRules('NEGADO', 'PENDENTE', 'status.vanished', 'knowledge.changing'),
+    'consent.revokeInstead': changeRules('REVOGADO', 'ATIVO', 'knowledge.changing'),
+    'consent.readDetail': [{ event: 'consent.detailRequested', in: heldStatuses, owes: readsConsent }],
     'consent.observe': [
       ...consentReadings,
-      notMade,
-      { event: 'consent.changeSeen', in: held, owes: readsConsent },
+      changeNotMade,
+      { event: 'consent.changeSeen', in: heldStatuses, owes: readsConsent },
       { event: 'consent.detailRequested', in: ['status.ATIVO'], owes: readsConsent },
     ],
     'consent.observeUnreadable': [
-      { event: 'consent.changeSeen', in: held, owes: readsConsent, anomaly: 'always' },
+      { event: 'consent.changeSeen', in: heldStatuses, owes: readsConsent, anomaly: 'always' },
     ],
-    'consent.miss': [{ event: 'consent.vanished', in: held, anomaly: 'always' }],
+    'consent.miss': [{ event: 'consent.vanished', in: heldStatuses, anomaly: 'always' }],
     'consent.passTime': [{ event: 'consent.lapsed', in: ['status.PENDENTE', 'status.ATIVO'] }],
     'consent.use': [{ event: 'consent.used', in: ['status.ATIVO'] }, { event: 'consent.useRefused' }],
     'consentService.consentRead': [
       { event: 'consent.described', owes: readsConsent },
       ...consentReadings,
-      notMade,
-      { event: 'consent.changeSeen', in: held },
+      changeNotMade,
+      { event: 'consent.changeSeen', in: heldStatuses },
     ],
     'consentService.statusChanged': [
       { event: 'consent.answeredLate' },
@@ -93,7 +96,7 @@ const consent: MachineRules = {
         rule => rule.event !== 'consent.appeared' && rule.event !== 'consent.conflicted',
       ),
       { event: 'consent.conflicted', anomaly: 'always', owes: readsConsent },
-      { event: 'consent.changeSeen', in: held, owes: readsConsent },
+      { event: 'consent.changeSeen', in: heldStatuses, owes: readsConsent },
     ],
     'consent.withholdChange': [{ event: 'consent.changeWithheld' }],
     'consentService.changeDeclined': [
@@ -104,16 +107,16 @@ const consent: MachineRules = {
       { event: 'consent.changeLost', owes: readsConsent },
       { event: 'consent.answeredLate' },
     ],
-    'consentService.readDeclined': [{ event: 'consent.readDeclined' }, ...consentBelieved],
-    'consentService.readGivenUp': [{ event: 'consent.readGivenUp' }, ...consentBelieved],
+    'consentService.readDeclined': [{ event: 'consent.readDeclined' }, ...consentStatusRules],
+    'consentService.readGivenUp': [{ event: 'consent.readGivenUp' }, ...consentStatusRules],
   },
 }
 
 const beforeActive = ['absent', 'declared', 'registering', 'changing', 'deleting', 'deleted']
 const registered = ['active', 'changing', 'deleting']
-const adopted: readonly MachineRule[] = [{ event: 'subscription.registered', in: beforeActive }]
+const adoptRules: readonly MachineRule[] = [{ event: 'subscription.registered', in: beforeActive }]
 
-const ofOneThatIsGone: MachineRule = { event: 'subscription.answeredLate' }
+const lateAnswer: MachineRule = { event: 'subscription.answeredLate' }
 
 const subscription: MachineRules = {
   conditions: { isByUs: { by: 'us' }, failsAgain: { failsAgain: true } },
@@ -135,8 +138,8 @@ const subscription: MachineRules = {
     'subscription.delete': [
       { event: 'subscription.deletionRequested', in: ['active'], owes: ['portal.deleteSubscription'] },
     ],
-    'subscription.adopt': adopted,
-    'subscription.takeOver': adopted,
+    'subscription.adopt': adoptRules,
+    'subscription.takeOver': adoptRules,
     'subscription.observe': [
       { event: 'subscription.deleted', in: registered },
       { event: 'subscription.reappeared', in: ['declared', ...registered, 'deleted'], anomaly: 'always' },
@@ -153,19 +156,23 @@ const subscription: MachineRules = {
     'subscription.observeFailure': [{ event: 'subscription.failing' }],
     'subscription.recoverFailure': [{ event: 'subscription.failureRecovered' }],
     'portal.subscribed': [{ event: 'subscription.registered' }],
-    'portal.subscriptionChanged': [{ event: 'subscription.changed' }, ofOneThatIsGone],
-    'portal.subscriptionDeleted': [{ event: 'subscription.deleted', if: { by: 'us' } }, ofOneThatIsGone],
-    'portal.declined': [{ event: 'subscription.declined' }, ofOneThatIsGone],
+    'portal.subscriptionChanged': [{ event: 'subscription.changed' }, lateAnswer],
+    'portal.subscriptionDeleted': [{ event: 'subscription.deleted', if: { by: 'us' } }, lateAnswer],
+    'portal.declined': [{ event: 'subscription.declined' }, lateAnswer],
     'portal.lost': [{ event: 'subscription.lost', owes: ['portal.listSubscriptions'] }],
   },
 }
 
-const met = ['enrolled']
+const enrolled = ['enrolled']
 /** A fact may arrive after the person it concerns was erased. */
-const known = [...met, 'erased']
+const enrolledOrErased = [...enrolled, 'erased']
 /** Of whom something is there. */
-const kept = [...met, 'erased.partly']
-const asks = (event: string, operation: string, states: readonly string[] = met): readonly MachineRule[] => [
+const withData = [...enrolled, 'erased.partly']
+const readingRules = (
+  event: string,
+  operation: string,
+  states: readonly string[] = enrolled,
+): readonly MachineRule[] => [
   { event: `subject.${event}`, in: states, owes: [`consentService.${operation}`] },
 ]
 
@@ -173,33 +180,35 @@ const subject: MachineRules = {
   conditions: { isAuthenticated: { isAuthenticated: true }, keepsSome: { isPartial: true } },
   makes: {
     'subject.enrol': [{ event: 'subject.enrolled', in: ['unmet'] }],
-    'subject.sync': asks('syncRequested', 'listConsents'),
-    'subject.schedule': asks('scheduled', 'listConsents'),
-    'subject.unschedule': [{ event: 'subject.unscheduled', in: met }],
-    'subject.readAwareness': asks('awarenessRequested', 'listAwareness'),
-    'subject.readAwarenessDetail': asks('awarenessDetailRequested', 'readAwareness'),
-    'subject.readLogin': asks('loginRequested', 'readLogin'),
-    'subject.readLoginAddress': asks('loginAddressRequested', 'readLoginAddress'),
-    'subject.hold': [{ event: 'subject.held', in: kept }],
-    'subject.release': [{ event: 'subject.released', in: kept }],
+    'subject.sync': readingRules('syncRequested', 'listConsents'),
+    'subject.schedule': readingRules('scheduled', 'listConsents'),
+    'subject.unschedule': [{ event: 'subject.unscheduled', in: enrolled }],
+    'subject.readAwareness': readingRules('awarenessRequested', 'listAwareness'),
+    'subject.readAwarenessDetail': readingRules('awarenessDetailRequested', 'readAwareness'),
+    'subject.readLogin': readingRules('loginRequested', 'readLogin'),
+    'subject.readLoginAddress': readingRules('loginAddressRequested', 'readLoginAddress'),
+    'subject.hold': [{ event: 'subject.held', in: withData }],
+    'subject.release': [{ event: 'subject.released', in: withData }],
     'subject.erase': [
-      { event: 'subject.erasureRequested', in: kept },
-      { event: 'subject.erased', in: kept, owes: ['keys.rotate'] },
+      { event: 'subject.erasureRequested', in: withData },
+      { event: 'subject.erased', in: withData, owes: ['keys.rotate'] },
     ],
-    'keys.rotated': [{ event: 'subject.erasureCompleted', in: known, owes: ['keys.destroyEpochs'] }],
-    'keys.epochsDestroyed': [{ event: 'subject.epochsDestroyed', in: known }],
-    'subject.refuseUse': [{ event: 'subject.useRefused', in: met }],
-    'subject.missAwareness': [{ event: 'subject.awarenessVanished', in: met, anomaly: 'always' }],
+    'keys.rotated': [
+      { event: 'subject.erasureCompleted', in: enrolledOrErased, owes: ['keys.destroyEpochs'] },
+    ],
+    'keys.epochsDestroyed': [{ event: 'subject.epochsDestroyed', in: enrolledOrErased }],
+    'subject.refuseUse': [{ event: 'subject.useRefused', in: enrolled }],
+    'subject.missAwareness': [{ event: 'subject.awarenessVanished', in: enrolled, anomaly: 'always' }],
     'subject.observeAwareness': [
-      { event: 'subject.awarenessAppeared', in: met },
-      { event: 'subject.awarenessAmended', in: met },
+      { event: 'subject.awarenessAppeared', in: enrolled },
+      { event: 'subject.awarenessAmended', in: enrolled },
     ],
-    'consentService.consentsListed': asks('synced', 'listConsents', known),
-    'consentService.awarenessListed': [{ event: 'subject.awarenessListed', in: known }],
-    'consentService.awarenessRead': [{ event: 'subject.awarenessDescribed', in: known }],
-    'consentService.loginRead': [{ event: 'subject.loginRead', in: known }],
-    'consentService.loginAddressRead': [{ event: 'subject.loginAddressRead', in: known }],
-    'consentService.readDeclined': asks('readDeclined', 'listConsents', known),
+    'consentService.consentsListed': readingRules('synced', 'listConsents', enrolledOrErased),
+    'consentService.awarenessListed': [{ event: 'subject.awarenessListed', in: enrolledOrErased }],
+    'consentService.awarenessRead': [{ event: 'subject.awarenessDescribed', in: enrolledOrErased }],
+    'consentService.loginRead': [{ event: 'subject.loginRead', in: enrolledOrErased }],
+    'consentService.loginAddressRead': [{ event: 'subject.loginAddressRead', in: enrolledOrErased }],
+    'consentService.readDeclined': readingRules('readDeclined', 'listConsents', enrolledOrErased),
   },
 }
 
@@ -237,21 +246,21 @@ const validation: MachineRules = {
   },
 }
 
-const stored = ['received', 'failing', 'handled', 'parked']
+const storedStates = ['received', 'failing', 'handled', 'parked']
 
 const notification: MachineRules = {
   makes: {
     'portal.notified': [
       { event: 'notification.received', in: ['absent'] },
-      { event: 'notification.copied', in: stored },
+      { event: 'notification.copied', in: storedStates },
     ],
     'notification.recover': [{ event: 'notification.recovered', in: ['absent'] }],
-    'host.handled': [{ event: 'notification.handled', in: stored }],
+    'host.handled': [{ event: 'notification.handled', in: storedStates }],
     'host.failed': [
-      { event: 'notification.failed', in: stored },
-      { event: 'notification.parked', in: stored },
+      { event: 'notification.failed', in: storedStates },
+      { event: 'notification.parked', in: storedStates },
     ],
-    'notification.replay': [{ event: 'notification.replayed', in: stored }],
+    'notification.replay': [{ event: 'notification.replayed', in: storedStates }],
   },
 }
 
@@ -270,7 +279,7 @@ const portal: MachineRules = {
   },
 }
 
-const all: Readonly<Record<string, MachineRules>> = {
+const rulesByMachine: Readonly<Record<string, MachineRules>> = {
   budget: { makes: { 'budget.spend': [{ event: 'budget.spent', in: ['open'] }] } },
   certificate: {
     makes: {
@@ -307,7 +316,7 @@ const all: Readonly<Record<string, MachineRules>> = {
  * what can be looked up by state. The tests check every decision they know against it.
  */
 export function rulesOf(machine: string): MachineRules {
-  const rules = all[machine]
+  const rules = rulesByMachine[machine]
   if (rules) return rules
   throw new TypeError(`Cannot find the rules of the machine "${machine}"`)
 }

@@ -9,14 +9,14 @@ import type { AwarenessReading, SubjectEvent, SubjectMessage, SyncAgain } from '
 
 // Effects
 
-function effect(subject: string, verb: string, parts: Record<string, string> = {}, data: object = {}) {
+function serviceCall(subject: string, verb: string, parts: Record<string, string> = {}, data: object = {}) {
   return { type: `consentService.${verb}`, data, opens: { cpf: cpfAddress(subject), ...parts } }
 }
 
 /** The next reading of a schedule; none when the host has asked for another schedule since. */
 function nextSync({ subject, everyMs, schedules }: SubjectContext, again: SyncAgain | undefined) {
   if (everyMs === null || again?.schedule !== schedules) return {}
-  const reading = effect(subject, 'listConsents', {}, { everyMs, schedule: schedules })
+  const reading = serviceCall(subject, 'listConsents', {}, { everyMs, schedule: schedules })
   return { effects: [{ ...reading, dueAt: again.dueAt }] }
 }
 
@@ -39,7 +39,7 @@ interface SubjectContext {
 const chart = setup({
   types: { context: {} as SubjectContext, events: {} as SubjectEvent },
   actions: {
-    keepSubject: assign({ subject: ({ context, event }) => subjectOf(event) ?? context.subject }),
+    keepSubject: assign({ subject: ({ context, event }) => enrolledSubject(event) ?? context.subject }),
     keepSchedule: assign(({ context, event }) =>
       event.type === 'subject.scheduled'
         ? { everyMs: event.data.everyMs, schedules: context.schedules + 1 }
@@ -60,7 +60,7 @@ const chart = setup({
     keepRecord: assign({
       awareness: ({ context, event }) =>
         event.type === 'subject.awarenessAppeared' || event.type === 'subject.awarenessAmended'
-          ? [...withoutRecord(context, event.data.record), readingOf(event.data)]
+          ? [...withoutRecord(context, event.data.record), toAwarenessReading(event.data)]
           : context.awareness,
     }),
     dropRecord: assign({
@@ -122,11 +122,11 @@ function withoutRecord({ awareness }: SubjectContext, record: string): readonly 
   return awareness.filter(each => each.record !== record)
 }
 
-function readingOf({ record, createdAt, controller }: AwarenessReading): AwarenessReading {
+function toAwarenessReading({ record, createdAt, controller }: AwarenessReading): AwarenessReading {
   return { record, createdAt, controller }
 }
 
-function subjectOf(event: SubjectEvent): string | undefined {
+function enrolledSubject(event: SubjectEvent): string | undefined {
   return event.type === 'subject.enrolled' ? event.data.subject : undefined
 }
 
@@ -152,21 +152,24 @@ const whenErased: Readonly<Partial<Record<SubjectMessage['type'], 'refused' | 'p
 }
 
 /** What may still be said of what an erasure has kept. */
-const ofKept: ReadonlySet<SubjectMessage['type']> = new Set([
+const allowedForKeptData: ReadonlySet<SubjectMessage['type']> = new Set([
   'subject.erase',
   'subject.hold',
   'subject.release',
 ])
 
 function decide(state: SubjectState, message: MessageWithParts<SubjectMessage>): Decision<SubjectEvent> {
-  const decideNow = () => decideKnown(state, message)
+  const decideNow = () => decideEnrolled(state, message)
   const isOfErasure = message.type === 'keys.rotated' || message.type === 'keys.epochsDestroyed'
-  const isOfKept = ofKept.has(message.type) && state.matches({ erased: 'partly' })
+  const isOfKept = allowedForKeptData.has(message.type) && state.matches({ erased: 'partly' })
   if (!state.matches('erased') || isOfErasure || isOfKept) return decideNow()
   return decideErased(message, whenErased, decideNow)
 }
 
-function decideKnown(state: SubjectState, message: MessageWithParts<SubjectMessage>): Decision<SubjectEvent> {
+function decideEnrolled(
+  state: SubjectState,
+  message: MessageWithParts<SubjectMessage>,
+): Decision<SubjectEvent> {
   if (message.type === 'subject.enrol') {
     return state.matches('unmet') ? record({ type: 'subject.enrolled', data: message.data }) : record()
   }
@@ -174,7 +177,9 @@ function decideKnown(state: SubjectState, message: MessageWithParts<SubjectMessa
   const { subject, awareness, holds } = state.context
   switch (message.type) {
     case 'subject.sync':
-      return record(asked('subject.syncRequested', effect(subject, 'listConsents'), message.data))
+      return record(
+        readingRequested('subject.syncRequested', serviceCall(subject, 'listConsents'), message.data),
+      )
     case 'subject.refuseUse':
       return record({ type: 'subject.useRefused', data: { ...message.data, reason: 'never-read' } })
     case 'subject.schedule': {
@@ -183,11 +188,11 @@ function decideKnown(state: SubjectState, message: MessageWithParts<SubjectMessa
       if (isSaid || everyMs === state.context.everyMs) return record()
       const schedule = state.context.schedules + 1
       const next = nextSync({ ...state.context, everyMs, schedules: schedule }, { schedule, dueAt })
-      return record({ type: 'subject.scheduled', data: { everyMs }, ...next, ...cancelling(effects) })
+      return record({ type: 'subject.scheduled', data: { everyMs }, ...next, ...cancelEffects(effects) })
     }
     case 'subject.unschedule':
       if (state.context.everyMs === null) return record()
-      return record({ type: 'subject.unscheduled', data: {}, ...cancelling(message.data.effects) })
+      return record({ type: 'subject.unscheduled', data: {}, ...cancelEffects(message.data.effects) })
     case 'subject.erase': {
       const { requester, legalBasis, effects, ...erased } = message.data
       const request = { requester, legalBasis, keeps: erased.keeps }
@@ -197,7 +202,7 @@ function decideKnown(state: SubjectState, message: MessageWithParts<SubjectMessa
           type: 'subject.erased',
           data: { ...erased, isPartial: erased.keeps.length > 0 },
           effects: [{ type: 'keys.rotate', data: {} }],
-          ...cancelling(effects),
+          ...cancelEffects(effects),
         },
       )
     }
@@ -208,26 +213,30 @@ function decideKnown(state: SubjectState, message: MessageWithParts<SubjectMessa
       if (!holds.includes(message.data.reason)) return refuse('no such reason holds them', 'NOT_FOUND')
       return record({ type: 'subject.released', data: message.data })
     case 'keys.rotated':
-      return record(completed(message.data))
+      return record(erasureCompleted(message.data))
     case 'keys.epochsDestroyed':
       return record({ type: 'subject.epochsDestroyed', data: message.data })
     case 'subject.readAwareness':
-      return record(asked('subject.awarenessRequested', effect(subject, 'listAwareness'), message.data))
+      return record(
+        readingRequested('subject.awarenessRequested', serviceCall(subject, 'listAwareness'), message.data),
+      )
     case 'subject.readAwarenessDetail':
       return record({
         type: 'subject.awarenessDetailRequested',
         data: message.data,
-        effects: [effect(subject, 'readAwareness', { id: './id' }, message.data)],
+        effects: [serviceCall(subject, 'readAwareness', { id: './id' }, message.data)],
       })
     case 'subject.readLogin':
-      return record(asked('subject.loginRequested', effect(subject, 'readLogin'), message.data))
+      return record(
+        readingRequested('subject.loginRequested', serviceCall(subject, 'readLogin'), message.data),
+      )
     case 'subject.readLoginAddress': {
       const parts = message.data.hasRedirect ? { redirect: './redirect' } : {}
-      const effects = [effect(subject, 'readLoginAddress', parts)]
+      const effects = [serviceCall(subject, 'readLoginAddress', parts)]
       return record({ type: 'subject.loginAddressRequested', data: message.data, effects })
     }
     case 'subject.observeAwareness':
-      return record(...observed(state.context, message))
+      return record(...awarenessChanges(state.context, message))
     case 'subject.missAwareness':
       if (message.isStale || !awareness.some(each => each.record === message.data.record)) return record()
       return record({
@@ -240,12 +249,16 @@ function decideKnown(state: SubjectState, message: MessageWithParts<SubjectMessa
       return record({
         type: 'subject.synced',
         data,
-        ...unreadableIn(data),
+        ...anomalyIfUnreadable(data),
         ...nextSync(state.context, again),
       })
     }
     case 'consentService.awarenessListed':
-      return record({ type: 'subject.awarenessListed', data: message.data, ...unreadableIn(message.data) })
+      return record({
+        type: 'subject.awarenessListed',
+        data: message.data,
+        ...anomalyIfUnreadable(message.data),
+      })
     case 'consentService.awarenessRead':
       return record({ type: 'subject.awarenessDescribed', data: message.data })
     case 'consentService.loginRead':
@@ -260,31 +273,31 @@ function decideKnown(state: SubjectState, message: MessageWithParts<SubjectMessa
 }
 
 /** What a list adds of a record: nothing when nothing changed, or when it crossed something newer. */
-function observed(
+function awarenessChanges(
   { subject, awareness }: SubjectContext,
   { data, isStale }: MessageWithParts<Extract<SubjectMessage, { type: 'subject.observeAwareness' }>>,
 ): readonly SubjectEvent[] {
   const held = awareness.find(each => each.record === data.record)
   if (!held) return [{ type: 'subject.awarenessAppeared', data: { ...data, subject } }]
   const isSame = held.createdAt === data.createdAt && held.controller === data.controller
-  return isSame || isStale ? [] : [{ type: 'subject.awarenessAmended', data: readingOf(data) }]
+  return isSame || isStale ? [] : [{ type: 'subject.awarenessAmended', data: toAwarenessReading(data) }]
 }
 
 /** A reading, in the place of others that were put off. */
-function asked(
+function readingRequested(
   type: 'subject.syncRequested' | 'subject.awarenessRequested' | 'subject.loginRequested',
   reading: Effect,
   { effects }: { readonly effects?: readonly string[] },
 ): SubjectEvent {
-  return { type, data: {}, effects: [reading], ...cancelling(effects) }
+  return { type, data: {}, effects: [reading], ...cancelEffects(effects) }
 }
 
-function cancelling(effects: readonly string[] = []): Pick<Event, 'cancels'> {
+function cancelEffects(effects: readonly string[] = []): Pick<Event, 'cancels'> {
   return effects.length > 0 ? { cancels: effects } : {}
 }
 
 /** The older epochs live as long as the backups that were made with them. */
-function completed(data: ErasureCompleted): SubjectEvent {
+function erasureCompleted(data: ErasureCompleted): SubjectEvent {
   const { previous: epochs, copiesOpenUntil: dueAt } = data
   const owed = epochs.length > 0 && { effects: [{ type: 'keys.destroyEpochs', data: { epochs }, dueAt }] }
   const anomaly = data.found > 0 ? { anomaly: 'the file still holds pieces of what was destroyed' } : {}
@@ -292,7 +305,7 @@ function completed(data: ErasureCompleted): SubjectEvent {
 }
 
 /** Records in another form than the contract's, such as one with an unknown status. */
-function unreadableIn({ unreadable }: { unreadable: number }): Pick<Event, 'anomaly'> {
+function anomalyIfUnreadable({ unreadable }: { unreadable: number }): Pick<Event, 'anomaly'> {
   return unreadable === 0 ? {} : { anomaly: 'records could not be read' }
 }
 

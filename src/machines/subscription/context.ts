@@ -1,4 +1,4 @@
-import { failed, type HealthState, initialHealth, succeeded } from './health.ts'
+import { type HealthState, healthAfterFailure, healthAfterSuccess, initialHealth } from './health.ts'
 import type { HeldEndpoint, SubscriptionEvent } from './messages.ts'
 
 /** What a subscription remembers beside its state. */
@@ -15,7 +15,7 @@ export interface SubscriptionContext extends HeldEndpoint, HealthState {
   readonly areSecretsOurs: boolean
 }
 
-const nothingHeld: HeldEndpoint = { endpoint: '', generation: 1 }
+const noEndpoint: HeldEndpoint = { endpoint: '', generation: 1 }
 
 /** Nothing is declared yet. */
 export const emptyContext: SubscriptionContext = {
@@ -23,8 +23,8 @@ export const emptyContext: SubscriptionContext = {
   eventoAtPortal: '',
   remoteId: null,
   formerId: null,
-  ...nothingHeld,
-  asked: nothingHeld,
+  ...noEndpoint,
+  asked: noEndpoint,
   areSecretsOurs: true,
   ...initialHealth,
 }
@@ -49,16 +49,16 @@ export function contextAfter(
     case 'subscription.rotationRequested':
       return { asked: event.data }
     case 'subscription.changed':
-      return { ...heldBy(event.data), eventoAtPortal: context.evento, areSecretsOurs: true }
+      return { ...pickEndpoint(event.data), eventoAtPortal: context.evento, areSecretsOurs: true }
     case 'subscription.drifted': {
       const { evento, endpoint, areSecretsOurs, generation = context.generation } = event.data
       const { registeredAt = context.registeredAt } = event.data
       return { eventoAtPortal: evento, endpoint, areSecretsOurs, generation, registeredAt }
     }
     case 'subscription.failing':
-      return failed(context, event.data.failedAt)
+      return healthAfterFailure(context, event.data.failedAt)
     case 'subscription.recovered':
-      return succeeded(event.data.lastSuccessAt, event.data.failsAgain, context)
+      return healthAfterSuccess(event.data.lastSuccessAt, event.data.failsAgain, context)
     case 'subscription.threatened':
       return { announced: event.data.percent }
     case 'subscription.deleted':
@@ -71,6 +71,6 @@ export function contextAfter(
 }
 
 /** Where notifications go and with which generation of secrets, without the rest of the event. */
-export function heldBy({ endpoint, generation }: HeldEndpoint): HeldEndpoint {
+export function pickEndpoint({ endpoint, generation }: HeldEndpoint): HeldEndpoint {
   return { endpoint, generation }
 }

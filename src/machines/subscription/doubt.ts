@@ -4,29 +4,29 @@ import type { HeldEndpoint, RegistrationRef, SubscriptionEvent, SubscriptionRead
 type EffectEnding = Pick<Event, 'resolves'>
 
 /** Ends the call whose answer was lost. */
-export function resolution(as: 'settled' | 'declined', verb = 'subscribe'): EffectEnding {
+export function resolveEffect(as: 'settled' | 'declined', verb = 'subscribe'): EffectEnding {
   return { resolves: { effect: `portal.${verb}`, as } }
 }
 
 /** Where a subscription stands while a call is out, and where once it is done. */
-const stations = {
+const stagesOfEffects = {
   subscribe: { during: 'registering', done: 'active' },
   changeSubscription: { during: 'changing', done: 'active' },
   deleteSubscription: { during: 'deleting', done: { deleted: 'byUs' } },
 } as const
 
-type EffectStage = (typeof stations)[keyof typeof stations]
+type EffectStage = (typeof stagesOfEffects)[keyof typeof stagesOfEffects]
 
 /**
  * Whether an answer is about a registration that is gone: a change of it was still owed when the portal deleted it, and
  * another may have come since, with changes of its own.
  */
-export function isOfBefore({ remoteId }: RegistrationRef, known: number | null): boolean {
+export function isOfFormerRegistration({ remoteId }: RegistrationRef, known: number | null): boolean {
   return remoteId !== undefined && remoteId !== known
 }
 
 /** What an answer is recorded as: as it reads, unless it is about a registration that is gone. */
-export function answered(
+export function answerOrLate(
   operation: string,
   { remoteId }: RegistrationRef,
   known: { readonly remoteId: number | null },
@@ -40,46 +40,46 @@ export function answered(
  * How a call ended whose loss is reported after a list has told its outcome: the process that made it had died
  * unnoticed. `undefined` while nothing has been told.
  */
-export function toldMeanwhile(
+export function findKnownOutcome(
   operation: string,
   isAt: (where: EffectStage['during'] | EffectStage['done']) => boolean,
   isBefore: boolean,
 ): EffectEnding | undefined {
   // It went with its registration: a deletion was made, a change had nothing left to change.
-  if (isBefore) return resolution(operation === 'deleteSubscription' ? 'settled' : 'declined', operation)
-  const station = Object.entries(stations).find(([name]) => name === operation)?.[1]
+  if (isBefore) return resolveEffect(operation === 'deleteSubscription' ? 'settled' : 'declined', operation)
+  const station = Object.entries(stagesOfEffects).find(([name]) => name === operation)?.[1]
   if (!station || isAt(station.during)) return undefined
-  return resolution(isAt(station.done) ? 'settled' : 'declined', operation)
+  return resolveEffect(isAt(station.done) ? 'settled' : 'declined', operation)
 }
 
 /**
  * Ends a call whose answer was lost when its subscription is gone: a deletion was made, a change had nothing left to
  * change.
  */
-export function ofOneThatIsGone(
+export function resolveByDeletion(
   isAt: (where: { changing: 'uncertain' } | { deleting: 'uncertain' }) => boolean,
 ): EffectEnding {
-  if (isAt({ deleting: 'uncertain' })) return resolution('settled', 'deleteSubscription')
-  return isAt({ changing: 'uncertain' }) ? resolution('declined', 'changeSubscription') : {}
+  if (isAt({ deleting: 'uncertain' })) return resolveEffect('settled', 'deleteSubscription')
+  return isAt({ changing: 'uncertain' }) ? resolveEffect('declined', 'changeSubscription') : {}
 }
 
-interface RequestedDesire {
+interface RequestedChange {
   readonly evento: string
   readonly asked: HeldEndpoint
 }
 
 /** Whether the portal shows what a change asked for. */
-export function isAsked(
-  { evento, asked }: RequestedDesire,
+export function matchesRequest(
+  { evento, asked }: RequestedChange,
   shown: Pick<SubscriptionReading, 'evento' | 'endpoint' | 'generation'>,
 ): boolean {
   return shown.evento === evento && shown.endpoint === asked.endpoint && shown.generation === asked.generation
 }
 
 /** A change whose answer was lost was made when the portal shows what was asked for. */
-export function changedOrNot(asking: RequestedDesire, shown: SubscriptionReading): SubscriptionEvent {
-  const isDone = isAsked(asking, shown)
-  const ends = resolution(isDone ? 'settled' : 'declined', 'changeSubscription')
+export function resolveChange(asking: RequestedChange, shown: SubscriptionReading): SubscriptionEvent {
+  const isDone = matchesRequest(asking, shown)
+  const ends = resolveEffect(isDone ? 'settled' : 'declined', 'changeSubscription')
   return isDone
     ? { type: 'subscription.changed', data: asking.asked, ...ends }
     : { type: 'subscription.confirmed', data: {}, ...ends }

@@ -31,17 +31,17 @@ export const initialHealth: HealthState = {
   announced: 0,
 }
 
-const windowMs = 30 * dayMs
+const deletionWindowMs = 30 * dayMs
 /** The shares of the thirty days of nothing but errors (document 3, section 8) at which a threat is announced. */
 const announcedAt = [90, 75, 50] as const
 
 /** When a subscription that fails since then is deleted, unless a delivery succeeds. */
 export function deletionAfter(failingSince: Instant): Instant {
-  return toInstant(fromInstant(failingSince) + windowMs)
+  return toInstant(fromInstant(failingSince) + deletionWindowMs)
 }
 
 /** Whole days from an instant to the deletion, rounded down, and never below zero. */
-export function daysUntil(deletionAt: Instant, now: Instant): number {
+export function wholeDaysUntil(deletionAt: Instant, now: Instant): number {
   return Math.max(0, Math.floor((fromInstant(deletionAt) - fromInstant(now)) / dayMs))
 }
 
@@ -49,20 +49,23 @@ export function daysUntil(deletionAt: Instant, now: Instant): number {
  * Reports whether a failure is news: one before the last success, or of one that was there before, says nothing of
  * today.
  */
-export function isNews({ lastSuccessAt, registeredAt }: HealthState, failedAt: Instant | null): boolean {
+export function isRelevantFailure(
+  { lastSuccessAt, registeredAt }: HealthState,
+  failedAt: Instant | null,
+): boolean {
   if (failedAt === null) return true
-  if (registeredAt !== null && secondOf(failedAt) < secondOf(registeredAt)) return false
+  if (registeredAt !== null && truncateToSecond(failedAt) < truncateToSecond(registeredAt)) return false
   return lastSuccessAt === null || failedAt > lastSuccessAt
 }
 
 /** The portal's times have whole seconds. */
-function secondOf(at: Instant): string {
+function truncateToSecond(at: Instant): string {
   return at.slice(0, 19)
 }
 
 /** What one more failure adds. Records may be read in any order. */
-export function failed(health: HealthState, failedAt: Instant | null): Partial<HealthState> {
-  if (failedAt === null || !isNews(health, failedAt)) return {}
+export function healthAfterFailure(health: HealthState, failedAt: Instant | null): Partial<HealthState> {
+  if (failedAt === null || !isRelevantFailure(health, failedAt)) return {}
   const { failingSince, lastFailureAt } = health
   return {
     failingSince: failingSince === null || failedAt < failingSince ? failedAt : failingSince,
@@ -74,7 +77,7 @@ export function failed(health: HealthState, failedAt: Instant | null): Partial<H
  * What a success makes of it. One between failures begins a new period. All that is known of the period's first error
  * is that it came after the success, so to be careful it counts from there.
  */
-export function succeeded(
+export function healthAfterSuccess(
   lastSuccessAt: Instant,
   failsAgain: boolean,
   { lastFailureAt, registeredAt }: HealthState,
@@ -87,15 +90,15 @@ export function succeeded(
  * The highest share that has come and was not announced; `undefined` when there is none. What was announced but has not
  * come yet was said by a clock that was ahead: it is announced again when it comes.
  */
-export function threatOf(
+export function findThreat(
   { failingSince, announced }: Pick<HealthState, 'failingSince' | 'announced'>,
   readAt: Instant,
 ): DeletionThreat | undefined {
   if (failingSince === null) return undefined
   const elapsedMs = fromInstant(readAt) - fromInstant(failingSince)
-  const percent = announcedAt.find(each => elapsedMs * 100 >= windowMs * each)
-  const isAnnouncedEarly = (elapsedMs + clocksDifferMaxMs) * 100 < windowMs * announced
+  const percent = announcedAt.find(each => elapsedMs * 100 >= deletionWindowMs * each)
+  const isAnnouncedEarly = (elapsedMs + clocksDifferMaxMs) * 100 < deletionWindowMs * announced
   if (percent === undefined || (percent <= announced && !isAnnouncedEarly)) return undefined
   const deletionAt = deletionAfter(failingSince)
-  return { percent, daysLeft: daysUntil(deletionAt, readAt), failingSince, deletionAt }
+  return { percent, daysLeft: wholeDaysUntil(deletionAt, readAt), failingSince, deletionAt }
 }

@@ -1,16 +1,16 @@
 import { clocksDifferMaxMs, fromInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import type { SubscriptionContext } from './context.ts'
-import { succeeded, threatOf } from './health.ts'
+import { findThreat, healthAfterSuccess } from './health.ts'
 import type { SubscriptionEvent, SubscriptionReading } from './messages.ts'
 
 /** How the portal differs from what was last known: recorded once, until it shows something else again. */
-export function drift(
+export function findDrift(
   context: SubscriptionContext,
   { evento, endpoint, generation, registeredAt }: SubscriptionReading,
 ): SubscriptionEvent[] {
-  const raised = raisedTo(context, generation)
-  const dated = datedAnew(context, registeredAt)
+  const raised = laterGeneration(context, generation)
+  const dated = correctedRegistration(context, registeredAt)
   const areSecretsOurs = raised !== undefined || generation === context.generation
   const isKnown =
     evento === context.eventoAtPortal &&
@@ -27,7 +27,7 @@ export function drift(
  * A later generation of our secrets: a log before this one, or another one, rotated to it. It becomes ours, since an
  * earlier one may have leaked.
  */
-export function raisedTo(
+export function laterGeneration(
   context: Pick<SubscriptionContext, 'generation'>,
   shown: number | null,
 ): number | undefined {
@@ -35,7 +35,7 @@ export function raisedTo(
 }
 
 /** When the portal registered it, where our clock was far from the portal's when we asked for it. */
-function datedAnew(
+function correctedRegistration(
   { registeredAt }: SubscriptionContext,
   shown: Instant | null | undefined,
 ): Instant | undefined {
@@ -46,7 +46,7 @@ function datedAnew(
 /**
  * What a reading of a failing subscription adds: a success after the failures ends the threat; without one it grows.
  */
-export function health(
+export function healthEvents(
   context: SubscriptionContext,
   { evento, lastSuccessAt, readAt }: SubscriptionReading,
 ): SubscriptionEvent[] {
@@ -58,17 +58,17 @@ export function health(
     const failsAgain = lastSuccessAt <= (lastFailureAt ?? '')
     if (!failsAgain || lastSuccessAt >= (failingSince ?? '')) {
       const data = { lastSuccessAt, failsAgain }
-      const threat = threatOf(succeeded(lastSuccessAt, failsAgain, context), readAt)
+      const threat = findThreat(healthAfterSuccess(lastSuccessAt, failsAgain, context), readAt)
       const threatened = threat ? [{ type: 'subscription.threatened', data: threat } as const] : []
       return [{ type: 'subscription.recovered', data }, ...threatened]
     }
   }
-  const threat = threatOf(context, readAt)
+  const threat = findThreat(context, readAt)
   return threat ? [{ type: 'subscription.threatened', data: threat }] : []
 }
 
 /** The former registration is there again. The next reading tells its present form. */
-export function reappearance(
+export function findReappearance(
   { formerId }: SubscriptionContext,
   { remoteId, isDeleted }: SubscriptionReading,
 ): SubscriptionEvent[] {

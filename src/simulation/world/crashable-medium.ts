@@ -3,7 +3,7 @@ import { openSqlite } from '../../store/database/sqlite.ts'
 import { treeRoot } from '../../store/log/tree.ts'
 import type { StoreMedium } from '../../store/store-options.ts'
 import type { Keyring } from '../../vault/keyring.ts'
-import { closed } from '../../vocabulary/errors.ts'
+import { closedError } from '../../vocabulary/errors.ts'
 
 /** Of an engine that died nothing goes on; one that was closed says so. */
 interface EngineLife {
@@ -41,7 +41,7 @@ export class CrashableMedium implements StoreMedium {
     this.#life = life
     const never = <T>() => new Promise<T>(() => undefined)
     const alive = async <T>(work: () => Promise<T>): Promise<T> => {
-      if (life.isClosed) throw closed()
+      if (life.isClosed) throw closedError()
       if (life.isOver) return never()
       const done = await work()
       return life.isOver && !life.isClosed ? never() : done

@@ -5,7 +5,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { isWithin } from '../../vocabulary/instant.ts'
 import type { Connection } from '../database/connection.ts'
 import type { Anchor, HighWaterMark } from '../store-options.ts'
-import { keepAnchor, makeCheckpoint, readNewest, type StoredCheckpoint } from './checkpoints.ts'
+import { keepAnchor, makeCheckpoint, readNewestCheckpoint, type StoredCheckpoint } from './checkpoints.ts'
 
 /** What a checkpointer works with. */
 export interface CheckpointerParts {
@@ -42,9 +42,9 @@ export class Checkpointer {
   }
 
   /** Learns the present state, and repairs a mark that a crash left behind. `isNeeded` makes a checkpoint at once. */
-  async begin(isNeeded: boolean): Promise<void> {
+  async start(isNeeded: boolean): Promise<void> {
     const { connection, mark } = this.#parts
-    const newest = await connection.read(readNewest)
+    const newest = await connection.read(readNewestCheckpoint)
     this.#size = newest?.size ?? 0
     if (isNeeded) await this.make()
     else if (newest) {
@@ -54,7 +54,7 @@ export class Checkpointer {
   }
 
   /** Hears of a commit, and passes it on. */
-  hear(position: number): number {
+  onCommit(position: number): number {
     this.#position = position
     const isDue = position - this.#size >= eventsMax || !isWithin(everyMs, this.#at, this.#parts.clock.now())
     if (!isDue || this.#isDue) return position
@@ -103,7 +103,7 @@ export class Checkpointer {
       if (!given) return
       await connection.transact(() => keepAnchor(size, given))
       const stamp = readTimeStamp(given)
-      if (stamp && !(await isStampOf(stamp, note))) throw stampOfElse()
+      if (stamp && !(await isStampOf(stamp, note))) throw wrongStampError()
     }
     const held: Promise<void> = work()
       .catch(error => onTrouble('a checkpoint could not be anchored', error))
@@ -118,11 +118,11 @@ export class Checkpointer {
     // A process that added nothing need not wait for the file.
     if (this.#position > this.#size)
       await this.make().catch(error => onTrouble('the last checkpoint could not be made', error))
-    await this.anchored()
+    await this.waitForAnchors()
   }
 
   /** Waits for the anchors that were asked for, within seconds. */
-  async anchored(): Promise<void> {
+  async waitForAnchors(): Promise<void> {
     if (this.#anchoring.size === 0) return
     const stop = new AbortController()
     const given = Promise.allSettled(this.#anchoring.values())
@@ -131,7 +131,7 @@ export class Checkpointer {
   }
 }
 
-function stampOfElse(): AverbaError {
+function wrongStampError(): AverbaError {
   return new AverbaError('MISCONFIGURED', 'The time stamp of a checkpoint is one of something else', {
     hint: 'Have the bytes that `anchor` is given stamped as they are: the whole note, with its signatures.',
   })

@@ -21,12 +21,12 @@ export interface StoredCheckpoint {
 /** Signs where the log stands, unless the newest checkpoint does. */
 export function* makeCheckpoint(signer: Signer): Steps<StoredCheckpoint> {
   const { size, root = '' } = yield* treeHead()
-  const newest = yield* readNewest()
+  const newest = yield* readNewestCheckpoint()
   if (newest?.size === size) return newest
   const origin = yield* readOrigin()
   const note = signCheckpoint({ origin, size, root }, signer)
   const made = { number: (newest?.number ?? 0) + 1, size, note, anchor: null }
-  yield* rows({ sql: insert, parameters: [made.number, size, note] })
+  yield* rows({ sql: insertCheckpoint, parameters: [made.number, size, note] })
   return made
 }
 
@@ -44,12 +44,12 @@ export function* keepAnchor(size: number, anchor: Uint8Array): Steps<void> {
 }
 
 /** Every checkpoint, the oldest first. */
-export function* readCheckpointNotes(): Steps<readonly StoredCheckpoint[]> {
-  return yield* rows<StoredCheckpoint>({ sql: selectAll, parameters: [] })
+export function* readCheckpoints(): Steps<readonly StoredCheckpoint[]> {
+  return yield* rows<StoredCheckpoint>({ sql: selectCheckpoints, parameters: [] })
 }
 
 /** The newest checkpoint. */
-export function* readNewest(): Steps<StoredCheckpoint | undefined> {
+export function* readNewestCheckpoint(): Steps<StoredCheckpoint | undefined> {
   return yield* first<StoredCheckpoint>({ sql: selectNewest, parameters: [] })
 }
 
@@ -72,7 +72,7 @@ export const damagedMark = 'its high-water mark is damaged'
  *
  * @param mark a signed checkpoint of this log, verified
  */
-export function* markFault(mark: string): Steps<string | undefined> {
+export function* findMarkFault(mark: string): Steps<string | undefined> {
   const checkpoint = parseCheckpoint(mark)
   if (!checkpoint) return damagedMark
   const { size, root } = checkpoint
@@ -83,9 +83,9 @@ export function* markFault(mark: string): Steps<string | undefined> {
   return `its first ${size} events are others than when its high-water mark was written`
 }
 
-const insert = 'insert into checkpoint (number, size, note) values (?, ?, ?)'
+const insertCheckpoint = 'insert into checkpoint (number, size, note) values (?, ?, ?)'
 const updateAnchor = 'update checkpoint set anchor = ? where size = ?'
-const selectAll = 'select number, size, note, anchor from checkpoint order by number'
+const selectCheckpoints = 'select number, size, note, anchor from checkpoint order by number'
 const selectNewest = 'select number, size, note, anchor from checkpoint order by number desc limit 1'
 const selectOrigin = `select event.header from event join stream on stream.key = event.stream
   where stream.name = ? and event.type in (?, ?) order by event.version desc limit 1`
@@ -93,7 +93,7 @@ const selectOrigin = `select event.header from event join stream on stream.key =
 /** Every name that the log signs under, with the key line that it names. */
 export function* readKeyLines(): Steps<{ origin: string; key: string }[]> {
   const found = yield* rows<{ header: string }>({
-    sql: selectNames,
+    sql: selectKeyLines,
     parameters: [logStream, beganType, resumedType],
   })
   return found.map(({ header }) => {
@@ -101,5 +101,5 @@ export function* readKeyLines(): Steps<{ origin: string; key: string }[]> {
     return { origin: String(origin), key: String(key) }
   })
 }
-const selectNames = `select event.header from event join stream on stream.key = event.stream
+const selectKeyLines = `select event.header from event join stream on stream.key = event.stream
   where stream.name = ? and event.type in (?, ?) order by event.version`

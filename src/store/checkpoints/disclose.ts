@@ -19,7 +19,7 @@ export interface Disclosable {
  * `INVALID_INPUT` when none of its parts is sealed under a key of the record
  */
 export function* findDisclosable(which: EventSelector): Steps<Disclosable> {
-  const { record, parts } = yield* readSealed(which)
+  const { record, parts } = yield* readSealedParts(which)
   return {
     parts: parts.map(({ name }) => `${record}/${name}`),
     owners: [...new Set(parts.map(part => part.owner))],
@@ -32,7 +32,7 @@ export function* findDisclosable(which: EventSelector): Steps<Disclosable> {
  * @throws {AverbaError} as `findDisclosable` and `proveEvent`
  */
 export function* discloseEvent(vault: Vault, which: EventSelector): Steps<string> {
-  const { record, parts } = yield* readSealed(which)
+  const { record, parts } = yield* readSealedParts(which)
   const owners = new Map(parts.map(part => [part.owner, part]))
   const keys = [...owners].map(([owner, part]) => ({ owner, key: vault.recordKey(part, record).key }))
   return writeDisclosure({ proof: yield* proveEvent(which), keys, parts })
@@ -44,7 +44,7 @@ interface SealedRow extends OwnerKey {
 }
 
 /** The parts of an event that a key of its record opens. */
-function* readSealed(which: EventSelector): Steps<{ record: string; parts: readonly SealedRow[] }> {
+function* readSealedParts(which: EventSelector): Steps<{ record: string; parts: readonly SealedRow[] }> {
   const { position, header } = yield* findEvent(which)
   const { stream, version, parts = [] } = parseHeader(header)
   const record = `${stream}/${version}`

@@ -7,14 +7,17 @@ import type { HighWaterMark } from '../store-options.ts'
 import { damagedMark } from './checkpoints.ts'
 
 /** The mark of a store: the host's own, or a file beside a file. A log in memory has none. */
-export function markOf(options: { path: string; highWaterMark?: HighWaterMark }): HighWaterMark | undefined {
+export function resolveMark(options: {
+  path: string
+  highWaterMark?: HighWaterMark
+}): HighWaterMark | undefined {
   const { path, highWaterMark } = options
   if (highWaterMark || path === ':memory:') return highWaterMark
   return createFileMark(markPath(path))
 }
 
 /** Distinguishes the files that one process writes: the host's randomness goes into the log, and is not spent here. */
-let written = 0
+let writeCount = 0
 
 /** Keeps the mark in a file, which is replaced as a whole. */
 export function createFileMark(path: string): HighWaterMark {
@@ -26,8 +29,8 @@ export function createFileMark(path: string): HighWaterMark {
       // Another process of the file may have written a later one.
       const [before, after] = [parseCheckpoint(readMark(path) ?? ''), parseCheckpoint(checkpoint)]
       if (before && after && before.origin === after.origin && before.size >= after.size) return
-      written += 1
-      replaceDurably(path, checkpoint, `${process.pid}-${written}`)
+      writeCount += 1
+      replaceDurably(path, checkpoint, `${process.pid}-${writeCount}`)
     },
   }
 }
@@ -43,7 +46,7 @@ export function readMark(path: string): string | undefined {
 }
 
 /** The error for a log that is behind its high-water mark, or is another log. */
-export function rolledBack(path: string, fault: string): AverbaError {
+export function rolledBackError(path: string, fault: string): AverbaError {
   const isOnlyMark = fault === damagedMark
   return new AverbaError('ROLLED_BACK', `Cannot open "${path}": ${fault}`, {
     hint: isOnlyMark

@@ -4,7 +4,7 @@ import { writeTlogProof } from '../../proof/tlog-proof.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { first, type Steps } from '../database/connection.ts'
 import { rootAt, subtreeRoot } from '../log/tree.ts'
-import { readNewest, type StoredCheckpoint } from './checkpoints.ts'
+import { readNewestCheckpoint, type StoredCheckpoint } from './checkpoints.ts'
 
 /** An event, by its position or by its id, `<stream>/<version>`. */
 export type EventSelector = number | string
@@ -12,7 +12,7 @@ export type EventSelector = number | string
 /** Writes the proof that an event is under the newest checkpoint, in the form of C2SP tlog-proof. */
 export function* proveEvent(which: EventSelector): Steps<string> {
   const event = yield* findEvent(which)
-  const { note, size } = yield* newest()
+  const { note, size } = yield* requireCheckpoint()
   if (event.position > size) {
     throw new AverbaError(
       'INVALID_INPUT',
@@ -23,7 +23,7 @@ export function* proveEvent(which: EventSelector): Steps<string> {
     )
   }
   const index = event.position - 1
-  return writeTlogProof(event.header, index, yield* rootsOf(inclusionRanges(index, size)), note)
+  return writeTlogProof(event.header, index, yield* computeRoots(inclusionRanges(index, size)), note)
 }
 
 /** An event's exact header with the hashes that lead from it to the root of a tree (RFC 6962, section 2.1.1). */
@@ -40,7 +40,7 @@ export function* proveInclusion(positions: readonly number[], size: number): Ste
   const proven: InclusionProof[] = []
   for (const position of positions) {
     const { header } = yield* findEvent(position)
-    const path = yield* rootsOf(inclusionRanges(position - 1, size))
+    const path = yield* computeRoots(inclusionRanges(position - 1, size))
     proven.push({ header, index: position - 1, path })
   }
   return proven
@@ -56,21 +56,21 @@ export function* proveConsistency(
 ): Steps<{ before: Checkpoint; checkpoint: string; hashes: string[] }> {
   const before = parseCheckpoint(note)
   if (!before) throw new AverbaError('INVALID_INPUT', 'Cannot prove consistency: that is not a checkpoint')
-  const { note: checkpoint, size } = yield* newest()
+  const { note: checkpoint, size } = yield* requireCheckpoint()
   if (before.size === 0 || before.size > size || (yield* rootAt(before.size)) !== before.root)
     throw new AverbaError('INVALID_INPUT', 'Cannot prove consistency: that checkpoint is not of this log')
-  const hashes = yield* rootsOf(consistencyRanges(before.size, size))
+  const hashes = yield* computeRoots(consistencyRanges(before.size, size))
   return { before: { origin: before.origin, size: before.size, root: before.root }, checkpoint, hashes }
 }
 
-function* rootsOf(ranges: readonly LeafRange[]): Steps<string[]> {
+function* computeRoots(ranges: readonly LeafRange[]): Steps<string[]> {
   const roots: string[] = []
   for (const range of ranges) roots.push(yield* rootOfRange(range, subtreeRoot))
   return roots
 }
 
-function* newest(): Steps<StoredCheckpoint> {
-  const found = yield* readNewest()
+function* requireCheckpoint(): Steps<StoredCheckpoint> {
+  const found = yield* readNewestCheckpoint()
   if (found) return found
   throw new AverbaError('INVALID_INPUT', 'Cannot prove anything: the log has no checkpoint yet')
 }
@@ -84,8 +84,8 @@ export function* findEvent(which: EventSelector): Steps<{ position: number; head
   const slash = String(which).lastIndexOf('/')
   const found =
     typeof which === 'number'
-      ? yield* first<ProvenRow>({ sql: selectAt, parameters: [which] })
-      : yield* first<ProvenRow>({
+      ? yield* first<HeaderRow>({ sql: selectAt, parameters: [which] })
+      : yield* first<HeaderRow>({
           sql: selectById,
           parameters: [which.slice(0, slash), Number(which.slice(slash + 1))],
         })
@@ -95,7 +95,7 @@ export function* findEvent(which: EventSelector): Steps<{ position: number; head
   })
 }
 
-interface ProvenRow {
+interface HeaderRow {
   readonly position: number
   readonly header: string
 }

@@ -17,8 +17,8 @@ import { treeHead } from '../log/tree.ts'
 import { findLostErasures } from '../owners/lost-erasures.ts'
 import type { HighWaterMark, StoreOptions } from '../store-options.ts'
 import { type Append, logEvent } from '../writing/append.ts'
-import { damagedMark, markFault, readOrigin } from './checkpoints.ts'
-import { rolledBack } from './high-water-mark.ts'
+import { damagedMark, findMarkFault, readOrigin } from './checkpoints.ts'
+import { rolledBackError } from './high-water-mark.ts'
 
 /** What a log records when it goes on after an accepted restore. */
 export interface ResumeRecord {
@@ -38,7 +38,7 @@ export interface ResumeRecord {
 }
 
 /** The verifier key line of a log of this name. */
-export function keyLineOf(origin: string, signer: Signer): string {
+export function verifierKeyLine(origin: string, signer: Signer): string {
   return writeVerifierKey(createVerifierKey(origin, signer.publicKey))
 }
 
@@ -56,7 +56,7 @@ interface MarkComparison {
  *
  * @throws {AverbaError} `ROLLED_BACK`
  */
-export async function holdAgainstMark({
+export async function checkAgainstMark({
   connection,
   keyring,
   options,
@@ -67,15 +67,15 @@ export async function holdAgainstMark({
   const newest = await mark?.read()
   if (acceptRollback) {
     const at = toInstant(clock.now())
-    await append(await connection.transact(() => resumeAs(`log_${createId()}`, keyring, at, newest)))
+    await append(await connection.transact(() => resumeEvent(`log_${createId()}`, keyring, at, newest)))
   } else if (newest !== undefined) {
-    const fault = await contradiction(connection, keyring.signer, newest)
-    if (fault !== undefined) throw rolledBack(path, fault)
+    const fault = await findMarkProblem(connection, keyring.signer, newest)
+    if (fault !== undefined) throw rolledBackError(path, fault)
   }
 }
 
 /** The event with which a restored log goes on. Owed calls come due, so that they are looked at before anything new. */
-function* resumeAs(
+function* resumeEvent(
   origin: string,
   keyring: MarkComparison['keyring'],
   at: Instant,
@@ -87,7 +87,7 @@ function* resumeAs(
   const since = erasures[0]?.at
   const data: ResumeRecord = {
     origin,
-    key: keyLineOf(origin, keyring.signer),
+    key: verifierKeyLine(origin, keyring.signer),
     before: yield* readOrigin(),
     size,
     root,
@@ -103,7 +103,7 @@ function* resumeAs(
 }
 
 /** The position of the last restore that was accepted, and what it says; `undefined` when there was none. */
-export function* readResumed(): Steps<{ position: number; resumed: ResumeRecord } | undefined> {
+export function* readLastResume(): Steps<{ position: number; resumed: ResumeRecord } | undefined> {
   const found = yield* first<{ position: number; header: string }>({
     sql: selectResumed,
     parameters: [logStream, resumedType],
@@ -116,7 +116,7 @@ export function* readResumed(): Steps<{ position: number; resumed: ResumeRecord 
  *
  * @param signer the key of the log's keyring: a mark that it did not sign belongs to another log
  */
-async function contradiction(
+async function findMarkProblem(
   connection: Pick<Connection, 'read'>,
   signer: Signer,
   mark: string,
@@ -125,7 +125,7 @@ async function contradiction(
   const checkpoint = parseCheckpoint(mark)
   if (!note || !checkpoint) return damagedMark
   if (!isSignedBy(signer, note, checkpoint.origin)) return 'its high-water mark is that of another log'
-  return connection.read(() => contradicted(mark))
+  return connection.read(() => findMarkContradiction(mark))
 }
 
 /**
@@ -142,12 +142,12 @@ function isSignedBy(signer: Signer, { text, signatures }: SignedNote, name: stri
 }
 
 /** The same, whoever signed the mark. */
-export function* contradicted(mark: string): Steps<string | undefined> {
+export function* findMarkContradiction(mark: string): Steps<string | undefined> {
   const checkpoint = parseCheckpoint(mark)
-  const lost = (yield* readResumed())?.resumed.lost
+  const lost = (yield* readLastResume())?.resumed.lost
   // A crash came between the event that accepts the restore and its mark.
   if (lost && lost.size === checkpoint?.size && lost.root === checkpoint.root) return undefined
-  return yield* markFault(mark)
+  return yield* findMarkFault(mark)
 }
 
 /** Work on keys concerns nobody else, and keeps its time: older backups live until then. */

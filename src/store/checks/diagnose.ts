@@ -8,7 +8,7 @@ import type { Instant } from '../../vocabulary/message.ts'
 import { keyringPath, markPath } from '../../vocabulary/names.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { readMark } from '../checkpoints/high-water-mark.ts'
-import { contradicted } from '../checkpoints/resuming.ts'
+import { findMarkContradiction } from '../checkpoints/resuming.ts'
 import type { Steps } from '../database/connection.ts'
 import { Snapshot } from '../database/snapshot.ts'
 import { requiredPragmas } from '../database/sqlite.ts'
@@ -147,7 +147,7 @@ function findMark(store: string): (snapshot: Snapshot) => string[] {
   try {
     const mark = readMark(markPath(store))
     return snapshot => {
-      const fault = mark && snapshot.run(() => contradicted(mark))
+      const fault = mark && snapshot.run(() => findMarkContradiction(mark))
       return fault ? [`mark: the log does not open beside it: ${fault}`] : []
     }
   } catch (error) {

@@ -11,7 +11,7 @@ import type { Keys } from '../../vault/keys.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { keyringPath, markPath } from '../../vocabulary/names.ts'
 import type { View } from '../../vocabulary/view.ts'
-import { readCheckpointNotes, readKeyLines, type StoredCheckpoint } from '../checkpoints/checkpoints.ts'
+import { readCheckpoints, readKeyLines, type StoredCheckpoint } from '../checkpoints/checkpoints.ts'
 import { readMark } from '../checkpoints/high-water-mark.ts'
 import { rows, type Steps } from '../database/connection.ts'
 import type { Snapshot } from '../database/snapshot.ts'
@@ -87,7 +87,7 @@ async function lookOutside(
 ): Promise<LogTrust> {
   const { witnesses = [] } = options
   const { keys, isKeyGiven } = await keysOf(snapshot, options, faults)
-  const stored = snapshot.run(readCheckpointNotes)
+  const stored = snapshot.run(readCheckpoints)
   const trusted = await verifyCheckpoints(stored.map(toGiven), keys, readKeys(witnesses), faults)
   for (const [i, { number, size, note }] of stored.entries()) {
     if (number !== i + 1) faults.add('checkpoints', `checkpoint ${i + 1} is missing`)

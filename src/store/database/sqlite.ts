@@ -12,7 +12,7 @@ import {
 } from 'kysely'
 import { systemClock } from '../../runtime/clock.ts'
 import { resolveLinks } from '../../vault/durable-file.ts'
-import { AverbaError, closed } from '../../vocabulary/errors.ts'
+import { AverbaError, closedError } from '../../vocabulary/errors.ts'
 import type { CheckTables, Connection, SearchProgress, Steps } from './connection.ts'
 import { OwnFiles } from './own-files.ts'
 import type { Schema } from './schema.ts'
@@ -259,7 +259,7 @@ class SqliteConnection implements Connection {
   }
 
   #checkOpen(): void {
-    if (!this.#database.open) throw closed()
+    if (!this.#database.open) throw closedError()
   }
 
   #runTransaction<T>(begin: string, steps: () => Steps<T>): T {

@@ -5,7 +5,7 @@ import { absenceTypes } from '../../proof/absence.ts'
 import type { BundleFile, ReadFile } from '../../proof/verify-bundle.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { asFileError } from '../../vocabulary/file-errors.ts'
-import { readCheckpointNotes, readKeyLines, readOrigin } from '../checkpoints/checkpoints.ts'
+import { readCheckpoints, readKeyLines, readOrigin } from '../checkpoints/checkpoints.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
 import { Snapshot } from '../database/snapshot.ts'
 import { exportReadme } from './export-readme.ts'
@@ -19,9 +19,9 @@ export interface ExportResult {
   readonly checkpoints: number
 }
 
-const pageRows = 100
+const exportPageRows = 100
 /** How often it is signed anew, each time for all who cosign, because something was destroyed meanwhile. */
-const signedMax = 10
+const signAttemptsMax = 10
 
 /**
  * Opens a log for `exportLog`, with a checkpoint behind every event that says why a part is missing: one that is erased
@@ -29,8 +29,8 @@ const signedMax = 10
  *
  * @throws {AverbaError} `STORE_BUSY` while one such event comes after the other
  */
-export async function openSigned(path: string, sign: () => Promise<unknown>): Promise<Snapshot> {
-  for (let signed = 0; signed < signedMax; signed++) {
+export async function openSignedSnapshot(path: string, sign: () => Promise<unknown>): Promise<Snapshot> {
+  for (let signed = 0; signed < signAttemptsMax; signed++) {
     await sign()
     const snapshot = await Snapshot.open(path)
     try {
@@ -57,11 +57,11 @@ export async function exportLog(
   dir: string,
   onProgress: (done: number, end: number) => void = () => undefined,
 ): Promise<ExportResult> {
-  if (holdsSomething(dir))
+  if (isOccupied(dir))
     throw new AverbaError('INVALID_INPUT', `Cannot export to "${dir}": something is there already`, {
       hint: 'Name a folder that is not there yet: nothing is ever overwritten',
     })
-  const checkpoints = snapshot.run(readCheckpointNotes)
+  const checkpoints = snapshot.run(readCheckpoints)
   const newest = checkpoints.at(-1)
   if (!newest)
     throw new AverbaError('INVALID_INPUT', `Cannot export "${snapshot.path}": it has no checkpoint`, {
@@ -71,16 +71,16 @@ export async function exportLog(
   const { size } = newest
   const written: string[] = []
   const write = (name: string, texts: Iterable<string>) =>
-    writeTexts(join(dir, name), texts, () => written.push(name))
+    writeLines(join(dir, name), texts, () => written.push(name))
   let parts = 0
   const origin = snapshot.run(readOrigin)
   try {
     await write('key', new Set(snapshot.run(readKeyLines).map(({ key }) => `${key}\n`)))
-    await write('checkpoints.ndjson', checkpoints.map(toLine))
-    await write('leaves.ndjson', leaves(snapshot, size, onProgress))
+    await write('checkpoints.ndjson', checkpoints.map(checkpointLine))
+    await write('leaves.ndjson', leafLines(snapshot, size, onProgress))
     await write(
       'parts.ndjson',
-      partsOf(snapshot, size, () => (parts += 1)),
+      partLines(snapshot, size, () => (parts += 1)),
     )
     await write('README', [exportReadme({ origin, size })])
     // Last: a folder without it is incomplete.
@@ -93,7 +93,7 @@ export async function exportLog(
   return { dir, origin, events: size, parts, checkpoints: checkpoints.length }
 }
 
-function holdsSomething(dir: string): boolean {
+function isOccupied(dir: string): boolean {
   try {
     return existsSync(dir) && (!statSync(dir).isDirectory() || readdirSync(dir).length > 0)
   } catch (cause) {
@@ -122,7 +122,7 @@ const bundleFiles: readonly BundleFile[] = [
  *
  * @throws {AverbaError} `NOT_OURS` when none of them is there, `STORE_UNSAFE` when one cannot be read, also while it is
  */
-export function readExported(dir: string): ReadFile {
+export function openBundle(dir: string): ReadFile {
   const isThere = (name: string) => {
     try {
       return statSync(join(dir, name), { throwIfNoEntry: false }) !== undefined
@@ -135,10 +135,10 @@ export function readExported(dir: string): ReadFile {
     throw new AverbaError('NOT_OURS', `Cannot verify "${dir}": the folder holds no export of a log`, {
       hint: 'Name the file of a log, or a folder that averba export has made',
     })
-  return name => (there.has(name) ? bytesOf(join(dir, name)) : undefined)
+  return name => (there.has(name) ? readFileBytes(join(dir, name)) : undefined)
 }
 
-async function* bytesOf(path: string): AsyncGenerator<Uint8Array> {
+async function* readFileBytes(path: string): AsyncGenerator<Uint8Array> {
   try {
     yield* createReadStream(path)
   } catch (cause) {
@@ -146,11 +146,11 @@ async function* bytesOf(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-function toLine({ note, anchor }: { note: string; anchor: Uint8Array | null }): string {
+function checkpointLine({ note, anchor }: { note: string; anchor: Uint8Array | null }): string {
   return `${JSON.stringify({ note, ...(anchor && { anchor: Buffer.from(anchor).toString('base64') }) })}\n`
 }
 
-function* leaves(
+function* leafLines(
   snapshot: Snapshot,
   size: number,
   onProgress: (done: number, end: number) => void,
@@ -164,7 +164,7 @@ function* leaves(
   }
 }
 
-function* partsOf(snapshot: Snapshot, size: number, onPart: () => void): Iterable<string> {
+function* partLines(snapshot: Snapshot, size: number, onPart: () => void): Iterable<string> {
   let last = { position: 0, name: '' }
   for (;;) {
     const page = snapshot.run(() => readParts(last, size))
@@ -178,21 +178,21 @@ function* partsOf(snapshot: Snapshot, size: number, onPart: () => void): Iterabl
   }
 }
 
-async function writeTexts(path: string, texts: Iterable<string>, onMade: () => void): Promise<void> {
+async function writeLines(path: string, texts: Iterable<string>, onMade: () => void): Promise<void> {
   try {
-    await writeInto(await open(path, 'wx', 0o600), texts, onMade)
+    await appendLines(await open(path, 'wx', 0o600), texts, onMade)
   } catch (cause) {
     throw asFileError('write', path, cause)
   }
 }
 
-async function writeInto(file: FileHandle, texts: Iterable<string>, onMade: () => void): Promise<void> {
+async function appendLines(file: FileHandle, texts: Iterable<string>, onMade: () => void): Promise<void> {
   onMade()
   try {
     let held: string[] = []
     for (const text of texts) {
       held.push(text)
-      if (held.length < pageRows) continue
+      if (held.length < exportPageRows) continue
       await file.appendFile(held.join(''))
       held = []
     }
@@ -204,7 +204,7 @@ async function writeInto(file: FileHandle, texts: Iterable<string>, onMade: () =
 }
 
 function* readLeaves(after: number, size: number): Steps<readonly { header: string }[]> {
-  return yield* rows({ sql: selectLeaves, parameters: [after, size, pageRows] })
+  return yield* rows({ sql: selectLeaves, parameters: [after, size, exportPageRows] })
 }
 
 function* readDestroyedSince(): Steps<boolean> {
@@ -219,7 +219,10 @@ interface PartRow {
 }
 
 function* readParts(last: { position: number; name: string }, size: number): Steps<readonly PartRow[]> {
-  return yield* rows<PartRow>({ sql: selectParts, parameters: [last.position, last.name, size, pageRows] })
+  return yield* rows<PartRow>({
+    sql: selectParts,
+    parameters: [last.position, last.name, size, exportPageRows],
+  })
 }
 
 const selectLeaves = 'select header from event where position > ? and position <= ? order by position limit ?'

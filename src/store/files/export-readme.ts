@@ -38,11 +38,11 @@ It also looks every decision up in the tables that the log holds, which the step
 Save this as verify.py beside these files, and run it with python3 in this folder:
 
 \`\`\`python
-${python}\`\`\`
+${verifyScript}\`\`\`
 `
 }
 
-const python = String.raw`import base64, hashlib, json, os, subprocess, sys, tempfile
+const verifyScript = String.raw`import base64, hashlib, json, os, subprocess, sys, tempfile
 
 def sha256(data):
     return hashlib.sha256(data).digest()

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import type { Entropy } from '../../runtime/entropy.ts'
 import { syncFolder } from '../../vault/durable-file.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import { asFileError, isOfFiles } from '../../vocabulary/file-errors.ts'
+import { asFileError, isFileError } from '../../vocabulary/file-errors.ts'
 
 /**
  * Makes a file as a whole or not at all, and never over another: it is written under a name beside its own, made
@@ -21,8 +21,8 @@ export async function writeNewFile<T>(
   try {
     closeSync(openSync(temporary, 'wx', 0o600))
     const written = await write(temporary)
-    sync(temporary)
-    takeName(temporary, path)
+    syncFile(temporary)
+    moveWithoutOverwrite(temporary, path)
     syncFolder(dirname(path))
     return written
   } catch (cause) {
@@ -44,17 +44,17 @@ export function checkAbsent(path: string): void {
  * Gives the file its name. A link fails where a file exists; on a disk without links, there is only a check before the
  * rename.
  */
-function takeName(temporary: string, path: string): void {
+function moveWithoutOverwrite(temporary: string, path: string): void {
   try {
     linkSync(temporary, path)
   } catch (error) {
     checkAbsent(path)
-    if (!isOfFiles(error)) throw error
+    if (!isFileError(error)) throw error
     renameSync(temporary, path)
   }
 }
 
-function sync(path: string): void {
+function syncFile(path: string): void {
   const descriptor = openSync(path, 'r+')
   try {
     fsyncSync(descriptor)

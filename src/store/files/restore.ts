@@ -11,7 +11,7 @@ import type { Keys } from '../../vault/keys.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { keyringPath, markPath } from '../../vocabulary/names.ts'
 import type { View } from '../../vocabulary/view.ts'
-import { damagedMark, markFault } from '../checkpoints/checkpoints.ts'
+import { damagedMark, findMarkFault } from '../checkpoints/checkpoints.ts'
 import { readMark } from '../checkpoints/high-water-mark.ts'
 import type { ClaimedKind } from '../checks/check-claims.ts'
 import {
@@ -72,7 +72,7 @@ export interface RestoreOptions {
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
   const { backup, store, entropy } = options
-  await removeStub(store)
+  await removeEmptyStore(store)
   // What a lost store left behind would be taken for a part of the new one.
   for (const end of ['', '-wal', '-shm', '-journal']) checkAbsent(`${store}${end}`)
   const cannot = `Cannot restore "${backup}"`
@@ -82,7 +82,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
     const facts = source.run(readFacts)
     const { path, opens } = findKeyring(options)
     for (const each of opens) {
-      const [keyFault] = keyFaults(facts, await openAsFar(each, options))
+      const [keyFault] = keyFaults(facts, await identifyKeyring(each, options))
       if (keyFault === undefined) continue
       const hint = `It needs the keyring ${facts.keyring} with the epochs ${facts.epochs.join(', ')}`
       throw new AverbaError('KEYS_MISMATCH', `${cannot} with "${each}": ${keyFault}`, { hint })
@@ -132,7 +132,7 @@ async function copyChecked(
 
 /** Throws where the mark of the former store is ahead of the backup. */
 function* refuseRollback(cannot: string, mark: string | undefined): Steps<void> {
-  const fault = mark === undefined ? undefined : yield* markFault(mark)
+  const fault = mark === undefined ? undefined : yield* findMarkFault(mark)
   if (fault === undefined) return
   throw new AverbaError('ROLLED_BACK', `${cannot}: ${fault}`, {
     hint:
@@ -158,7 +158,7 @@ function findKeyring({ backup, store, keys }: RestoreOptions): { path: string; o
  * Opens a keyring as far as needed: a mere copy does without a root key held elsewhere; a log that is to go on does
  * not.
  */
-async function openAsFar(
+async function identifyKeyring(
   path: string,
   { rootKey, accept, entropy }: RestoreOptions,
 ): Promise<Pick<Keyring, 'id' | 'epochs'>> {
@@ -178,15 +178,15 @@ async function placeKeyring(from: string, to: string, entropy: Entropy): Promise
  * Removes a file that holds nothing, not even a table: opening a lost log, or one that was never begun, leaves such a
  * file, and it would be in the way of the backup. Anything else stays.
  */
-async function removeStub(path: string): Promise<void> {
+async function removeEmptyStore(path: string): Promise<void> {
   if (!existsSync(path) || existsSync(`${path}-journal`)) return
   // Its journal may hold all that there is.
   if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return
-  if (!(await isEmpty(path))) return
+  if (!(await isEmptyStore(path))) return
   for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
 }
 
-async function isEmpty(path: string): Promise<boolean> {
+async function isEmptyStore(path: string): Promise<boolean> {
   const Sqlite = await loadSqlite()
   try {
     const database = new Sqlite(path, { readonly: true, fileMustExist: true })

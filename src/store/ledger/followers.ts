@@ -1,6 +1,6 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
-import { followerOf } from '../../vocabulary/names.ts'
+import { followerName } from '../../vocabulary/names.ts'
 import { type Connection, column, first, oneOf, rows, type Steps } from '../database/connection.ts'
 import { type PositionWindow, searchLog } from '../log/search.ts'
 import { isLeaseOver, type Lease } from './leases.ts'
@@ -178,7 +178,7 @@ export function hasPendingHandler(
   evento: string,
   position: number,
 ): boolean {
-  const prefix = followerOf({ evento, name: '' })
+  const prefix = followerName({ evento, name: '' })
   const isHandler = (name: string) => name.startsWith(prefix) && !name.includes('/', prefix.length)
   return followers.some(each => isHandler(each.name) && each.position < position)
 }

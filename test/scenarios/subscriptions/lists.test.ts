@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { listedBy } from '../../../src/runtime/lazy-list.ts'
+import { lazyList } from '../../../src/runtime/lazy-list.ts'
 import { simulate } from '../../../src/simulation/index.ts'
 import { cpfOf } from '../../crash/cpf-of.ts'
 
@@ -110,7 +110,7 @@ test('effects are listed page by page, each once, those of one event too', async
 
 test('a list reads a page when somebody comes to it, and all of them when it is awaited', async () => {
   let pages = 0
-  const list = listedBy(async function* () {
+  const list = lazyList(async function* () {
     for (let page = 0; page < 3; page++) {
       pages += 1
       yield [page * 2, page * 2 + 1]

@@ -1,4 +1,4 @@
-import { readNewest } from '../../../src/store/checkpoints/checkpoints.ts'
+import { readNewestCheckpoint } from '../../../src/store/checkpoints/checkpoints.ts'
 import { append } from './counting.ts'
 import type { Harness } from './harness.ts'
 import { at, digest, machine, type Place, toStream } from './place.ts'
@@ -29,7 +29,7 @@ export function keptConformance({ test, expect }: Harness, newPlace: () => Place
     expect(await again.root()).toBe(root)
     expect(await again.receipt('c1')).toMatchObject({ code: 'accepted', effect: 'token-a/1/0' })
     expect(await again.dueEffects(Date.parse(at))).toEqual(['token-a/1/0'])
-    expect((await again.reader.read(readNewest))?.note).toBe(note)
+    expect((await again.reader.read(readNewestCheckpoint))?.note).toBe(note)
     // The tree continues from its tiles.
     await append(again, many)
     await again.close()

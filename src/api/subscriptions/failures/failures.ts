@@ -1,9 +1,9 @@
 import type { Falha } from '../../../adapters/portal/wire.ts'
 import type { AddressedMessage } from '../../../engine/recording/decisions.ts'
 import { type RecoveryReason, recoveryDueAt } from '../../../machines/portal.ts'
-import { type AsyncList, listedBy } from '../../../runtime/lazy-list.ts'
+import { type AsyncList, lazyList } from '../../../runtime/lazy-list.ts'
 import type { FailureRow } from '../../../views/failures.ts'
-import { brasiliaDay, readIso } from '../../../vocabulary/brasilia.ts'
+import { brasiliaDay, parseIso } from '../../../vocabulary/brasilia.ts'
 import { AverbaError } from '../../../vocabulary/errors.ts'
 import { dayMs, fromInstant, toInstant } from '../../../vocabulary/instant.ts'
 import type { Instant } from '../../../vocabulary/message.ts'
@@ -153,7 +153,7 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
       const reading = read(day, recover)
       // Told to whoever goes through the list, also later.
       reading.catch(() => undefined)
-      return listedBy(async function* () {
+      return lazyList(async function* () {
         const answered = await reading
         yield* day === undefined ? thoseOf(answered) : thoseOn(day)
       })
@@ -254,5 +254,5 @@ function checkDay(day: string, now: number): void {
 }
 
 function isDay(text: string): boolean {
-  return /^\d{4}-\d{2}-\d{2}$/.test(text) && readIso(`${text}T00:00:00Z`) !== null
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && parseIso(`${text}T00:00:00Z`) !== null
 }

@@ -5,7 +5,7 @@ import { brasiliaDay } from '../../../vocabulary/brasilia.ts'
 import { isDamage } from '../../../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../../../vocabulary/instant.ts'
 import type { Instant, RecordedEvent } from '../../../vocabulary/message.ts'
-import { idOf, streamOf } from '../../../vocabulary/names.ts'
+import { idOfStream, streamOf } from '../../../vocabulary/names.ts'
 import type { ApiContext } from '../../api-context.ts'
 import { copyWindowMs, type SealedBody } from '../../notifications/notification.ts'
 
@@ -261,7 +261,7 @@ export class NotificationMatcher {
 
   #add(event: RecordedEvent): void {
     if (event.type === 'notification.copied') {
-      const first = this.#byNotification.get(idOf(event.stream))
+      const first = this.#byNotification.get(idOfStream(event.stream))
       first?.times.push(fromInstant(event.at))
       return
     }

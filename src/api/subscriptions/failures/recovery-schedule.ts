@@ -1,5 +1,5 @@
-import { fractionOf } from '../../../runtime/entropy.ts'
-import { brasiliaDay, readIso } from '../../../vocabulary/brasilia.ts'
+import { randomUpTo } from '../../../runtime/entropy.ts'
+import { brasiliaDay, parseIso } from '../../../vocabulary/brasilia.ts'
 import { dayMs, fromInstant, toInstant } from '../../../vocabulary/instant.ts'
 import { portalStream } from '../../../vocabulary/names.ts'
 import type { ApiContext } from '../../api-context.ts'
@@ -19,7 +19,7 @@ export class RecoverySchedule {
 
   constructor(context: ApiContext) {
     this.#context = context
-    this.#spreadMs = fractionOf(context.entropy, spreadMs)
+    this.#spreadMs = randomUpTo(context.entropy, spreadMs)
   }
 
   /**
@@ -67,6 +67,6 @@ export class RecoverySchedule {
   }
 
   #recoveryOf(day: string): number {
-    return fromInstant(readIso(`${day}T${recoveryAt}`) ?? '') + this.#spreadMs
+    return fromInstant(parseIso(`${day}T${recoveryAt}`) ?? '') + this.#spreadMs
   }
 }

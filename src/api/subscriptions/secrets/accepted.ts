@@ -1,7 +1,7 @@
 import type { Secrets } from '../../../adapters/portal/protocol.ts'
 import { matchesSecrets } from '../../../adapters/receiver/match-secrets.ts'
 import type { ReceivedHead } from '../../../adapters/receiver/received-head.ts'
-import { nameOf } from '../../../vocabulary/error-words.ts'
+import { errorName } from '../../../vocabulary/error-words.ts'
 import { isWithin } from '../../../vocabulary/instant.ts'
 import type { ApiContext } from '../../api-context.ts'
 import type { DeclaredSubscriptions, SecretValues } from '../declared-subscriptions.ts'
@@ -105,7 +105,7 @@ export class AcceptedSecrets {
       return true
     } catch (error) {
       const message = 'a secret of a subscription could not be asked for again: the known one stays'
-      if (!asking) this.#context.log({ message, error: nameOf(error) })
+      if (!asking) this.#context.log({ message, error: errorName(error) })
       return false
     }
   }

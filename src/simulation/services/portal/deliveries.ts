@@ -1,8 +1,8 @@
 import { type Falha, limits, type RecipientKind } from '../../../adapters/portal/wire.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import { type TimeLimit, withinTime } from '../../../runtime/within-time.ts'
-import { brasiliaDay, writeBrasilia } from '../../../vocabulary/brasilia.ts'
-import { codeOf, describe, isUntrusted } from '../../../vocabulary/connection-errors.ts'
+import { brasiliaDay, formatBrasilia } from '../../../vocabulary/brasilia.ts'
+import { describeConnectionError, isUntrusted, nodeErrorCode } from '../../../vocabulary/connection-errors.ts'
 import { LateError } from '../../../vocabulary/errors.ts'
 import { dayMs } from '../../../vocabulary/instant.ts'
 import { drain } from '../../faults/apply-fault.ts'
@@ -80,7 +80,7 @@ export class SimulatedDeliveries {
     this.counts[isDelivered ? 'succeeded' : 'failed'] += 1
     if (!isDelivered) {
       const { evento } = notice
-      const data = writeBrasilia(at)
+      const data = formatBrasilia(at)
       const record = { id: nextId(), data, descricao: description, evento, conteudo: content }
       this.#failures.push({ record, at, day: brasiliaDay(at), user: subscription.user })
     }
@@ -162,8 +162,8 @@ function locationOf(answer: Response, from: URL): URL | null {
 
 /** Says in words why a delivery failed, as seen from the portal. */
 function describeFailure(error: unknown): string {
-  const words = wordsOf(codeOf(error))
-  return words === undefined ? describe(error) : `${words} (${codeOf(error)})`
+  const words = wordsOf(nodeErrorCode(error))
+  return words === undefined ? describeConnectionError(error) : `${words} (${nodeErrorCode(error)})`
 }
 
 function wordsOf(code: string): string | undefined {

@@ -1,5 +1,5 @@
 import type { Assinatura, AssinaturaListada } from '../../../adapters/portal/wire.ts'
-import { writeBrasilia } from '../../../vocabulary/brasilia.ts'
+import { formatBrasilia } from '../../../vocabulary/brasilia.ts'
 import type { SubscriptionLife } from './subscription-life.ts'
 
 /** A subscription as the simulated portal keeps it. */
@@ -23,10 +23,10 @@ export function writeSubscription(subscription: SimulatedSubscription): Assinatu
 /** Writes a subscription as a list shows it, with its times and the reason of its deletion. */
 export function writeListed(subscription: SimulatedSubscription): AssinaturaListada {
   const { registeredAt, deletedAt, reason, lastSuccessAt } = subscription.life
-  const text = (ms: number | undefined) => (ms === undefined ? null : writeBrasilia(ms))
+  const text = (ms: number | undefined) => (ms === undefined ? null : formatBrasilia(ms))
   return {
     ...writeSubscription(subscription),
-    dataRegistro: writeBrasilia(registeredAt),
+    dataRegistro: formatBrasilia(registeredAt),
     dataExclusao: text(deletedAt),
     motivoExclusao: reason ?? null,
     dataUltimoSucesso: text(lastSuccessAt),
