@@ -1,18 +1,15 @@
-/** The only source of time. */
+/** The only source of time: tests replace it. */
 export interface Clock {
   /** Milliseconds since 1970, UTC. */
   now(): number
-  /**
-   * Resolves after `ms` milliseconds of this clock, or when the signal aborts. Never rejects. `what` says what is
-   * waited for, to whoever watches the clock.
-   */
+  /** Resolves after `ms` milliseconds, or when the signal aborts. Never rejects. `what` names the wait for observers. */
   sleep(ms: number, signal?: AbortSignal, what?: string): Promise<void>
 }
 
-/** The reason for ending a wait that is no longer needed: without one, `abort()` builds an error with its stack. */
+/** The reason for aborting a wait: without one, `abort()` creates an error with a stack trace. */
 export const cancelReason = 'called off'
 
-/** What a timer can hold: about 24 days. */
+/** The longest delay of a timer: about 24 days. */
 const timerMaxMs = 2 ** 31 - 1
 
 /** The clock of the operating system. */
@@ -31,10 +28,7 @@ export const systemClock: Clock = {
     }),
 }
 
-/**
- * A stopwatch in milliseconds, with fractions. For the system's clock it is one that never goes back; for any other,
- * that clock itself.
- */
+/** Returns a stopwatch in milliseconds. For the system clock it never goes back; any other clock is used directly. */
 export function monotonicClock(clock: Clock): () => number {
   return clock === systemClock ? () => performance.now() : () => clock.now()
 }

@@ -1,29 +1,32 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from './clock.ts'
 
-/** The only source of randomness. */
+/** The only source of randomness: tests replace it. */
 export interface Entropy {
   bytes(length: number): Uint8Array
 }
+
 const poolBytes = 8_192
 let pool = new Uint8Array()
-/** The randomness of the operating system, fetched for many askers at once. */
+
+/** The randomness of the operating system, read in large blocks for speed. */
 export const systemEntropy: Entropy = {
   bytes(length) {
     if (length > poolBytes) return randomBytes(length)
     if (length > pool.length) pool = randomBytes(poolBytes)
     const taken = Buffer.from(pool.subarray(0, length))
-    // What was handed out stays nowhere else.
+    // No copy of the returned bytes remains in the pool.
     pool.fill(0, 0, length)
     pool = pool.subarray(length)
     return taken
   },
 }
+
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 
 /**
- * Makes ids of 26 letters and digits: 48 bits of time, 15 bits that count within the millisecond, 65 random
- * bits. Ids made later sort later, which keeps the indexes of a long log flat.
+ * Returns a generator of ids: 26 letters and digits with 48 bits of time, a counter of 15 bits within the millisecond,
+ * and 65 random bits. Later ids sort later, so that database indexes grow at their end.
  */
 export function createIds(clock: Clock, entropy: Entropy): () => string {
   let time = 0
@@ -44,7 +47,7 @@ function encodeBase32(value: number, length: number): string {
   return text
 }
 
-/** Any whole number from 1 up to a bound. */
+/** Returns a random whole number from 1 to a maximum. */
 export function randomUpTo(entropy: Entropy, bound: number): number {
   const [high = 0, low = 0] = entropy.bytes(2)
   return Math.ceil(bound * ((high * 256 + low + 1) / 65_536))

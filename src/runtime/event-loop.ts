@@ -1,12 +1,12 @@
-/** As they were when this was loaded: a test runner may put its own in their place, which wait for it. */
+/** Captured at load: a test runner may replace the globals with fake timers. */
 const [nextTurn, cancelTurn] = [setImmediate, clearImmediate]
-/** How many waits for a turn of the event loop there are. */
+/** How many callers wait for a turn of the event loop. */
 let turnsAwaited = 0
 
 /**
- * Does the work when the event loop has turned. Every wait for it goes through here: `whenQuiet` counts them.
+ * Runs the work after the next turn of the event loop. All waits for a turn use this, because `whenQuiet` counts them.
  *
- * @returns what calls the work off, as long as it has not begun
+ * @returns a function that cancels the work if it has not begun
  */
 export function afterTurn(work: () => void): () => void {
   turnsAwaited += 1
@@ -26,23 +26,23 @@ export function afterTurn(work: () => void): () => void {
 }
 
 /**
- * Lets the event loop turn once. Awaiting what is ready does not: work that goes on page by page has to give way, or
- * timers, sockets and signals wait for its end.
+ * Waits for one turn of the event loop, which awaiting a resolved promise does not do. Long work does this between
+ * pages, so that timers, sockets and signals are handled.
  */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise(resolve => afterTurn(resolve))
 }
 
 /**
- * Resolves when everything has happened that needs nothing but memory: all that is left waits for a clock or for the
- * outside. When the event loop turns, no promise is left that could go on, and what waits for a turn is counted.
+ * Resolves when all remaining work waits for a clock or for I/O. After a turn of the event loop no promise callback is
+ * left to run, and waits for a turn are counted.
  */
 export async function whenQuiet(): Promise<void> {
   do await new Promise<void>(resolve => nextTurn(resolve))
   while (turnsAwaited > 0)
 }
 
-/** Does one after the other, also those behind one that fails, and then throws what the first of them failed with. */
+/** Runs the functions one after the other, even when one fails, and finally throws the first error. */
 export async function runSequentially(...works: readonly (() => Promise<unknown>)[]): Promise<void> {
   const failed: unknown[] = []
   for (const work of works) await work().catch((error: unknown) => failed.push(error))

@@ -1,15 +1,14 @@
 /**
- * A map that forgets what was neither set nor asked for in a while: it holds at least `kept` of the newest entries, and
- * at most twice as many. Entries go a generation at a time: to look for the oldest one of a `Map`, the places of all
- * that were deleted before it are passed by.
+ * A cache that keeps at least the `entriesMin` most recently used entries, and at most twice as many. It drops a whole
+ * generation at a time: finding the oldest entry of a `Map` would walk past all deleted ones.
  */
 export class GenerationalCache<K, V> {
-  readonly #kept: number
+  readonly #entriesMin: number
   #young = new Map<K, V>()
   #old = new Map<K, V>()
 
-  constructor(kept: number) {
-    this.#kept = kept
+  constructor(entriesMin: number) {
+    this.#entriesMin = entriesMin
   }
 
   get(key: K): V | undefined {
@@ -22,7 +21,7 @@ export class GenerationalCache<K, V> {
 
   set(key: K, value: V): void {
     this.#young.set(key, value)
-    if (this.#young.size < this.#kept) return
+    if (this.#young.size < this.#entriesMin) return
     this.#old = this.#young
     this.#young = new Map()
   }

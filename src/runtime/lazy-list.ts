@@ -1,12 +1,12 @@
 import { yieldToEventLoop } from './event-loop.ts'
 
 /**
- * What a list gives. Awaited, it is an array of everything, read once; `for await` goes through it page by page, with
- * at most a page in memory, and reads anew each time.
+ * The result of a list call. Awaiting it reads everything once into an array. `for await` reads it page by page, with at
+ * most one page in memory, and reads again each time.
  */
 export type AsyncList<T> = Promise<T[]> & AsyncIterable<T>
 
-/** Makes a list of the function that goes through its pages. Nothing is read before it is used. */
+/** Makes a list from a function that yields its pages. Reading begins when the list is used. */
 export function lazyList<T>(pages: () => AsyncIterable<readonly T[]>): AsyncList<T> {
   return new LazyList(pages)
 }
@@ -24,7 +24,7 @@ class LazyList<T> implements AsyncList<T> {
     for await (const page of yieldBetweenPages(this.#pages())) yield* page
   }
 
-  // biome-ignore lint/suspicious/noThenProperty: awaiting it is what most hosts do.
+  // biome-ignore lint/suspicious/noThenProperty: most hosts await it.
   then: Promise<T[]>['then'] = (onFulfilled, onRejected) => this.#gather().then(onFulfilled, onRejected)
   catch: Promise<T[]>['catch'] = onRejected => this.#gather().catch(onRejected)
   finally: Promise<T[]>['finally'] = onFinally => this.#gather().finally(onFinally)
@@ -35,7 +35,7 @@ class LazyList<T> implements AsyncList<T> {
   }
 }
 
-/** Gives way between two pages, so that a long list does not hold up others. */
+/** Yields to the event loop between pages, so that a long list does not block other work. */
 async function* yieldBetweenPages<T>(pages: AsyncIterable<readonly T[]>): AsyncGenerator<readonly T[]> {
   for await (const page of pages) {
     yield page

@@ -1,12 +1,12 @@
-/** Those who hear of something, in the order in which they came. */
+/** Callbacks, called in the order in which they were added. */
 export class Listeners<T> {
-  readonly #all: ((told: T) => void)[] = []
+  readonly #all: ((value: T) => void)[] = []
 
-  add(listener: (told: T) => void): void {
+  add(listener: (value: T) => void): void {
     this.#all.push(listener)
   }
 
-  notify(told: T): void {
-    for (const listener of this.#all) listener(told)
+  notify(value: T): void {
+    for (const listener of this.#all) listener(value)
   }
 }

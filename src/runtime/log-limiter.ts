@@ -1,31 +1,28 @@
 import { isWithin, minuteMs } from '../vocabulary/instant.ts'
 import type { Clock } from './clock.ts'
 
-/** How many kinds are remembered: their names come from what was declared, not from strangers. */
+/** How many kinds are remembered. */
 const kindsMax = 1_000
 
-/**
- * Tells each kind of thing once a minute, however often it happens: what strangers can make happen must not fill a
- * host's disk with lines.
- */
+/** Logs each kind of line at most once a minute: requests from strangers must not fill the host's disk. */
 export class LogLimiter {
   readonly #clock: Clock
-  readonly #told = new Map<string, { at: number; since: number }>()
+  readonly #logged = new Map<string, { at: number; suppressed: number }>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Does the telling, unless it was done less than a minute ago, with how often it has happened since. */
-  log(kind: string, telling: (times: number) => void): void {
+  /** Calls `write` with the number of occurrences since the last line, unless that was less than a minute ago. */
+  log(kind: string, write: (times: number) => void): void {
     const now = this.#clock.now()
-    const told = this.#told.get(kind)
-    if (told && isWithin(minuteMs, told.at, now)) {
-      told.since += 1
+    const last = this.#logged.get(kind)
+    if (last && isWithin(minuteMs, last.at, now)) {
+      last.suppressed += 1
       return
     }
-    if (!told && this.#told.size === kindsMax) this.#told.clear()
-    this.#told.set(kind, { at: now, since: 0 })
-    telling((told?.since ?? 0) + 1)
+    if (!last && this.#logged.size === kindsMax) this.#logged.clear()
+    this.#logged.set(kind, { at: now, suppressed: 0 })
+    write((last?.suppressed ?? 0) + 1)
   }
 }

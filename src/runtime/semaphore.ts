@@ -1,4 +1,4 @@
-/** A bound on what is under way at once. Those that wait for a place get it in the order of asking. */
+/** Limits how much work runs at once. Waiting callers run in the order in which they came. */
 export class Semaphore {
   readonly max: number
   #taken = 0
@@ -8,22 +8,22 @@ export class Semaphore {
     this.max = max
   }
 
-  /** How many have a place, and how many wait for one. */
+  /** How many callers are running or waiting. */
   get count(): number {
     return this.#taken + this.#waiting.length
   }
 
-  /** Does the work at once, or gives `undefined` when no place is left. */
+  /** Runs the work now, or returns `undefined` when the limit is reached. */
   tryWithin<T>(work: () => Promise<T>): Promise<T> | undefined {
     if (this.#taken >= this.max) return undefined
     this.#taken += 1
     return this.#leaveAfter(work)
   }
 
-  /** Does the work once there is a place. */
+  /** Runs the work as soon as the limit allows. */
   async within<T>(work: () => Promise<T>): Promise<T> {
-    const atOnce = this.tryWithin(work)
-    if (atOnce) return atOnce
+    const started = this.tryWithin(work)
+    if (started) return started
     await new Promise<void>(resolve => this.#waiting.push(resolve))
     return this.#leaveAfter(work)
   }
@@ -32,7 +32,7 @@ export class Semaphore {
     try {
       return await work()
     } finally {
-      // The place is handed over: a newcomer cannot slip in.
+      // The place passes to the next waiting caller, so that no newcomer takes it.
       const next = this.#waiting.shift()
       if (next) next()
       else this.#taken -= 1

@@ -1,10 +1,10 @@
 import { type Clock, cancelReason } from './clock.ts'
 
-/** Wakes those that rest until there may be something new, each after a while at the latest. */
+/** Wakes waiting loops when there may be something new, and at the latest after the poll interval. */
 export class WakeSignal {
   readonly #clock: Clock
   readonly #pollMs: number
-  /** How many wakes there were, and what to call at the next one. */
+  /** How many wakes there have been. */
   #count = 0
   readonly #resting = new Set<() => void>()
 
@@ -17,15 +17,15 @@ export class WakeSignal {
     return this.#count
   }
 
-  /** Says that there may be something new. */
+  /** Wakes all waiting loops: there may be something new. */
   wake(): void {
     this.#count += 1
     for (const wake of this.#resting) wake()
   }
 
   /**
-   * Rests until a wake after the `count`-th, a while at most. Its listeners are removed: a process that is always idle
-   * must not gather them.
+   * Waits until a wake after the `count`-th, at most for the poll interval. Removes its listeners, since an idle process
+   * calls this forever.
    */
   async rest(count: number, over: AbortSignal): Promise<void> {
     if (over.aborted || this.#count !== count) return

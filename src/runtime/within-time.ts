@@ -1,17 +1,17 @@
 import { LateError } from '../vocabulary/errors.ts'
 import { type Clock, cancelReason } from './clock.ts'
 
-/** What limited work is given. */
+/** Lets work observe and change its time limit. */
 export interface TimeLimit {
-  /** Aborts when the time is over. */
+  /** Aborts when the time is up. */
   readonly signal: AbortSignal
-  /** Begins to count again. */
+  /** Starts counting again from zero. */
   restart(): void
-  /** Counts what is left by another clock, until the returned function is called. */
+  /** Counts the remaining time by another clock until the returned function is called. */
   countBy(clock: Clock): () => void
 }
 
-/** Does work within a time of a clock; when it is over, rejects with a `LateError` and aborts the work. */
+/** Runs work with a time limit. When the time is up, it aborts the work and rejects with a `LateError`. */
 export async function withinTime<T>(
   clock: Clock,
   ms: number,
@@ -21,7 +21,7 @@ export async function withinTime<T>(
   let isDone = false
   let changed = new AbortController()
   let counting = { by: clock, since: clock.now(), leftMs: ms }
-  // A clock that goes back must not give anybody more time.
+  // A clock that goes back must not extend the limit.
   const leftMs = () => counting.leftMs - Math.max(0, counting.by.now() - counting.since)
   const count = (by: Clock, left: number) => {
     counting = { by, since: by.now(), leftMs: left }
@@ -32,7 +32,7 @@ export async function withinTime<T>(
     while (leftMs() > 0 && !isDone) {
       const { signal } = changed
       await counting.by.sleep(leftMs(), signal, 'the time of a delivery')
-      // A sleep that ended by itself is over, even if the clock has gone back meanwhile.
+      // A sleep that was not aborted has used up the time, even if the clock went back meanwhile.
       if (!signal.aborted) break
     }
     if (isDone) return working

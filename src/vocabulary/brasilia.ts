@@ -1,15 +1,15 @@
 import { hourMs, toInstant } from './instant.ts'
 import type { Instant } from './message.ts'
 
-/** The zone of the portal's dates. It had daylight saving time until 2019, so an offset would not do. */
+/** The time zone of the portal's dates. It had daylight saving time until 2019, so it is no fixed offset. */
 const zone = 'America/Sao_Paulo'
 
 const yearZeroMs = Date.parse('0000-01-01T00:00:00Z')
-/** All times before this one are read by its offset: what is formatted shows no sign of years before the common era. */
+/** Earlier times use the offset of this instant: the formatted text does not show whether a year is before year 1. */
 const constantOffsetUntilMs = Date.parse('1900-01-01T00:00:00Z')
 
 let zoneFormat: Intl.DateTimeFormat | undefined
-/** Made when it is first asked for: it takes some 25 ms, which most commands can do without. */
+/** Created on first use: it takes about 25 ms, and most commands do not need it. */
 function loadZoneFormat(): Intl.DateTimeFormat {
   zoneFormat ??= new Intl.DateTimeFormat('en-GB', {
     timeZone: zone,
@@ -19,34 +19,34 @@ function loadZoneFormat(): Intl.DateTimeFormat {
   return zoneFormat
 }
 
-/** Since then all changes of the zone came at full hours. */
+/** Since this instant, the zone has changed its offset on full hours only. */
 const hourlyOffsetsSinceMs = Date.parse('1915-01-01T00:00:00Z')
-/** Offsets by hour, counted in UTC: asking the runtime takes hundreds of times as long. */
+/** Cached offsets by UTC hour: computing one takes hundreds of times as long. */
 const offsets = new Map<number, number>()
 const offsetsMax = 10_000
 
-/** The date and time in Brasilia, in the form of an instant. */
+/** Formats the local date and time in Brasilia like an instant. */
 function toLocalIso(ms: number): string {
   return new Date(Math.max(ms + offsetMs(ms), yearZeroMs)).toISOString()
 }
 
-/** Writes an instant as `dd-MM-yyyy HH:mm:ss` in Brasilia, the form of the portal (document 3, section 2). */
+/** Formats an instant as `dd-MM-yyyy HH:mm:ss` in Brasilia, as the portal does (document 3, section 2). */
 export function formatBrasilia(ms: number): string {
   const [, year, month, day, time] = /^(\d{4})-(\d\d)-(\d\d)T(.{8})/.exec(toLocalIso(ms)) ?? []
   return `${day}-${month}-${year} ${time}`
 }
 
-/** Writes the day in Brasilia as `yyyy-MM-dd`. */
+/** Formats the day in Brasilia as `yyyy-MM-dd`. */
 export function brasiliaDay(ms: number): string {
   return toLocalIso(ms).slice(0, 'yyyy-MM-dd'.length)
 }
 
-/** When a day in Brasilia, `yyyy-MM-dd`, begins; null for a text that is not a day. */
+/** Returns the instant at which a day in Brasilia, `yyyy-MM-dd`, begins; null when the text is not a day. */
 export function startOfDay(day: string): Instant | null {
   return parseIso(`${day}T00:00:00`)
 }
 
-/** Reads `dd-MM-yyyy HH:mm:ss` as a time in Brasilia; null when the text is something else. */
+/** Parses `dd-MM-yyyy HH:mm:ss` as a time in Brasilia; null for any other text. */
 export function parseBrasilia(text: unknown): Instant | null {
   const match = typeof text === 'string' && /^(\d{2})-(\d{2})-(\d{4}) (\d{2}):(\d{2}):(\d{2})$/.exec(text)
   if (!match) return null
@@ -55,21 +55,21 @@ export function parseBrasilia(text: unknown): Instant | null {
 }
 
 /**
- * Reads ISO 8601 text; null when it is something else, or its day is none. Text without a zone is read as a time in
- * Brasilia: our policy, since the contracts do not say.
+ * Parses ISO 8601 text; null for any other text, or when the day does not exist. Text without a zone counts as a time
+ * in Brasilia: this is our policy, since the contracts do not say.
  */
 export function parseIso(given: unknown): Instant | null {
-  // RFC 3339 has them in either case.
+  // RFC 3339 allows `t` and `z` in lower case.
   const text = typeof given === 'string' ? given.toUpperCase() : ''
   if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/.test(text)) return null
   if (!/(Z|[+-]\d{2}(:?\d{2})?)$/.test(text)) return parseLocal(text)
   if (!beginsWithRealDay(text)) return null
-  // The minutes of a zone may be left out, and so may their colon.
+  // A zone may leave out its minutes or its colon.
   const full = text.replace(/([+-]\d{2}):?(\d{2})?$/, (_, hours, minutes = '00') => `${hours}:${minutes}`)
   return toInstantSinceYearZero(Date.parse(full))
 }
 
-/** Reports whether the day that a text begins with is in the calendar: 30 February would be read as 2 March. */
+/** Checks that the text begins with a day that exists: `Date.parse` would read 30 February as 2 March. */
 function beginsWithRealDay(text: string): boolean {
   const day = text.slice(0, 'yyyy-MM-dd'.length)
   const ms = Date.parse(`${day}T00:00:00Z`)
@@ -81,15 +81,12 @@ function parseLocal(text: string): Instant | null {
   return Number.isNaN(asUtc) ? null : toInstantSinceYearZero(asUtc - offsetMs(asUtc - offsetMs(asUtc)))
 }
 
-/**
- * A time after the year 9999 is that year's last instant, since services write "never" so. Before the year 0000 there
- * is no date.
- */
+/** Times after the year 9999 become its last instant, which services use for "never"; times before the year 0, null. */
 function toInstantSinceYearZero(ms: number): Instant | null {
   return ms >= yearZeroMs ? toInstant(ms) : null
 }
 
-/** How far Brasilia is ahead of UTC at an instant, in milliseconds: negative. It was constant before 1914. */
+/** Returns the offset of Brasilia from UTC in milliseconds, which is negative. It was constant before 1914. */
 function offsetMs(at: number): number {
   const ms = Math.max(at, constantOffsetUntilMs)
   if (ms < hourlyOffsetsSinceMs) return computeOffset(ms)

@@ -1,15 +1,15 @@
 import { AverbaError } from './errors.ts'
 
-/** A CNPJ: twelve digits or capital letters and two check digits, without punctuation. */
+/** A CNPJ (company number): twelve digits or capital letters and two check digits, without punctuation. */
 export type Cnpj = string & { readonly cnpj: unique symbol }
 
-/** Reports whether the text is a CNPJ, in the old numeric or in the alphanumeric form of July 2026. */
+/** Checks that the text is a CNPJ, in the old numeric form or in the alphanumeric form of July 2026. */
 export function isCnpj(text: string): text is Cnpj {
   if (!/^[0-9A-Z]{12}\d{2}$/.test(text) || /^(\w)\1{13}$/.test(text)) return false
   return checkDigit(text, 12) === text[12] && checkDigit(text, 13) === text[13]
 }
 
-/** The CNPJ that the text is, with or without the usual punctuation; `undefined` for any other text. */
+/** Reads a CNPJ with or without the usual punctuation; `undefined` for any other text. */
 export function readCnpj(text: string): Cnpj | undefined {
   const masked = /^[0-9A-Z]{2}\.[0-9A-Z]{3}\.[0-9A-Z]{3}\/[0-9A-Z]{4}-\d{2}$/
   const plain = masked.test(text) ? text.replace(/[./-]/g, '') : text
@@ -31,7 +31,7 @@ export function parseCnpj(text: string): Cnpj {
 
 function checkDigit(text: string, length: number): string {
   let sum = 0
-  // Weights run 2 to 9 from the right and begin again; a character counts as its ASCII code less 48.
+  // From the right, the weights repeat 2 to 9. A character's value is its ASCII code less 48.
   for (let i = 0; i < length; i++) sum += (text.charCodeAt(i) - 48) * (((length - 1 - i) % 8) + 2)
   const rest = sum % 11
   return rest < 2 ? '0' : String(11 - rest)

@@ -1,16 +1,16 @@
 import { AverbaError } from './errors.ts'
 
-/** A CPF: eleven digits with correct check digits, without punctuation. */
+/** A CPF (taxpayer number of a person): eleven digits with correct check digits, without punctuation. */
 export type Cpf = string & { readonly cpf: unique symbol }
 
-/** Reports whether the text is eleven digits, not all equal, with correct check digits. */
+/** Checks that the text is eleven digits, not all equal, with correct check digits. */
 export function isCpf(text: string): text is Cpf {
   if (!/^\d{11}$/.test(text) || /^(\d)\1{10}$/.test(text)) return false
   return checkDigit(text, 9) === text[9] && checkDigit(text, 10) === text[10]
 }
 
 /**
- * Reads a CPF, with or without the usual punctuation. Leading zeros are never supplied.
+ * Reads a CPF, with or without the usual punctuation. Leading zeros must be there.
  *
  * @throws {AverbaError} `INVALID_CPF`, without the value
  */
@@ -22,21 +22,20 @@ export function parseCpf(text: string): Cpf {
   })
 }
 
-/**
- * What people, addresses and word processors put between the digits: full stops, dashes of any kind, slashes, spaces.
- */
+/** What people and programs write between the digits: full stops, dashes of any kind, slashes, spaces. */
 const separator = String.raw`[.\-/_\s\p{Pd}\u2212\p{Cf}]`
 const firstNineDigits = String.raw`(?:\d{9}|\d{3}${separator}{1,2}\d{3}${separator}{1,2}\d{3})`
 const cpfPattern = new RegExp(String.raw`(?<!\d)${firstNineDigits}${separator}{0,2}\d{2}(?!\d)`, 'gu')
-/** What is as long as a digest or a UUID, and has letters of one: digits of a CPF stand in it by chance. */
+/** Eleven digits in a hexadecimal text of this length are part of a digest or a UUID, and a CPF only by chance. */
 const hexLengthMin = 32
 
 /**
- * Reports whether something that looks like a CPF stands in the text: eleven digits that are not part of a longer
- * number, with correct check digits, with up to two signs before these or without, and with such after the third and
- * the sixth or after neither; also percent-encoded, and in full-width digits. Other numbers of this form, such as
- * `192.168.100.12` or any eleven digits, are taken for a CPF in one case of a hundred; times, UUIDs and hexadecimal
- * digests are not.
+ * Checks whether the text contains something that looks like a CPF: eleven digits with correct check digits that are not
+ * part of a longer number. Up to two separators may stand before the check digits, and after the third and the sixth
+ * digit. Percent-encoded and full-width digits count too.
+ *
+ * One in a hundred other numbers of this form, such as `192.168.100.12`, counts as a CPF by chance. Times, UUIDs and
+ * hexadecimal digests do not.
  */
 export function holdsCpf(text: string): boolean {
   return containsCpf(text) || (text.includes('%') && containsCpf(decodePercentEncoding(text)))
@@ -55,7 +54,7 @@ function isInHex(text: string, index: number, length: number): boolean {
   return before.length + length + after.length >= hexLengthMin && /[a-f]/i.test(before + after)
 }
 
-/** Decodes what can be decoded, and leaves the rest as it is. */
+/** Decodes the valid escapes and leaves the others as they are. */
 function decodePercentEncoding(text: string): string {
   return text.replace(/(?:%[\da-f]{2})+/gi, encoded => {
     try {
@@ -67,14 +66,14 @@ function decodePercentEncoding(text: string): string {
 }
 
 /**
- * Refuses an id given by the host that holds a CPF, since ids are kept in clear for ever.
+ * Refuses a host's id that contains a CPF: ids stay in the log unencrypted.
  *
  * @throws {AverbaError} `PERSONAL_ID`, without the value
  */
 export function refusePersonalId(id: string, what: string): void {
   if (!holdsCpf(id)) return
-  throw new AverbaError('PERSONAL_ID', `Cannot use the ${what}: it holds a CPF`, {
-    hint: 'Ids are kept in clear for ever. Use a random one',
+  throw new AverbaError('PERSONAL_ID', `Cannot use the ${what}: it contains a CPF`, {
+    hint: 'Use a random id: ids stay in the log unencrypted',
   })
 }
 

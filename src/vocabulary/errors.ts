@@ -1,32 +1,32 @@
 /**
- * The codes of averba's errors: promises to hosts, never reused for another meaning.
+ * The codes of averba's errors. They are part of the API: a code never gets another meaning.
  *
  * - `MISCONFIGURED`: an option is missing or cannot work.
- * - `SERVICE_NOT_CONFIGURED`: a call to an area whose service has no options.
- * - `INVALID_INPUT`: an argument that no service could accept.
+ * - `SERVICE_NOT_CONFIGURED`: the call needs a service that has no options.
+ * - `INVALID_INPUT`: an argument is invalid.
  * - `INVALID_CPF`, `INVALID_CNPJ`: wrong form or check digits.
- * - `PERSONAL_ID`: an id given by the host that holds a CPF.
- * - `NOT_FOUND`: nothing is known under what was given.
- * - `REFUSED`: the state forbids the command; no request has left.
- * - `CONFLICT`: someone appended first, again and again.
+ * - `PERSONAL_ID`: an id of the host contains a CPF.
+ * - `NOT_FOUND`: the log has no such record.
+ * - `REFUSED`: the current state forbids the command; no request was sent.
+ * - `CONFLICT`: other writers appended to the stream first, on every retry.
  * - `OUTCOME`: an outcome other than `settled`, turned into an error by `valueOf`.
- * - `COMMAND_REUSED`: the command id was used before with another input.
- * - `BUDGET_SPENT`: as many paid calls as the host allows for a day were asked for; no request has left.
- * - `CONSENT_NOT_EFFECTIVE`: data was to be used under a consent that does not stand; the refusal is recorded.
- * - `SUBJECT_ERASED`: the data subject was erased: nothing more is done or told of them.
- * - `STALE_PLAN`, `PLAN_DELETES`: a plan that no longer fits, or that deletes without leave.
- * - `BODY_CONSUMED`, `REMOTE_ADDRESS_MISSING`: the receiver was wired wrongly.
- * - `KEYS_MISSING`, `KEYS_MISMATCH`: the keyring is not there, or belongs to another log.
- * - `STORE_UNSAFE`: the store cannot keep its promise of durability, or a file cannot be read or written.
+ * - `COMMAND_REUSED`: the command id was used before with different input.
+ * - `BUDGET_SPENT`: the host's daily limit of paid calls is reached; no request was sent.
+ * - `CONSENT_NOT_EFFECTIVE`: the consent for a use of data is not effective; the refusal is recorded.
+ * - `SUBJECT_ERASED`: the data subject was erased: averba no longer acts for them or shows their data.
+ * - `STALE_PLAN`, `PLAN_DELETES`: a plan is outdated, or deletes without permission.
+ * - `BODY_CONSUMED`, `REMOTE_ADDRESS_MISSING`: the receiver is set up wrongly.
+ * - `KEYS_MISSING`, `KEYS_MISMATCH`: the keyring is missing, or belongs to another log.
+ * - `STORE_UNSAFE`: the store cannot guarantee durability, or a file cannot be read or written.
  * - `STORE_BUSY`: another process kept the file locked for seconds.
- * - `CLOSED`: the log was closed before.
- * - `NOT_OURS`: the file is not a log of averba, or is newer than this version.
+ * - `CLOSED`: the log was closed.
+ * - `NOT_OURS`: the file is not a log of averba, or a newer version wrote it.
  * - `CORRUPT`: the log contradicts itself.
- * - `ROLLED_BACK`: the log is behind its high-water mark, or another than it was then: cut off, put back or replaced.
- * - `PART_DESTROYED`: personal data that is asked for and was destroyed, by retention or with its person.
- * - `VIEW_STOPPED`: a view stands still, and what it shows may be over: nothing is told by it before it runs again.
- * - `ENDLESS`: a simulated clock that was to run until nothing is left, and something always is; it is named.
- * - `NOTHING_DUE`: a simulated clock that was to run until something has happened, and nothing is left that could.
+ * - `ROLLED_BACK`: the log is behind its high-water mark, or differs from it: it was truncated, restored or replaced.
+ * - `PART_DESTROYED`: the personal data was destroyed, by retention or by an erasure.
+ * - `VIEW_STOPPED`: a view has stopped and may be outdated; it is not read until it runs again.
+ * - `ENDLESS`: a simulated clock was to run until it is idle, and a timer keeps coming back; the error names it.
+ * - `NOTHING_DUE`: a simulated clock was to run until a condition holds; no timer is left and it still does not.
  */
 export type ErrorCode =
   | 'MISCONFIGURED'
@@ -61,8 +61,8 @@ export type ErrorCode =
   | 'NOTHING_DUE'
 
 /**
- * A mistake of the caller or the operator, or damage. What a remote service says is never thrown: it is
- * an outcome. Messages hold no personal data and no secret.
+ * A mistake of the caller or the operator, or damage. A remote service's answer is returned as an outcome, not thrown.
+ * Messages hold no personal data and no secret.
  */
 export class AverbaError extends Error {
   override readonly name: string = 'AverbaError'
@@ -92,19 +92,19 @@ export function closedError(): AverbaError {
 }
 
 /**
- * The words of one of our errors that may be recorded. Where files stand is this machine's own: a log that is copied
- * elsewhere would take it along, and two runs of one simulation would differ in nothing else.
+ * Returns the error's message without the file path, for the log: a path belongs to this machine, and would make two
+ * runs of one simulation differ.
  */
 export function recordableMessage({ message, path }: AverbaError): string {
   return path === undefined ? message : message.replaceAll(`"${path}"`, '"…"')
 }
 
-/** Work that took longer than it may. */
+/** Work took longer than its time limit. */
 export class LateError extends Error {
   override readonly name = 'LateError'
 }
 
-/** Reports whether something in the file is not what was stored there, or its key is not. */
+/** Checks that the error reports a damaged file or a wrong key. */
 export function isDamage(error: unknown): error is AverbaError {
   return error instanceof AverbaError && (error.code === 'CORRUPT' || error.code === 'KEYS_MISMATCH')
 }

@@ -8,38 +8,36 @@ export const hourMs = 3_600_000
 /** A day in milliseconds. */
 export const dayMs = 86_400_000
 
-/**
- * Whether less than `ms` lies between two instants, in either order: one from a clock that ran ahead must not stay
- * fresh.
- */
+/** Checks that two instants are less than `ms` apart, in either order: a clock may have run ahead. */
 export function isWithin(ms: number, at: number, now: number): boolean {
   return Math.abs(now - at) < ms
 }
 
-/** A wait that doubles with each failure before it, up to a bound. */
+/** Returns a delay that doubles with each earlier failure, up to a maximum. */
 export function backoffMs(failures: number, baseMs: number, maxMs: number): number {
   return Math.min(baseMs * 2 ** failures, maxMs)
 }
 
-/** How far the clock of a process may be behind those of others that share its store. */
+/** How far the clocks of processes that share a store may differ. */
 export const clocksDifferMaxMs = 10 * 60_000
 
 /**
- * Whether a wait of at most `waitMaxMs` is over: its end has come, or lies so far ahead that it came from a clock that
- * was ahead and has been put right since. Otherwise it would last for as long as that clock was ahead.
+ * Checks that a wait of at most `waitMaxMs` is over. An end too far ahead counts as over: a clock that ran ahead and has
+ * been corrected since computed it.
  */
 export function isWaitOver(until: number, now: number, waitMaxMs: number): boolean {
   return until <= now || until > now + waitMaxMs + clocksDifferMaxMs
 }
+
 let lastMs = Number.NaN
 let lastInstant = ''
-/** The first and the last instant with a year of four digits: only those are in order as texts. */
+/** The first and the last instant with a four-digit year: only those sort as texts. */
 const firstMs = Date.parse('0000-01-01T00:00:00.000Z')
 const endMs = Date.parse('9999-12-31T23:59:59.999Z')
 
 /**
- * Writes milliseconds since 1970 as ISO 8601 text in UTC: what lies outside the years 0000 to 9999 as their first or
- * last instant, since instants are compared as texts. Many ask within the same millisecond.
+ * Formats milliseconds since 1970 as ISO 8601 text in UTC, limited to the years 0000 to 9999 so that instants sort as
+ * texts. Remembers the last result, since many calls come within one millisecond.
  */
 export function toInstant(ms: number): Instant {
   if (ms !== lastMs) {
@@ -49,29 +47,33 @@ export function toInstant(ms: number): Instant {
   return lastInstant
 }
 
-/** Reads ISO 8601 text as milliseconds since 1970. */
+/** Converts ISO 8601 text to milliseconds since 1970. */
 export function fromInstant(at: Instant): number {
   return Date.parse(at)
 }
 
 /**
- * Our policy `near-now-1`: an instant from a host counts as about now when it is no further than this from our clock.
- * The clocks of two machines differ, and asking takes a while.
+ * Our policy `near-now-1`: an instant from a host counts as now within this distance of our clock, since the clocks of
+ * two machines differ and a call takes time.
  */
 export const nearNowMs = 60_000
 
-/** How far our clock may be from another: more than a slow answer and the whole seconds of `Date` explain. */
+/** A larger difference to another clock cannot come from a slow answer or the whole seconds of the `Date` header. */
 export const clockSkewMaxMs = 60_000
 
 /**
- * Reads a day or an instant in UTC that a person gave.
+ * Parses a day or an instant in UTC that a person entered.
  *
  * @throws {AverbaError} `INVALID_INPUT`
  */
 export function parseInstant(text: string): Instant {
   const ms = /^\d{4}-\d{2}-\d{2}(T[\d:.]+Z)?$/.test(text) ? fromInstant(text) : Number.NaN
   if (!Number.isNaN(ms)) return toInstant(ms)
-  throw new AverbaError('INVALID_INPUT', 'Cannot read the instant: it is not a day or an instant in UTC', {
-    hint: 'Give it as 2026-01-31 or 2026-01-31T00:00:00.000Z',
-  })
+  throw new AverbaError(
+    'INVALID_INPUT',
+    'Cannot read the instant: it is neither a day nor an instant in UTC',
+    {
+      hint: 'Give it as 2026-01-31 or 2026-01-31T00:00:00.000Z',
+    },
+  )
 }

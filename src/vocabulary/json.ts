@@ -1,7 +1,7 @@
-/** How deep JSON may be nested: a deeper text could not be written again, since writing needs the stack. */
+/** How deep JSON may be nested: `JSON.stringify` would overflow the stack on much deeper values. */
 const depthMax = 100
 
-/** Reads JSON; `undefined` when the text is something else, or nested too deeply. */
+/** Parses JSON; `undefined` when the text is invalid or nested too deeply. */
 export function parseJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text)
@@ -11,7 +11,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Goes level by level, so that depth costs no stack. */
+/** Goes level by level instead of recursing, to use no stack. */
 function isShallow(value: unknown): boolean {
   let level = [value]
   for (let depth = 0; depth <= depthMax; depth++) {

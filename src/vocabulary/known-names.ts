@@ -1,18 +1,18 @@
 import { AverbaError, type ErrorCode } from './errors.ts'
 
-/** What has names, as an error says it: `Unknown option "x"`, and where: `of the consent`. */
+/** How the error names the object: `Unknown option "x"`, and where: `of the consent`. */
 interface NameList {
   readonly noun: 'option' | 'member'
   readonly of?: string
   readonly code?: ErrorCode
-  /** Added to the hint. */
+  /** Appended to the hint. */
   readonly more?: string
 }
 
 /**
- * Refuses a member of any other name than these: it is a slip, and what it asks for would be ignored in silence.
+ * Refuses members with other names: they would be ignored silently.
  *
- * @throws {AverbaError} `INVALID_INPUT`, unless another code is given
+ * @throws {AverbaError} `INVALID_INPUT`, or the given code
  */
 export function checkKnownNames(
   given: object,
@@ -21,7 +21,7 @@ export function checkKnownNames(
 ): void {
   const unknown = Object.keys(given).find(name => !known.includes(name))
   if (unknown === undefined) return
-  // Any other text may be somebody's data that took the place of a name.
+  // Any other text may be personal data in the place of a name.
   const name = /^[A-Za-z]{1,40}$/.test(unknown) ? ` "${unknown}"` : ''
   const where = of === undefined ? '' : ` of ${of}`
   throw new AverbaError(code, `Unknown ${noun}${name}${where}`, {

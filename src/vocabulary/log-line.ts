@@ -1,15 +1,15 @@
 /**
- * What averba tells its logger. These fields and no others: none of them can hold personal data or a secret. A type and
- * not an interface, so that a logger that takes any record takes it as well.
+ * A line for the host's logger. It has these fields only: none can hold personal data or a secret. It is a type and not
+ * an interface, so that a logger for any record accepts it.
  */
 export type LogLine = {
   /** What happened, in fixed words. */
   readonly message: string
   /** The code or the name of an error, never its message. */
   readonly error?: string
-  /** More in words of our own. */
+  /** Details in averba's own words. */
   readonly detail?: string
-  /** The path of a file that was made. */
+  /** The path of a created file. */
   readonly path?: string
   readonly view?: string
   readonly follower?: string
@@ -17,19 +17,19 @@ export type LogLine = {
   readonly evento?: string
   /** The id of a notification. */
   readonly notification?: string
-  /** Which attempt of a handler it was, counted from 1. */
+  /** The number of a handler's attempt, from 1. */
   readonly attempt?: number
-  /** Where an event stands in the log. */
+  /** The position of an event in the log. */
   readonly position?: number
-  /** The HTTP status of an answer of ours. */
+  /** The HTTP status that averba answered. */
   readonly status?: number
   readonly daysLeft?: number
-  /** How often it has happened since it was last told, where that is more than once. */
+  /** How often it has happened since its last line, when more than once. */
   readonly times?: number
-  /** Where a server of ours listens. */
+  /** The address that a server of averba listens on. */
   readonly host?: string
   readonly port?: number
-  /** The signal that ends the process. */
+  /** The signal that stops the process. */
   readonly signal?: string
 }
 
@@ -55,7 +55,7 @@ const fields: Readonly<Record<keyof LogLine, 'string' | 'number'>> = {
 
 const textMax = 500
 
-/** The line with the fields of the list alone, each of its kind and bounded: whatever else it was given stays here. */
+/** Keeps only the known fields of a line that have the right type, and shortens long texts. */
 export function onlyAllowed(line: LogLine): LogLine {
   const given: Readonly<Record<string, unknown>> = line
   const kept: Record<string, unknown> = {}

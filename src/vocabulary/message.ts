@@ -1,96 +1,96 @@
 /**
- * The vocabulary of averba: types only, with one meaning each.
+ * The vocabulary of averba: types only, each with one meaning.
  *
  *   Command --> machine --> Event[] --> log --> Effect --> adapter --> Outcome
  *                  ^                     |                                |
  *                  +------- replay ------+<----- Event <------------------+
  *
- * A command is what someone wants. An event is what happened. An effect is a call owed to the outside.
- * An outcome is how that call ended. A part is personal data, sealed, beside its event.
+ * A command is what someone wants. An event is what happened. An effect is a call to make to the outside world.
+ * An outcome is how that call ended. A part is encrypted personal data, stored beside its event.
  */
 
 /** An instant as ISO 8601 text in UTC with milliseconds, such as `2026-11-20T12:00:00.000Z`. */
 export type Instant = string
 
-/** What JSON can carry. */
+/** Any JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
-/** Anything said: a type, and clear data that holds no personal data. */
+/** A command, an event or an effect: a type, and data that holds no personal data. */
 export interface Message<T extends string = string, D = unknown> {
   readonly type: T
   readonly data: D
 }
 
-/** Personal data on its way into the log, with the owner under whose key it is sealed. */
+/** Personal data to be stored, with the owner under whose key it is encrypted. */
 export interface Part {
   readonly owner: string
   readonly value: Json
 }
 
-/** Personal data by name, beside a message. */
+/** The parts of a message by name. */
 export type Parts = Readonly<Record<string, Part>>
 
 /**
- * A message that carries personal data beside it. The parts go with the first event that it makes.
+ * A message with its parts, which are stored with the first event it leads to.
  *
- * `isStale` says that it reads what stood before the newest event of its stream: a reading that was under way while
- * something happened tells of the past, and changes nothing.
+ * `isStale`: the message reports a reading that began before the stream's latest event, so it may be outdated and
+ * changes nothing.
  */
 export type MessageWithParts<M extends Message = Message> = M & {
   readonly parts?: Parts
   readonly isStale?: boolean
 }
 
-/** Where a part stands: `<stream>/<version>/<name>`, or `./<name>` for a part of the event that says so. */
+/** The address of a part: `<stream>/<version>/<name>`, or `./<name>` for a part of the same event. */
 export type PartAddress = string
 
-/** A call owed to the outside, recorded with the event that owes it. */
+/** A call to make to the outside world, recorded with the event that requests it. */
 export interface Effect<T extends string = string, D = unknown> extends Message<T, D> {
-  /** The parts that are opened just before the call, by the name that the adapter knows them by. */
+  /** The parts to decrypt just before the call, by the name the adapter uses. */
   readonly opens?: Readonly<Record<string, PartAddress>>
-  /** Not before this instant; at once when absent. */
+  /** The earliest instant; immediately when absent. */
   readonly dueAt?: Instant
 }
 
-/** How an effect ended, as an event records it. */
+/** How an effect ended, as recorded by an event. */
 export type Settlement = 'settled' | 'declined' | 'unknown'
 
-/** Something that happened, in the past participle. Never edited. */
+/** Something that happened. Its type is in the past participle, and it is never edited. */
 export interface Event<T extends string = string, D = unknown> extends Message<T, D> {
   readonly effects?: readonly Effect[]
-  /** Why a fact from outside was not expected here. Recorded all the same. */
+  /** Why a fact from outside was unexpected. It is recorded all the same. */
   readonly anomaly?: string
-  /** Ends the `unknown` effect of this type on the stream that became so last, once it is known what became of it. */
+  /** Ends the latest `unknown` effect of this type on the stream, once its outcome is known. */
   readonly resolves?: { readonly effect: string; readonly as: 'settled' | 'declined' }
-  /** Ends these effects for good: those of a person who was erased, or of a schedule that has ended. */
+  /** Cancels these effects: their data subject was erased, or their schedule ended. */
   readonly cancels?: readonly string[]
 }
 
-/** A part as its event's header names it: the sealed bytes stand beside the header, and can go. */
+/** A part as listed in its event's header. The encrypted bytes are stored beside the header and can be deleted. */
 export interface PartMark {
   readonly name: string
   readonly owner: string
-  /** SHA-256 of the sealed bytes, in hexadecimal. */
+  /** SHA-256 of the encrypted bytes, in hexadecimal. */
   readonly hash: string
   readonly bytes: number
-  /** Where the owner's key was made with this event: what the key is known by, in hexadecimal. */
+  /** The commitment of the owner's key, in hexadecimal, when the key was created with this event. */
   readonly key?: string
-  /** Where it is sealed under a key of its record: what that key is known by, in hexadecimal. */
+  /** The commitment of the record's own key, in hexadecimal, when the part is encrypted under one. */
   readonly recordKey?: string
 }
 
-/** An event as the log holds it. `id` is `<stream>/<version>`; positions and versions begin at 1. */
+/** An event as stored in the log. `id` is `<stream>/<version>`; positions and versions begin at 1. */
 export interface RecordedEvent<T extends string = string, D = unknown> extends Event<T, D> {
   readonly id: string
   readonly position: number
   readonly stream: string
   readonly version: number
-  /** When averba recorded it; never goes back along the log. */
+  /** When averba recorded it; never decreases along the log. */
   readonly at: Instant
   readonly machine: { readonly name: string; readonly version: number }
-  /** The type of the command or fact that made the event. */
+  /** The type of the command or fact that caused the event. */
   readonly causedBy: string
-  /** What replay needs of the command or fact; absent where its data is that of the event. */
+  /** What a replay needs of the command or fact; absent when its data equals the event's. */
   readonly input?: DecisionInput
   readonly commandId?: string
   readonly correlationId?: string
@@ -98,20 +98,20 @@ export interface RecordedEvent<T extends string = string, D = unknown> extends E
   readonly basis?: Basis
   /** The effect that this event ends, and how. */
   readonly settles?: { readonly effect: string; readonly as: Settlement }
-  /** The effect that this event puts off, parks, releases, or begins an attempt at. */
+  /** The effect that this event defers, parks, releases or attempts. */
   readonly moves?: { readonly effect: string; readonly to: 'deferred' | 'parked' | 'owed' | 'started' }
   readonly parts?: readonly PartMark[]
 }
 
-/** The clear data of the command or fact that led to an event, where it differs from the event's own. */
+/** The data of the command or fact that led to an event, where it differs from the event's. */
 export interface DecisionInput {
   readonly data?: unknown
   readonly isStale?: true
-  /** Which event of one decision it is, from the second on: that data stands with the first. */
+  /** The number of the event within its decision, from the second on; only the first has the data. */
   readonly nth?: number
 }
 
-/** Who acts. `ref` is opaque; one that looks like a CPF is refused with `PERSONAL_ID`. */
+/** Who acts. `ref` is the host's own reference; one that contains a CPF is refused with `PERSONAL_ID`. */
 export interface Actor {
   readonly kind: 'subject' | 'person' | 'system'
   readonly ref: string
@@ -124,8 +124,8 @@ export interface Basis {
 }
 
 /**
- * Where an owed effect stands in the ledger. `parked`: certainly not done, and waiting for an operator. `cancelled`:
- * its data subject was erased, or its schedule ended, before it had.
+ * The state of an effect in the ledger. `parked`: certainly not done, and waiting for an operator. `cancelled`: its data
+ * subject was erased or its schedule ended first.
  */
 export type EffectState = (typeof effectStates)[number]
 
@@ -149,18 +149,17 @@ export interface PendingEffect<D = unknown> extends Effect<string, D> {
   readonly state: EffectState
   readonly dueAt: Instant
   readonly attempts: number
-  /** Why it stands where it stands, in words without personal data. */
+  /** Why it is in this state, without personal data. */
   readonly reason: string
   /** The position of the event that ended it. */
   readonly settledAt?: number
-  /** The event that owes it cannot be read: what it was to do is not known, and it is not done. */
+  /** The event that requests it cannot be read, so it is not performed. */
   readonly isDamaged?: true
 }
 
 /**
- * How one attempt at an effect ended. Across the adapter's seam nothing is thrown: the outside world is
- * a value. `deferred` means certainly not done, and says when to try again where the service said so;
- * `unknown` means perhaps done.
+ * How one attempt at an effect ended. Adapters return this and do not throw for what the outside world does. `deferred`
+ * means certainly not done, with the time of the next attempt if the service gave one. `unknown` means perhaps done.
  */
 export type AttemptOutcome =
   | { readonly status: Settlement; readonly fact: MessageWithParts; readonly reason?: string }
@@ -168,13 +167,13 @@ export type AttemptOutcome =
       readonly status: 'deferred'
       readonly afterMs?: number
       readonly reason: string
-      /** Waiting does not help: after how many attempts it is given up, and why, in our own words. */
+      /** Waiting does not help: the number of attempts after which to give up, and why. */
       readonly ends?: { readonly attemptsMax: number; readonly why: string }
-      /** The service answered: it was told what the call carries, and did nothing about it. */
+      /** The service answered, so it received the call's data, but did nothing. */
       readonly isAnswered?: true
     }
 
-/** What a service said when it did not do what was asked, scrubbed of personal data. */
+/** Why a service did not do what it was asked to, without personal data. */
 export interface Problem {
   readonly status: number
   readonly type?: string

@@ -3,21 +3,21 @@ import type { Actor, Basis, Instant, Problem } from './message.ts'
 import { clearCode } from './problem.ts'
 
 /**
- * What became of a command at its service. The outside world is returned, not thrown.
+ * The result of a command at its service. It is returned, not thrown.
  *
  * - `settled`: the service did it.
- * - `declined`: the service said no, for certain. (We refuse; services decline.)
- * - `pending`: recorded and on its way, waiting for a process that calls `settle`, or parked until an operator lets it
- *   go (`effects.get` tells).
- * - `deferred`: certainly not done; it goes again at `retryAt`.
- * - `unknown`: perhaps done; never repeated blindly. Either a reading will tell, or a person has to.
+ * - `declined`: the service certainly did not do it. (averba refuses; services decline.)
+ * - `pending`: recorded, and waiting for a process that calls `run` or `settle`, or parked until an operator releases it
+ *   (see `effects.get`).
+ * - `deferred`: certainly not done; averba tries again at `retryAt`.
+ * - `unknown`: perhaps done, and not repeated automatically. Either a reading will show it, or a person has to find out.
  */
 export type Outcome<T> = {
-  /** The position in the log of what was recorded first. */
+  /** The log position of the first event. */
   readonly position: number
   /** The id of the effect in the ledger. */
   readonly effect: string
-  /** Whether the same command id had been handled before. */
+  /** Whether the command id was handled before. */
   readonly replayed: boolean
 } & (
   | { readonly status: 'settled'; readonly value: T }
@@ -29,22 +29,19 @@ export type Outcome<T> = {
 
 /** The last argument of every command; all optional. */
 export interface CommandOptions {
-  /** The same id gives the same recorded result, even after a crash; another input under it is refused. */
+  /** Idempotency key: the same id gives the same recorded result, even after a crash. Different input is refused. */
   readonly commandId?: string
   readonly actor?: Actor
   readonly basis?: Basis
-  /** Kept with every event that follows from this command. */
+  /** Recorded with every event that follows from this command. */
   readonly correlationId?: string
-  /**
-   * How long to wait for the service: a whole number of milliseconds. 0 returns `pending` once the intention is
-   * durable.
-   */
+  /** How many whole milliseconds to wait for the service. 0 returns `pending` as soon as the command is durable. */
   readonly waitMs?: number
-  /** Ends the waiting, never the work. */
+  /** Stops the waiting, not the work. */
   readonly signal?: AbortSignal
 }
 
-/** An outcome other than `settled`, as an error. */
+/** Thrown for an outcome other than `settled`. */
 export class OutcomeError extends AverbaError {
   override readonly name = 'OutcomeError'
   readonly outcome: Outcome<unknown>
@@ -58,9 +55,9 @@ export class OutcomeError extends AverbaError {
 }
 
 /**
- * The value of a settled outcome.
+ * Returns the value of a settled outcome.
  *
- * @throws {OutcomeError} `OUTCOME` on any other outcome: a bare `await` must not hide a lost revocation
+ * @throws {OutcomeError} `OUTCOME` for any other outcome, so that no failed revocation goes unnoticed
  */
 export function valueOf<T>(outcome: Outcome<T>): T {
   if (outcome.status === 'settled') return outcome.value
@@ -68,8 +65,8 @@ export function valueOf<T>(outcome: Outcome<T>): T {
 }
 
 /**
- * Shows a refusal by its status and code alone: a service's own words may quote what is personal or secret. Words that
- * are ours are shown too.
+ * Describes a problem by its status and code only: a service's own text may quote personal data or secrets. averba's own
+ * title (status 0) is shown too.
  */
 export function describeProblem(problem: Problem): string {
   const { status, title } = problem
@@ -79,14 +76,14 @@ export function describeProblem(problem: Problem): string {
 function outcomeHint(outcome: Outcome<unknown>): string {
   if (outcome.status === 'declined')
     return outcome.problem.status === 0
-      ? 'No result will come: outcome.problem of this error says why'
-      : "No result will come: the service's own words are in outcome.problem of this error"
+      ? 'No result will come: see outcome.problem of this error'
+      : "No result will come: outcome.problem of this error has the service's own text"
   if (outcome.status === 'unknown') {
     return outcome.next === 'probe'
-      ? 'It is perhaps done: a reading will tell, while run or settle does'
-      : "It is perhaps done, and is not repeated by itself: look into the service's own records, and resolve it"
+      ? 'It may be done: call run or settle, and a reading will show it'
+      : "It may be done and is not repeated automatically: check the service's own records, then resolve it"
   }
-  return 'It is recorded: it goes on while run or settle does, and effects.get says how it stands'
+  return 'It is recorded: call run or settle to continue it, and effects.get for its state'
 }
 
 function describeOutcome(outcome: Outcome<unknown>): string {

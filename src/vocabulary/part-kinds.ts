@@ -1,13 +1,13 @@
 import { AverbaError } from './errors.ts'
 
-/** Kinds of parts that a host decides about, with the parts that each kind holds. */
+/** Kinds of parts that a host can keep or delete, with the parts of each kind. */
 export const partKinds = {
   'validation.claims': ['validation.requested/claims'],
   'validation.result': ['validation.answered/result', 'validation.inconclusive/unreadable'],
   'notification.body': [
     'notification.received/body',
     'notification.recovered/body',
-    // What the portal recorded of deliveries that failed: nobody knows whom it is about.
+    // The portal's records of failed deliveries do not say whom they are about.
     'subscription.failing/content',
     'portal.foreignFailure/content',
     'portal.failuresListed/unreadable',
@@ -15,10 +15,10 @@ export const partKinds = {
   'consent.detail': ['consent.described/detail'],
 } as const
 
-/** A kind of parts that can be kept beyond an erasure, or only for some time. */
+/** A kind of parts that can be kept beyond an erasure, or for a limited time. */
 export type PartKind = keyof typeof partKinds
 
-/** The kinds of records that can have keys of their own: the machines whose events have parts. */
+/** The kinds of records that can have their own keys: the machines whose events have parts. */
 export const recordKinds = [
   'consent',
   'notification',
@@ -28,27 +28,27 @@ export const recordKinds = [
   'validation',
 ] as const
 
-/** A kind of records that can have keys of their own. */
+/** A kind of records that can have their own keys. */
 export type RecordKind = (typeof recordKinds)[number]
 
-/** The kind of a part by the type of its event and its name; `undefined` where no host decides about it. */
+/** Returns the kind of a part, by its event's type and its name; `undefined` when hosts do not decide about it. */
 export function partKindOf(part: { type: string; name: string }): PartKind | undefined {
   return kindByPart.get(`${part.type}/${part.name}`)
 }
 
 const kindByPart = new Map<string, PartKind>(
-  // Its own keys.
+  // The keys of `partKinds` are the kinds.
   Object.entries(partKinds).flatMap(([kind, parts]) => parts.map(part => [part, kind as PartKind] as const)),
 )
 
 /**
- * Checks kinds that a host gives.
+ * Checks the kinds of parts that a host gave.
  *
  * @throws {AverbaError} `INVALID_INPUT`
  */
 export function checkPartKinds(given: readonly string[]): asserts given is readonly PartKind[] {
   if (given.every(kind => Object.hasOwn(partKinds, kind))) return
-  throw new AverbaError('INVALID_INPUT', 'Cannot tell the kind of parts: it is unknown', {
+  throw new AverbaError('INVALID_INPUT', 'Cannot use the kind of parts: it is unknown', {
     hint: `Use some of ${Object.keys(partKinds).join(', ')}`,
   })
 }

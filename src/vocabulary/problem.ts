@@ -2,9 +2,10 @@ import { holdsCpf } from './cpf.ts'
 import type { Json, Problem } from './message.ts'
 
 /**
- * A code that may stand in clear: short, of letters, digits, dots and dashes only, and naming nobody.
+ * Returns the problem's code if it may be stored unencrypted: it is short, has letters, digits, dots and dashes only, and
+ * identifies no person.
  *
- * @param sent - what the request said of a person, which a code may quote
+ * @param sent - the personal data in the request, which a code may quote
  */
 export function clearCode(problem: Problem, sent: Json = null): string | null {
   const { code } = problem
@@ -12,15 +13,14 @@ export function clearCode(problem: Problem, sent: Json = null): string | null {
   return quotesRequest(code, collectTexts(sent)) ? null : code
 }
 
-/** Whether a code holds a word of what was sent, or is a piece of it: without accents, punctuation and capitals. */
+/** Checks whether a code contains a word of the request, or is part of one, ignoring accents, punctuation and case. */
 function quotesRequest(code: string, sent: readonly string[]): boolean {
   const [words, joined] = [extractWords(code), extractWords(code).join('')]
   return sent.some(text => {
-    const told = extractWords(text)
-    const isPiece = joined.length >= wordLengthMin && told.join('').includes(joined)
-    return (
-      isPiece ||
-      told.some(word => words.includes(word) || (word.length > wordLengthMin && joined.includes(word)))
+    const sentWords = extractWords(text)
+    if (joined.length >= wordLengthMin && sentWords.join('').includes(joined)) return true
+    return sentWords.some(
+      word => words.includes(word) || (word.length > wordLengthMin && joined.includes(word)),
     )
   })
 }
@@ -30,7 +30,7 @@ function collectTexts(value: Json): string[] {
   return [String(value)]
 }
 
-/** Shorter pieces are in many texts: nobody is known by them. */
+/** Shorter words occur in many texts and identify no person. */
 const wordLengthMin = 3
 
 function extractWords(text: string): string[] {

@@ -1,24 +1,24 @@
-/** What a span says. Our own values only: never anything from outside, and nothing personal. */
+/** The attributes of a span: averba's own values only, never foreign text or personal data. */
 export type Attributes = Readonly<Record<string, string | number | boolean>>
 
-/** The host's telemetry, where it has some. */
+/** The host's telemetry, if it has any. */
 export interface Tracing {
-  /** Does work in a span; `end` adds its result. Of an error only the code or name is told. */
+  /** Runs work in a span; `end` adds attributes of the result. An error is reported by its code or name only. */
   span<T>(
     kind: 'internal' | 'client' | 'server',
     name: string,
     attributes: Attributes,
     work: (end: (more: Attributes) => void) => Promise<T>,
   ): Promise<T>
-  /** Does work that the host's other instrumentation must not trace: addresses hold what no span may. */
+  /** Runs work that other instrumentation must not trace: its URLs may hold personal data. */
   suppressed<T>(work: () => Promise<T>): Promise<T>
-  /** Does work under no span, such as what goes on after the one that began it has ended. */
+  /** Runs work without a parent span, such as work that outlives the span in which it began. */
   withoutParent<T>(work: () => Promise<T>): Promise<T>
-  /** The W3C `traceparent` of the open span. Nothing else is ever passed on: baggage may hold anything. */
+  /** Returns the W3C `traceparent` of the current span. Baggage is never passed on: it may hold anything. */
   traceparent(): string | undefined
 }
 
-/** No telemetry. */
+/** Tracing without telemetry. */
 export const noTracing: Tracing = {
   span: (_kind, _name, _attributes, work) => work(() => undefined),
   suppressed: work => work(),

@@ -1,35 +1,32 @@
 import type { RecordedEvent } from './message.ts'
 
-/** A column's type, in words that both dialects share. The first column of a view is its key. */
+/** A column's type, as both SQL dialects name it. The first column of a view is its key. */
 export type Column = 'text' | 'integer'
 
-/** What a cell holds: clear data or the address of a part, never personal data. */
+/** The value of a cell: unencrypted data or the address of a part, never personal data. */
 export type Cell = string | number | null
 
 /**
- * A read model: which row an event belongs to, and what it makes of that row. Pure: the same with an append, in a
- * rebuild, or as of an earlier position.
+ * A view (read model): which row an event changes, and how. Pure: an append, a rebuild and a query as of an earlier
+ * position give the same rows.
  */
 export interface View<Row extends object = object> {
-  /** The name of its table. */
+  /** The table name. */
   readonly name: string
-  /** Raised by hand when the same log would give other rows. */
+  /** Raised by hand when the same log would give different rows. */
   readonly version: number
   readonly columns: Readonly<Record<string, Column>>
-  /**
-   * Each row is of one stream: the stream's name is the key, its first event finds no row, and no other stream changes
-   * it.
-   */
+  /** Each row belongs to one stream: the stream's name is the key, and no other stream changes the row. */
   readonly isByStream?: boolean
-  /** Columns to look rows up by, in their order; rows without a value there are left out of the index. */
+  /** The indexed columns, in order; rows without a value are left out of the index. */
   readonly indexes?: readonly string[]
-  /** The key of the row that the event changes, if any. */
+  /** Returns the key of the row that the event changes, if any. */
   key(event: RecordedEvent): string | undefined
-  /** The row after the event. A row cannot be removed: returning nothing for one stops the view. */
+  /** Returns the row after the event. Rows cannot be deleted: returning `undefined` for one stops the view. */
   fold(row: Row | undefined, event: RecordedEvent): Row | undefined
 }
 
-/** Builds a view whose key and fold see the events of its machines, typed. */
+/** Builds a view whose `key` and `fold` get the typed events of its machines. */
 export function defineView<Row extends object, E extends RecordedEvent>(definition: {
   name: string
   version: number
@@ -39,10 +36,10 @@ export function defineView<Row extends object, E extends RecordedEvent>(definiti
   key: (event: E) => string | undefined
   fold: (row: Row | undefined, event: E) => Row | undefined
 }): View<Row> {
-  return definition as View<Row> // Events of other machines fall through `key`, which names what it knows.
+  return definition as View<Row> // `key` ignores the events of other machines.
 }
 
-/** Every event of a union, as the log holds it. */
+/** Every event of a union, as stored in the log. */
 export type RecordedOf<E> = E extends { type: infer T extends string; data: infer D }
   ? RecordedEvent<T, D>
   : never

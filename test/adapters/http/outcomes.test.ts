@@ -103,7 +103,7 @@ function demanding(version: 'TLSv1.2' | 'TLSv1.3'): Promise<string> {
 
 describe('resolve, connect, TLS: nothing was sent, and the reason is said', () => {
   test.each<[string, string, () => Promise<string>]>([
-    ['resolve', 'the name of the service was not found', async () => 'https://nao-existe.invalid'],
+    ['resolve', "the service's host name was not found", async () => 'https://nao-existe.invalid'],
     ['connect: a port where nobody listens', 'the connection was refused', async () => localhost(1)],
     [
       'TLS: a port that speaks none',

@@ -80,13 +80,13 @@ test('each way not to get there is said in words, with what to do', async () => 
   const words = Object.fromEntries(Object.entries(tried).map(([name, { detail }]) => [name, detail]))
   expect(Object.values(tried).filter(each => each.isReached)).toEqual([])
   expect(words).toEqual({
-    name: expect.stringMatching(/^the name of the service was not found \(\w+\): correct its address/),
+    name: expect.stringMatching(/^the service's host name was not found \(\w+\): correct its address/),
     port: expect.stringMatching(/^the connection was refused \(ECONNREFUSED\): nothing listens/),
     ca: expect.stringMatching(/is not trusted: is the option ca missing or wrong\?/),
     elsewhere: expect.stringMatching(/certificate is for another name .*: correct its address$/),
     expired: expect.stringMatching(/^the service's certificate has expired .*compare this machine's clock/),
     handshake: expect.stringMatching(
-      /^there is no connection in time \(UND_ERR_CONNECT_TIMEOUT\): does a firewall/,
+      /^the connection timed out \(UND_ERR_CONNECT_TIMEOUT\): does a firewall/,
     ),
     answer: expect.stringMatching(/^there is a connection, and no answer within 0\.3 s: ask the service$/),
     client: expect.stringMatching(/does it know our client certificate\?$/),
