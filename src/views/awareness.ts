@@ -10,13 +10,13 @@ export interface AwarenessRow {
   created_at: Instant | null
   controller: string | null
   appeared_at: Instant
-  /** When a list no longer had it; null while it is listed. */
+  /** When a list first lacked it; null while it is listed. */
   vanished_at: Instant | null
-  /** The address of the service's id and texts, sealed. */
+  /** The part with the service's id and texts. */
   record: PartAddress
-  /** The address of the last detail, sealed; null before the first. */
+  /** The part with the latest detail; null before the first. */
   detail: PartAddress | null
-  /** When that was asked for. */
+  /** When that detail was requested. */
   described_at: Instant | null
 }
 

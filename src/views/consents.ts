@@ -4,29 +4,29 @@ import type { Instant, PartAddress } from '../vocabulary/message.ts'
 import { defineView, type RecordedOf } from '../vocabulary/view.ts'
 import { isOlderAnswer } from './older-answer.ts'
 
-/** A consent request as last known. */
+/** The latest known state of a consent request. */
 export interface ConsentRow {
   consent: string
   subject: string
   status: ConsentStatus
-  /** `changed` while the service shows another status and its history has not been read; `erased` with its subject. */
+  /** `changed`: the service shows another status, and its history has not been read yet. `erased`: with its subject. */
   knowledge: 'known' | 'changed' | 'changing' | 'uncertain' | 'vanished' | 'erased'
   created_at: Instant | null
   expires_at: Instant | null
-  /** When its end is to be recorded: null once it was, or where the consent no longer stands. */
+  /** When to record its expiry; null once recorded, or when the consent is no longer open. */
   lapses_at: Instant | null
   /**
-   * A change that was refused, or whose answer was lost or contrary, and that was not made; null once another is asked
-   * for, or the consent has that status or ends.
+   * A requested change that the service did not make: it refused it, or its answer was lost or contradictory. Null once
+   * another change is requested, or the consent has that status or ends.
    */
   unmade: RequestableStatus | null
-  /** The CNPJ of the controller; null when the service gave none, or something else. */
+  /** The CNPJ of the controller; null when the service gave no valid one. */
   controller: string | null
   /** When its last event was recorded. */
   changed_at: Instant
-  /** Where the service's id and texts stand, sealed. */
+  /** The part with the service's id and texts. */
   record: PartAddress
-  /** Where the last detail stands, sealed, and when it was asked for; null before the first. */
+  /** The part with the latest detail, and when it was requested; null before the first. */
   detail: PartAddress | null
   described_at: Instant | null
 }
@@ -63,8 +63,8 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
         knowledge,
         created_at: createdAt,
         expires_at: expiresAt,
-        lapses_at: isStanding({ status, knowledge }) ? expiresAt : null,
-        // That it was not listed for a while does not make it made.
+        lapses_at: canLapse({ status, knowledge }) ? expiresAt : null,
+        // An unmade change stays unmade when the consent is listed again.
         unmade: unmadeAt(row?.unmade ?? null, status),
         controller,
         changed_at: event.at,
@@ -75,7 +75,7 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
     }
     if (!row) return undefined
     if (event.type === 'consent.used' || event.type === 'consent.useRefused') return row
-    // What still arrives afterwards changes nothing of that.
+    // Later events do not change an erased consent.
     if (event.type === 'consent.erased' || row.knowledge === 'erased')
       return { ...row, knowledge: 'erased', lapses_at: null, unmade: null, changed_at: event.at }
     const after = { ...row, changed_at: event.at }
@@ -88,7 +88,7 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
 
 type ChangeSeen = Extract<ConsentEvent, { type: 'consent.changeSeen' }>['data']
 
-/** A reading that crossed something newer may be older: only its end stands against what another reading showed. */
+/** A concurrent reading may be outdated: only an end that it shows replaces the status of another reading. */
 function isStatusBelieved(row: ConsentRow, { status, isConcurrentRead }: ChangeSeen): boolean {
   return !isConcurrentRead || (row.knowledge === 'changed' && status !== null && !isOpen(status))
 }
@@ -111,23 +111,23 @@ function unmadeAfter({ unmade }: ConsentRow, event: RecordedOf<ConsentEvent>): R
   }
 }
 
-/** A consent that somebody approves makes a denial that was not made no better. */
+/** A change is no longer unmade when the consent has its status or has ended; any other open status does not matter. */
 function unmadeAt(unmade: RequestableStatus | null, status: ConsentStatus): RequestableStatus | null {
   return status === unmade || !isOpen(status) ? null : unmade
 }
 
-function isStanding({ status, knowledge }: Pick<ConsentRow, 'status' | 'knowledge'>): boolean {
+function canLapse({ status, knowledge }: Pick<ConsentRow, 'status' | 'knowledge'>): boolean {
   return isOpen(status) && knowledge !== 'vanished'
 }
 
-/** An end that was recorded is not due again, unless the date has changed. */
-function lapsesAt(before: ConsentRow, after: ConsentRow, isSaid: boolean): Instant | null {
-  if (isSaid || !isStanding(after)) return null
-  const wasSaid = isStanding(before) && before.lapses_at === null && before.expires_at === after.expires_at
-  return wasSaid ? null : after.expires_at
+/** An expiry that was recorded is not due again, unless the date has changed. */
+function lapsesAt(before: ConsentRow, after: ConsentRow, isRecorded: boolean): Instant | null {
+  if (isRecorded || !canLapse(after)) return null
+  const wasRecorded = canLapse(before) && before.lapses_at === null && before.expires_at === after.expires_at
+  return wasRecorded ? null : after.expires_at
 }
 
-/** Changes a row of the fold's own: a copy for each step would be made for every event of a rebuild. */
+/** Changes the row in place: a rebuild would otherwise copy it several times for every event. */
 function applyEvent(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
   switch (event.type) {
     case 'consent.approved':
@@ -137,12 +137,12 @@ function applyEvent(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
     case 'consent.confirmed':
     case 'consent.changeNotMade':
       row.status = event.data.status
-      // Our own denial or revocation stays what it is: out, or in doubt.
+      // Our own pending or uncertain change stays so.
       if (!('isChangePending' in event.data)) row.knowledge = 'known'
       return
     case 'consent.conflicted':
       row.status = event.data.status
-      // An answer that contradicts the requested change does not end the doubt.
+      // After an answer that contradicts the request, the status stays uncertain.
       if (event.data.isContrary) row.knowledge = 'uncertain'
       else if (!event.data.isChangePending) row.knowledge = 'known'
       return
@@ -152,18 +152,18 @@ function applyEvent(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
       row.controller = event.data.controller
       return
     case 'consent.changeSeen':
-      // A change of ours that is out or in doubt has to end first.
+      // Our own pending or uncertain change has to end first.
       if (row.knowledge === 'changing' || row.knowledge === 'uncertain') return
       if (event.data.status !== null && isStatusBelieved(row, event.data)) row.status = event.data.status
       row.knowledge = 'changed'
       return
     case 'consent.changeRequested':
-      // A denial may take the place of an approval while the consent is not listed.
+      // A denial may replace an approval while the consent is not listed.
       if (row.knowledge !== 'vanished') row.knowledge = 'changing'
       return
     case 'consent.changeLost':
     case 'consent.changeDeclined':
-      // A consent that is not listed stays so: the doubt about a change is told when it is listed again.
+      // A consent that is not listed stays so until it is listed again.
       if (row.knowledge !== 'vanished') row.knowledge = 'uncertain'
       return
     case 'consent.vanished':

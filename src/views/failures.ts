@@ -3,19 +3,19 @@ import type { SubscriptionEvent } from '../machines/subscription/subscription.ts
 import type { Instant, PartAddress } from '../vocabulary/message.ts'
 import { defineView, type RecordedOf } from '../vocabulary/view.ts'
 
-/** A delivery that failed, as the portal recorded it. */
+/** A failed delivery, as recorded by the portal. */
 export interface FailureRow {
   failure: string
   evento: string
-  /** Our subscription for the event; null when it is not ours. */
+  /** Our subscription to the event; null when we have none. */
   subscription: string | null
   failed_at: Instant | null
   read_at: Instant
-  /** The address of the portal's record, sealed, without its content. */
+  /** The part with the portal's record, without its content. */
   record: PartAddress
-  /** The address of its content, sealed; null where that went into the inbox at once, or there was none. */
+  /** The part with its content; null when there is none, or it went straight into the inbox. */
   content: PartAddress | null
-  /** The notification with its content, and whether that was stored before or recovered from the record. */
+  /** The notification with this content, and whether it was stored before or recovered from the record. */
   notification: string | null
   recovery: 'stored' | 'recovered' | null
 }

@@ -3,12 +3,12 @@ import type { Instant } from '../vocabulary/message.ts'
 import { defineView, type RecordedOf } from '../vocabulary/view.ts'
 import { isOlderAnswer } from './older-answer.ts'
 
-/** The login state of a data subject as last read. */
+/** The latest login state of a data subject. */
 export interface LoginRow {
   subject: string
   is_authenticated: 0 | 1
   expires_at: Instant | null
-  /** When it was asked for. */
+  /** When it was requested. */
   read_at: Instant
 }
 

@@ -17,27 +17,25 @@ export interface NotificationRow {
   origin: 'delivered' | 'recovered'
   state: HandlingState
   /**
-   * Failing, or parked for something that can be mended, else null: an index leads to these few among many. A handler
-   * that was not called because the body had been destroyed is parked, and no trouble.
+   * Whether a handler is failing, or parked for a reason that can be fixed; else null, so that the index has few rows. A
+   * handler that is parked because the body was destroyed does not count.
    */
   trouble: 'failing' | 'parked' | null
-  /** How often the same content came, the first time included. */
+  /** How often the same content was delivered, including the first time. */
   copies: number
   received_at: Instant
-  /**
-   * When the delivery of a recovered one failed; null where the portal's record does not say, and of a delivered one.
-   */
+  /** When the delivery of a recovered notification failed, if the portal's record says so. */
   failed_at: Instant | null
   body_bytes: number
-  /** The address of the body, sealed, with the recipient. */
+  /** The part with the body and the recipient. */
   body: PartAddress
-  /** Every handler that was called, or is known to wait for it: JSON, as `readHandlings` reads it. */
+  /** Every handler that was called or is waiting, as JSON: see `readHandlings`. */
   handlers: string
 }
 
-/** Reads the column `handlers`. */
+/** Parses the column `handlers`. */
 export function readHandlings({ handlers }: Pick<NotificationRow, 'handlers'>): readonly HandlerState[] {
-  return JSON.parse(handlers) as HandlerState[] // Written below.
+  return JSON.parse(handlers) as HandlerState[] // The fold below writes it.
 }
 
 /** The view of the inbox. */

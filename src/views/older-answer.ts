@@ -1,8 +1,8 @@
 import type { Instant } from '../vocabulary/message.ts'
 
 /**
- * Reports whether what a row shows was asked for later than what an event tells: an answer that took longer than a
- * newer one. A row that a clock dates behind the event tells of no later time.
+ * Checks that the row already shows an answer to a later request than the event's: the older answer took longer. A
+ * request time after the event itself came from a wrong clock and does not count.
  */
 export function isOlderAnswer(
   shown: Instant | null,

@@ -4,25 +4,26 @@ import type { Instant, PartAddress } from '../vocabulary/message.ts'
 import { idOfStream } from '../vocabulary/names.ts'
 import { defineView, type RecordedOf } from '../vocabulary/view.ts'
 
-/** A data subject: who it is, is sealed at `cpf`. */
+/** A data subject. */
 export interface SubjectRow {
   subject: string
+  /** The part with the CPF. */
   cpf: PartAddress
   origin: string
   enrolled_at: Instant
-  /** How often its consents are to be read; null for never by themselves. */
+  /** The interval of scheduled readings of the consents; null without a schedule. */
   sync_every_ms: number | null
-  /** When the consents were last asked for and read, and when the awareness records were read. */
+  /** When the latest readings of the consents and of the awareness records were requested. */
   synced_at: Instant | null
   awareness_read_at: Instant | null
-  /** For those read by themselves: since when the next reading is awaited, by the last one, or the enrolment. */
+  /** With a schedule: the time of the last reading, or of the enrolment. */
   awaiting_since: Instant | null
-  /** When it is overdue: three intervals after the last one, or after it was asked for. */
+  /** When the next reading is overdue: three intervals after the last one, or after the schedule began. */
   overdue_at: Instant | null
   erased_at: Instant | null
 }
 
-/** How many intervals somebody may wait for a reading: services are down, and readings drift apart. */
+/** A reading is overdue after so many intervals: services are sometimes down, and readings drift. */
 const intervalsMax = 3
 
 /** The view of data subjects. */
@@ -80,7 +81,7 @@ export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
   },
 })
 
-/** When the wait for the next reading began: it was asked for, or the one before left. */
+/** When the wait for the next reading began: with the schedule or the last reading. */
 function waitStartedAt(event: RecordedOf<SubjectEvent>): Instant | null | undefined {
   return event.type === 'subject.scheduled' ? event.at : changedColumns(event).synced_at
 }
@@ -98,7 +99,7 @@ function changedColumns(event: RecordedOf<SubjectEvent>): Partial<SubjectRow> {
     case 'subject.unscheduled':
       return { sync_every_ms: null }
     case 'subject.synced':
-      // What a partial list leaves out may be what changed.
+      // A partial list may lack what changed.
       return event.data.isPartial ? {} : { synced_at: event.data.askedAt ?? event.at }
     case 'subject.awarenessListed':
       return { awareness_read_at: event.data.askedAt ?? event.at }

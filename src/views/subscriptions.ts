@@ -7,29 +7,29 @@ import { defineView, type RecordedOf } from '../vocabulary/view.ts'
 export interface SubscriptionRow {
   subscription: string
   evento: string
-  /** The event that the portal was last seen to notify us of: another one if somebody changed it there. */
+  /** The event that the portal last showed: it differs when somebody changed it there. */
   evento_at_portal: string
   endpoint: string
-  /** The portal's id; null while it has none. */
+  /** The portal's id; null while not registered. */
   remote_id: number | null
-  /** The portal's id of the former registration, which was deleted or not listed; null once it was listed again. */
+  /** The portal's id of the former registration, which was deleted or not listed; null once it is listed again. */
   former_id: number | null
   state: 'declared' | 'registering' | 'active' | 'changing' | 'deleting' | 'deleted'
   health: 'unknown' | 'healthy' | 'failing'
   failures: number
-  /** The generation of our secrets that the portal holds. */
+  /** The generation of our secrets that the portal has. */
   generation: number
-  /** 0 when the portal was seen with secrets that are not ours. */
+  /** 0 when the portal showed secrets that are not ours. */
   secrets_are_ours: number
   /** The first known error since the last success. */
   failing_since: Instant | null
   last_failure_at: Instant | null
   last_success_at: Instant | null
-  /** When the portal registered it: earlier failures belong to another one. Null where nobody knows. */
+  /** When the portal registered it: earlier failures belong to another registration. Null if unknown. */
   registered_at: Instant | null
   deleted_by: 'us' | 'portal' | null
   deleted_at: Instant | null
-  /** The address of the portal's reason, sealed. */
+  /** The part with the portal's reason for the deletion. */
   reason: PartAddress | null
   changed_at: Instant
 }
@@ -120,8 +120,8 @@ function changedColumns(
     case 'subscription.drifted': {
       const { evento, endpoint, areSecretsOurs, generation = row.generation } = event.data
       const { registeredAt: registered_at = row.registered_at } = event.data
-      const shown = { evento_at_portal: evento, endpoint, secrets_are_ours: areSecretsOurs ? 1 : 0 }
-      return { ...shown, generation, registered_at }
+      const atPortal = { evento_at_portal: evento, endpoint, secrets_are_ours: areSecretsOurs ? 1 : 0 }
+      return { ...atPortal, generation, registered_at }
     }
     case 'subscription.deletionRequested':
       return { state: 'deleting' }
@@ -136,8 +136,8 @@ function changedColumns(
     case 'subscription.deleted': {
       const reason = event.parts?.some(part => part.name === 'reason') ? `${event.id}/reason` : null
       const { by, deletedAt } = event.data
-      const gone = { state: 'deleted', remote_id: null, former_id: row.remote_id ?? row.former_id } as const
-      return { ...gone, deleted_by: by, deleted_at: deletedAt ?? event.at, reason }
+      const ids = { remote_id: null, former_id: row.remote_id ?? row.former_id }
+      return { state: 'deleted', ...ids, deleted_by: by, deleted_at: deletedAt ?? event.at, reason }
     }
     case 'subscription.reappeared':
       return row.remote_id === null

@@ -2,16 +2,16 @@ import type { TokenEvent } from '../machines/token.ts'
 import type { Instant } from '../vocabulary/message.ts'
 import { defineView, type RecordedOf } from '../vocabulary/view.ts'
 
-/** The token of one credential: how it stands, never what it is. */
+/** The state of one credential's token, without the token itself. */
 export interface TokenRow {
   token: string
   state: 'requesting' | 'valid' | 'rejected' | 'repeated' | 'locked' | 'absent'
   /** How many tokens there have been. */
   generation: number
-  /** How many times one was asked for. */
+  /** How many token requests there were. */
   requests: number
   expires_at: Instant | null
-  /** No token is requested before this, since calls would be refused all the same. */
+  /** No token is requested before this, because the gateway would refuse its use. */
   waits_until: Instant | null
   changed_at: Instant
 }

@@ -11,22 +11,22 @@ export interface ValidationRow {
   /** The host's id. */
   id: string
   subject: string
-  /** `erased` where its data subject was erased before it ended. */
+  /** `erased`: its data subject was erased before it ended. */
   state: (typeof validationStates)[number]
   requested_at: Instant
   ended_at: Instant | null
-  /** The addresses of the claims and of the result, sealed. */
+  /** The parts with the claims and the result. */
   claims: PartAddress
   result: PartAddress | null
-  /** The host's id of the validation whose answer it took, that it pays for again, and that pays for it again. */
+  /** The host's ids of the validation whose answer it reuses, of the one it repeats, and of the one that repeats it. */
   reused_from: string | null
   again_of: string | null
   again_by: string | null
-  /** What a person found out about an inconclusive one: 1 when it was paid, and the address of their note, sealed. */
+  /** What a person found out about an inconclusive one: 1 when it was charged, and the part with their note. */
   charged: number | null
   resolved_at: Instant | null
   note: PartAddress | null
-  /** The address of an answer that could not be read, sealed. */
+  /** The part with an answer that could not be read. */
   unreadable: PartAddress | null
 }
 
@@ -63,7 +63,7 @@ export const validations = defineView<ValidationRow, RecordedOf<ValidationEvent>
     }
     if (!row) return undefined
     const ended = { ...row, ended_at: event.at }
-    // What the service said in the end counts, whatever a person had found out before: the log keeps both.
+    // The service's late answer replaces what a person had found out; the log keeps both.
     const answered = { ...ended, charged: null, resolved_at: null, note: null }
     switch (event.type) {
       case 'validation.answered':

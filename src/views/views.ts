@@ -9,7 +9,7 @@ import { type SubscriptionRow, subscriptions } from './subscriptions.ts'
 import { type TokenRow, tokens } from './tokens.ts'
 import { type ValidationRow, validations } from './validations.ts'
 
-/** The tables that a host may query. */
+/** The tables that a host can query. */
 export interface Views {
   consents: ConsentRow
   awareness: AwarenessRow
