@@ -14,7 +14,7 @@ const triesMax = 20
 
 /** The tables of machines, as the first event of a log holds them. */
 export function tablesOf(machines: readonly Machine[]): { machines: Json } {
-  return { machines: machines.map(toMachineTable) as unknown as Json } // Plain data, without members that are undefined.
+  return { machines: machines.map(toMachineTable) as unknown as Json } // Plain data, without undefined members.
 }
 
 /** Every type of event that is recorded by these machines, or by the log itself. */

@@ -5,12 +5,12 @@ import { type Decision, type Machine, record, refuse } from './definition/machin
 
 // Events
 
-/** One paid call of the day was asked for, by the id of what pays. */
+/** A paid call was requested; `for` is the id of the command that pays for it. */
 export type BudgetEvent = Event<'budget.spent', { for: string }>
 
 // Commands
 
-/** `max` is the day's limit, as the host has set it now. */
+/** `max` is the host's current daily limit. */
 type BudgetMessage = Message<'budget.spend', { for: string; max: number }>
 
 // Chart
@@ -30,13 +30,10 @@ const chart = setup({
 function decide(state: SnapshotFrom<typeof chart>, { data }: BudgetMessage): Decision<BudgetEvent> {
   const { spent } = state.context
   if (spent >= data.max) {
-    return refuse(
-      `${spent} paid calls were asked for today, and no more than ${data.max} may be`,
-      'BUDGET_SPENT',
-    )
+    return refuse(`${spent} paid calls were requested today, and the limit is ${data.max}`, 'BUDGET_SPENT')
   }
   return record({ type: 'budget.spent', data: { for: data.for } })
 }
 
-/** The paid calls of one day: a stream for each day, so that every process of the file counts the same. */
+/** Counts the paid calls of a day. Each day has a stream, so all processes on the store share the count. */
 export const budgetMachine: Machine = defineMachine({ name: 'budget', version: 1, chart, decide })

@@ -6,23 +6,23 @@ import { type Machine, record } from './definition/machine.ts'
 // Events
 
 interface DaysLeft {
-  /** The service that the certificate is shown to, or `receiver` for the receiver's own. */
+  /** The service that uses the certificate for authentication, or `receiver` for the receiver's own. */
   readonly service: string
   readonly daysLeft: number
 }
 
-/** What is recorded of a certificate as its end comes near. */
+/** The events of a certificate that expires soon. */
 export type CertificateEvent =
-  /** It ends soon: said when fewer days are left than one of the warnings. */
+  /** Recorded when the days left reach one of the warning levels. */
   | Event<'certificate.expiring', DaysLeft>
-  /** Another one is in use, and no warning holds any longer. */
+  /** A new certificate is in use, and no warning applies. */
   | Event<'certificate.renewed', DaysLeft>
 
 // Facts from outside
 
 type CertificateMessage = Message<'certificate.observe', DaysLeft>
 
-/** The days left at which an event is recorded, each once. */
+/** The days left at which an event is recorded, once each. */
 const warnings = [30, 14, 7, 3, 1]
 
 // Chart
@@ -56,7 +56,7 @@ function decide(state: SnapshotFrom<typeof chart>, { data }: CertificateMessage)
   const level = warningLevel(data.daysLeft)
   if (level === undefined)
     return isExpiring ? record({ type: 'certificate.renewed', data } as const) : record()
-  // A shorter warning than the last one; or a longer one, when the replacement ends soon as well.
+  // Another level than the last one: a lower one, or a higher one when the replacement also expires soon.
   if (isExpiring && warningLevel(state.context.daysLeft) === level) return record()
   return record({ type: 'certificate.expiring', data } as const)
 }
@@ -65,5 +65,5 @@ function warningLevel(daysLeft: number): number | undefined {
   return warnings.findLast(days => daysLeft <= days)
 }
 
-/** A certificate of ours, as its end comes near. */
+/** Warns before one of our certificates expires. */
 export const certificateMachine: Machine = defineMachine({ name: 'certificate', version: 1, chart, decide })

@@ -5,7 +5,7 @@ import { type Decision, type Machine, record, refuse } from './definition/machin
 
 // Events
 
-/** The call that it is about, in the ledger. */
+/** An effect in the ledger. */
 interface EffectRef {
   /** Its id: `<stream>/<version>/<n>`. */
   readonly effect: string
@@ -18,20 +18,20 @@ interface ParkedCall extends EffectRef {
   readonly reason: string
 }
 
-/** By which retry policy it was decided. */
+/** The retry policy that decided. */
 interface PolicyChoice {
-  /** The service answered the attempt: it was told what the call carries, and did nothing about it. */
+  /** The service answered the attempt, so it received the call's data, but did nothing. */
   readonly isAnswered?: true
-  /** The policy's name: its numbers stand in the code of the version that decided. */
+  /** The policy's name. Its numbers are in the code of the version that decided. */
   readonly policy: string
-  /** Since it was first due, or was last released by an operator. */
+  /** Time since it was first due, or since an operator last released it. */
   readonly elapsedMs: number
 }
 
 interface DeferredCall extends ParkedCall, PolicyChoice {
   /**
-   * `known`: until a time set elsewhere, as `reason` says: the service named it, or is closed until then, or what the
-   * call needs is asked for then. `backoff`: full jitter, by the policy.
+   * `known`: until a given time, explained by `reason`: the service named it or is closed until then, or something that
+   * the call needs is requested then. `backoff`: full jitter, by the policy.
    */
   readonly wait: 'known' | 'backoff'
   readonly dueAt: Instant
@@ -42,17 +42,17 @@ interface EndedAttempt extends EffectRef {
   readonly attempts: number
 }
 
-/** What is recorded of an owed call beside its outcome. */
+/** The events of an effect beside its outcome. */
 export type EffectEvent =
-  /** A request that may change something, or costs something, leaves after this. Readings have no such event. */
+  /** Recorded before a request that may change or cost something is sent. Not recorded for readings. */
   | Event<'effect.attempted', EndedAttempt>
-  /** The attempt certainly did nothing: when the next one goes, and by what rule. Readings have no such event. */
+  /** The attempt certainly did nothing: when the next one is due, and by which policy. Not recorded for readings. */
   | Event<'effect.deferred', DeferredCall>
-  /** It is not tried again until an operator releases it: the policy gave it up, or an operator held it. */
+  /** It is not attempted until an operator releases it: the policy gave up, or an operator parked it. */
   | Event<'effect.parked', ParkedCall & ({ by: 'operator' } | ({ by: 'policy' } & PolicyChoice))>
-  /** An operator released it: it is due at once, and its attempts are counted anew. */
+  /** An operator released it: it is due at once, and its attempts are counted from zero. */
   | Event<'effect.resumed', EffectRef>
-  /** It has done nothing, and never will: something else is asked for in its place. */
+  /** It did nothing and never will, because another command replaces it. */
   | Event<'effect.withdrawn', EffectRef>
 
 // Commands, and facts from outside
@@ -79,8 +79,8 @@ const chart = setup({ types: { events: {} as EffectEvent } }).createMachine({
 // Decide
 
 function decide(state: SnapshotFrom<typeof chart>, message: EffectMessage): Decision<EffectEvent> {
-  const isOperators = message.type === 'effect.park' || message.type === 'effect.retry'
-  if (state.matches('withdrawn')) return isOperators ? refuse('it was withdrawn') : record()
+  const isByOperator = message.type === 'effect.park' || message.type === 'effect.retry'
+  if (state.matches('withdrawn')) return isByOperator ? refuse('it was withdrawn') : record()
   switch (message.type) {
     case 'effect.attempt':
       return record({ type: 'effect.attempted', data: message.data })
@@ -100,5 +100,5 @@ function decide(state: SnapshotFrom<typeof chart>, message: EffectMessage): Deci
   }
 }
 
-/** The life of one owed call: its attempts, postponed, given up, held and released by an operator, withdrawn. */
+/** The lifecycle of an effect: attempted, deferred, parked, released, withdrawn. */
 export const effectMachine: Machine = defineMachine({ name: 'effect', version: 1, chart, decide })

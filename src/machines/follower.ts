@@ -7,13 +7,13 @@ import { type Machine, record } from './definition/machine.ts'
 
 interface SkippedEvent {
   readonly follower: string
-  /** The event that it has not done. */
+  /** The event that it skips. */
   readonly position: number
-  /** Why it was parked before it. */
+  /** Why it was parked at this event. */
   readonly reason: string
 }
 
-/** A person has a parked follower go on past an event: it stands in the log before the follower moves. */
+/** A person lets a parked follower skip an event. Recorded before the follower continues. */
 export type FollowerEvent = Event<'follower.skipRequested', SkippedEvent>
 
 // Commands
@@ -34,5 +34,5 @@ function decide(_: unknown, { data }: FollowerMessage) {
   return record({ type: 'follower.skipRequested', data } as const)
 }
 
-/** What followers of the log have not done, by a person's decision: who decided stands in the event's `actor`. */
+/** Records which events followers skipped by a person's decision; the event's `actor` is that person. */
 export const followerMachine: Machine = defineMachine({ name: 'follower', version: 1, chart, decide })

@@ -9,12 +9,12 @@ import { type Decision, type Machine, record, refuse } from './definition/machin
 export interface ReceivedNotification {
   readonly notification: string
   readonly evento: string
-  /** How the recipient was named: a person, a company's representatives, or a public body; null for any other kind. */
+  /** The recipient: a person, a company's representatives, or a public body; null for any other kind. */
   readonly recipientKind: 'CPF' | 'CNPJ' | 'ORGAO' | null
   readonly bodyBytes: number
 }
 
-/** A notification found in a failure record of the portal, which does not tell whom it was for. */
+/** A notification from a failure record of the portal, which does not name the recipient. */
 export interface RecoveredNotification {
   readonly notification: string
   readonly evento: string
@@ -22,36 +22,36 @@ export interface RecoveredNotification {
   readonly bodyBytes: number
 }
 
-/** The result of a handler. `waiting` are the handlers of its process that have not been called yet. */
+/** The result of a handler. `waiting`: the handlers of this process that have not been called yet. */
 interface HandlerResult {
   readonly handler: string
   readonly waiting: readonly string[]
 }
 
-/** What is recorded of a notification and its handlers. */
+/** The events of a notification and its handlers. */
 export type NotificationEvent =
-  /** Always the first: its part `body` holds the bytes, and who was addressed. */
+  /** The first event of a delivered notification: its part `body` holds the bytes and the recipient. */
   | Event<'notification.received', ReceivedNotification>
-  /** Or this is the first, without a recipient: the same may have been stored before, in another form. */
+  /** The first event of a recovered notification, without a recipient; it may duplicate one stored in another form. */
   | Event<'notification.recovered', RecoveredNotification>
-  /** The same content for the same recipient came again within the window. */
+  /** The portal delivered the same content for the same recipient again within the window. */
   | Event<'notification.copied', unknown>
   | Event<'notification.handled', HandlerResult>
-  /** `because` holds nothing of the body: the name of an error, or the kind of misfit. */
+  /** `reason` holds nothing of the body: it is the name of an error, or how the body failed validation. */
   | Event<'notification.failed', HandlerResult & { attempts: number; retryAt: Instant; reason: string }>
-  /** A handler failed too often: a person has to release it. */
+  /** A handler failed too often. A person has to release it. */
   | Event<'notification.parked', HandlerResult & { attempts: number; reason: string }>
-  /** These handlers are called again, as if for the first time. */
+  /** These handlers are called again, with their attempts counted from zero. */
   | Event<'notification.replayed', { evento: string; handlers: readonly string[] }>
 
-/** The events that bring a notification in, for which handlers are called. */
+/** The events that store a notification, after which handlers are called. */
 export const arrivals = ['notification.received', 'notification.recovered'] as const
 
 // Commands, and facts from outside
 
 interface TriedHandler {
   readonly handler: string
-  /** All handlers of the event in the process. */
+  /** All handlers of the `evento` in this process. */
   readonly handlers: readonly string[]
 }
 
@@ -59,14 +59,14 @@ type NotificationMessage =
   | Message<'portal.notified', ReceivedNotification>
   | Message<'notification.recover', RecoveredNotification>
   | Message<'host.handled', TriedHandler>
-  /** Without a time to try it again, it is parked. */
+  /** With `retryAt: null` the handler is parked. */
   | Message<'host.failed', TriedHandler & { reason: string; retryAt: Instant | null }>
-  /** Again for the handlers that are parked, or for all that were called. */
+  /** Calls the parked handlers again, or all that were called. */
   | Message<'notification.replay', { which: 'parked' | 'all' }>
 
 // Chart
 
-/** Where one handler stands with a notification. */
+/** The state of one handler for a notification. */
 export interface HandlerState {
   readonly handler: string
   readonly state: 'waiting' | 'failing' | 'handled' | 'parked'
@@ -76,13 +76,13 @@ export interface HandlerState {
   readonly reason: string
 }
 
-/** Where all of them stand: parked or failing when one of them is, and handled when all are. */
+/** The overall state: parked or failing when one handler is, and handled when all are. */
 export type HandlingState = (typeof handlingStates)[number]
 
-/** Every one of these. */
+/** Every overall state. */
 export const handlingStates = ['received', 'failing', 'handled', 'parked'] as const
 
-/** How the handlers of a notification stand after an event. */
+/** Returns the handlers' states after an event. */
 export function handlingsAfter(
   before: readonly HandlerState[],
   event: NotificationEvent,
@@ -113,16 +113,16 @@ export function handlingsAfter(
   }
 }
 
-/** Why a handler is parked that was not called: nothing can be mended there, and a replay changes nothing. */
+/** The reason of a handler that was parked without a call, because the body was destroyed. A replay cannot help. */
 export const bodyMissing = 'the body is no longer there'
 
-/** Sums up where the handlers stand that failed, or are parked for something that a person can mend. */
+/** Returns whether handlers are failing, or parked for a reason that a person can fix. */
 export function overallTrouble(handlings: readonly HandlerState[]): 'failing' | 'parked' | null {
   const state = overallState(handlings.filter(each => each.state !== 'parked' || each.reason !== bodyMissing))
   return state === 'failing' || state === 'parked' ? state : null
 }
 
-/** Sums up where the handlers stand. */
+/** Sums up the handlers' states. */
 export function overallState(handlings: readonly HandlerState[]): HandlingState {
   const is = (state: HandlerState['state']) => handlings.some(each => each.state === state)
   if (is('parked')) return 'parked'
@@ -133,13 +133,13 @@ export function overallState(handlings: readonly HandlerState[]): HandlingState 
 function applyHandlerResult(
   before: readonly HandlerState[],
   { handler, waiting }: HandlerResult,
-  how: Omit<HandlerState, 'handler'>,
+  result: Omit<HandlerState, 'handler'>,
 ): readonly HandlerState[] {
   return waiting
     .filter(name => !before.some(each => each.handler === name))
     .reduce(
       (handlings, name) => replaceHandling(handlings, newHandling(name)),
-      replaceHandling(before, { handler, ...how }),
+      replaceHandling(before, { handler, ...result }),
     )
 }
 
@@ -222,17 +222,18 @@ function decide(
     case 'host.failed':
       return isAbsent ? record() : decideHandlerResult(handlings, message)
     case 'notification.replay': {
-      const again = handlings.filter(({ state: stands }) => {
-        return stands === 'parked' || (message.data.which === 'all' && stands === 'handled')
-      })
-      if (again.length === 0) return refuse('no handler of it is to be called again')
+      const { which } = message.data
+      const again = handlings.filter(
+        each => each.state === 'parked' || (which === 'all' && each.state === 'handled'),
+      )
+      if (again.length === 0) return refuse('no handler needs to be called again')
       const handlers = again.map(each => each.handler)
       return record({ type: 'notification.replayed', data: { evento, handlers } })
     }
   }
 }
 
-/** A result that two processes report, because both called the handler, is recorded once. */
+/** When two processes called the handler, its result is recorded once. */
 function decideHandlerResult(
   handlings: readonly HandlerState[],
   message: Extract<NotificationMessage, { type: 'host.handled' | 'host.failed' }>,
@@ -253,5 +254,5 @@ function decideHandlerResult(
   return record({ type: 'notification.failed', data: { ...data, retryAt } })
 }
 
-/** A notification that the portal sent (document 3, section 6): stored before it is acknowledged, then handled. */
+/** A notification of the portal (document 3, section 6): stored before it is acknowledged, then handled. */
 export const notificationMachine: Machine = defineMachine({ name: 'notification', version: 1, chart, decide })

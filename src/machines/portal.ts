@@ -6,31 +6,31 @@ import { type Decision, type Machine, record, refuse } from './definition/machin
 
 // Events
 
-/** What is recorded of our account at the portal. */
+/** The events of our account at the portal. */
 export type PortalEvent =
   | Event<'portal.listRequested', PortalAddress>
-  /** Its part `list` holds the subscriptions as listed, secrets taken out. */
+  /** Its part `list` holds the listed subscriptions without secrets. */
   | Event<'portal.listed', ListingCounts>
-  /** The daily reading of the failures of `from` to `day`, days in Brasilia, and of the list. */
+  /** The daily reading of the list and of the failures from `from` to `day`, days in Brasilia. */
   | Event<'portal.recoveryRequested', { from: string; day: string } & PortalAddress>
-  /** `day` is a day in Brasilia, `yyyy-MM-dd`; null asks for the portal's today. */
+  /** `day` is a day in Brasilia, `yyyy-MM-dd`; null means the portal's today. */
   | Event<'portal.failuresRequested', AskedFailures & PortalAddress>
   /**
-   * Failure records are read soon, a day at a time, and what is lost is recovered from them. A day in `again` is being
-   * read, and is read once more after that.
+   * Failure records of these days are read soon, to recover lost notifications. A day in `again` is being read now, and
+   * is read once more afterwards.
    */
   | Event<
       'portal.recoveryHastened',
       { reason: RecoveryReason; days: readonly DueDay[]; again?: readonly DueDay[] }
     >
-  /** Its part `answered` says which records the portal's answer had. */
+  /** Its part `answered` lists the records in the portal's answer. */
   | Event<'portal.failuresListed', ListedFailures>
-  /** A failed delivery of an event that none of our subscriptions names; its part `failure` holds it. */
+  /** A failed delivery of an event without a subscription of ours; its part `failure` holds the record. */
   | Event<'portal.foreignFailure', ForeignFailure>
-  /** `day` is the day of failures that were to be recovered: it is asked for again. */
+  /** `day`: the failures of this day were to be recovered, and are requested again. */
   | Event<'portal.readDeclined', { operation: string; httpStatus: number; day?: string }>
 
-/** Where the portal is that is asked: told by the first event that asks it. A log belongs to one portal. */
+/** The portal's address, recorded with the first request. A log belongs to one portal. */
 interface PortalAddress {
   readonly address?: string
 }
@@ -51,7 +51,7 @@ interface ForeignFailure {
 
 /**
  * Why deliveries may have failed: we could not store them and answered 503, we answered late, no receiver was running,
- * or a subscription became ours that existed before, or that follows one that is deleted.
+ * or we adopted an existing subscription or replaced a deleted one.
  */
 export type RecoveryReason = 'unstored' | 'late' | 'downtime' | 'adopted'
 
@@ -59,13 +59,13 @@ interface RecoverSoon {
   readonly reason: RecoveryReason
   readonly days: readonly string[]
   readonly now: Instant
-  /** The days of which a reading is owed that goes by itself, by the ledger: a parked one is none. */
+  /** The days with a pending reading in the ledger, except parked ones. */
   readonly waiting: readonly string[]
 }
 
 interface AskedFailures {
   readonly day: string | null
-  /** Whether content that is in no inbox yet goes into it. */
+  /** Whether missing content is recovered into the inbox. */
   readonly recover: boolean
 }
 
@@ -74,26 +74,26 @@ interface DueDay {
   readonly dueAt: Instant
 }
 
-/** A day that was asked for soon. */
+/** A day whose failures were requested out of schedule. */
 interface SoonDay extends DueDay {
-  /** Its reading has not ended. */
+  /** Its reading is pending. */
   readonly isOpen?: true
-  /** When it is read once more after that: something failed since it was asked for. */
+  /** When it is read once more afterwards, because something failed since the request. */
   readonly againAt?: Instant
 }
 
-/** What one reading of failure records came to. */
+/** The result of one reading of failure records. */
 export interface ListedFailures {
-  /** The day that was asked for; null is the portal's today. */
+  /** The requested day; null means the portal's today. */
   readonly day: string | null
   /**
-   * Our events with records that cannot be read, or hold no content: what was lost does not come back. Null stands for
-   * records that do not even say their event.
+   * Our events with records that cannot be read or have no content, so their notifications are lost. Null stands for
+   * records whose event is unreadable too.
    */
   readonly unread?: readonly (string | null)[]
   readonly read: number
   readonly unreadable: number
-  /** How many went into the inbox now, and how many had been stored before: answered late, or copies. */
+  /** How many were recovered into the inbox, and how many had been stored before: answered late, or copies. */
   readonly recovered: number
   readonly stored: number
 }
@@ -103,7 +103,7 @@ export interface ListedFailures {
 type PortalMessage =
   | Message<'portal.list', PortalAddress>
   | Message<'portal.listFailures', AskedFailures & PortalAddress>
-  /** The time for the failures up to a day has come; `since` is the day on which the log began. */
+  /** The daily reading of failures up to `day` is due; `since` is the day on which the log began. */
   | Message<'portal.recover', { day: string; today: string; since: string } & PortalAddress>
   | Message<'portal.recoverSoon', RecoverSoon>
   | Message<'portal.observeForeignFailure', ForeignFailure>
@@ -114,17 +114,17 @@ type PortalMessage =
 // Chart
 
 interface PortalContext {
-  /** The address of the portal that this log belongs to; empty until one is asked. */
+  /** The address of this log's portal; empty before the first request. */
   readonly address: string
-  /** The last day whose failures were asked for by the schedule; empty before. */
+  /** The last day whose failures were requested by the schedule; empty before the first. */
   readonly recoveredUpTo: string
-  /** The last days whose failure records were asked for soon, and when that is due. */
+  /** The latest days whose failures were requested out of schedule. */
   readonly soon: readonly SoonDay[]
-  /** The days whose failures the portal declined to show: the schedule asks again. */
+  /** The days whose failures the portal declined to show: the schedule requests them again. */
   readonly refused: readonly string[]
 }
 
-/** Days that the portal keeps failures of (document 3, section 4), and today. */
+/** The days for which the portal keeps failures (document 3, section 4), and today. */
 const soonDaysMax = 31
 
 const chart = setup({
@@ -189,7 +189,7 @@ function withAgain(known: SoonDay, again: readonly DueDay[]): SoonDay {
   return asked ? { ...known, againAt: asked.dueAt } : known
 }
 
-/** A day after its reading: what failed meanwhile is read once more, unless the portal declines to show it. */
+/** After its reading, a day is read once more if something failed meanwhile, unless the portal declined the reading. */
 function afterReading({ day, dueAt, againAt }: SoonDay, how: PortalEvent['type']): SoonDay {
   if (againAt === undefined || how === 'portal.readDeclined') return { day, dueAt }
   return { day, dueAt: againAt, isOpen: true }
@@ -197,14 +197,14 @@ function afterReading({ day, dueAt, againAt }: SoonDay, how: PortalEvent['type']
 
 // Decide
 
-/** How long until the portal has written a failure record. */
+/** How long the portal may take to write a failure record. */
 const recordDelayMs = 10_000
-/** How often at most a day is asked for: a storm of failures causes one reading. */
+/** The shortest interval between readings of one day, so that many failures cause one reading. */
 const readingIntervalMs = 10 * 60_000
 
 /**
- * When a day is asked for after something failed now; `undefined` when that is coming already. A time further ahead was
- * given by a clock that has been put right since.
+ * Returns when to read a day's failures after a failure now; `undefined` when a later reading is already due. A due
+ * time too far ahead came from a wrong clock and is replaced.
  */
 export function recoveryDueAt(lastDueAt: Instant | undefined, now: Instant): Instant | undefined {
   const soon = fromInstant(now) + recordDelayMs
@@ -223,7 +223,7 @@ function decideRecoverSoon(
     const isOpen = known?.isOpen === true && waiting.includes(day)
     const last = isOpen ? (known?.againAt ?? known?.dueAt) : known?.dueAt
     const dueAt = recoveryDueAt(last, now)
-    // One that is under way may have been answered before this failed: a second one beside it would be one too many.
+    // A pending reading may miss this failure, so the day is read again after it, not beside it.
     if (dueAt !== undefined) (isOpen ? again : due).push({ day, dueAt })
   }
   if (due.length + again.length === 0) return record()
@@ -235,7 +235,7 @@ function failuresReading({ day, dueAt }: DueDay): Effect {
   return { type: 'portal.listFailures', data: { day, recover: true }, dueAt }
 }
 
-/** A reading has ended: what failed since it was asked for is read once more. */
+/** A reading ended. If something failed since its request, the day is read once more. */
 function endReading({ soon }: PortalContext, data: ListedFailures): PortalEvent {
   const again = soon.flatMap(({ day, againAt }) =>
     day === data.day && againAt !== undefined ? failuresReading({ day, dueAt: againAt }) : [],
@@ -264,9 +264,9 @@ function decide({ context }: SnapshotFrom<typeof chart>, message: PortalMessage)
     case 'portal.recover': {
       const { day, today, since } = message.data
       if (isElsewhere(context, message.data)) return record()
-      // A process in another time of the day than the last one comes with the day before; a later day was not over yet.
+      // Another process may come with the day before. A recorded day after today came from a wrong clock.
       if (day <= context.recoveredUpTo && context.recoveredUpTo <= today) return record()
-      // If a clock was ahead, nobody knows which days were asked for when they were over.
+      // After a wrong clock, it is unknown which days were complete when they were read.
       const last = context.recoveredUpTo < day ? context.recoveredUpTo : ''
       const regular = daysBetween(day, last || firstDayToRead(day, since))
       const again = context.refused.filter(each => each >= oldestKeptDay(day) && !regular.includes(each))
@@ -300,25 +300,25 @@ function isElsewhere(context: PortalContext, { address = '' }: PortalAddress): b
   return address !== '' && context.address !== '' && address !== context.address
 }
 
-/** The address, where no event has told it yet. */
+/** Returns the address if no event has recorded it yet. */
 function firstAddress({ address: known }: PortalContext, { address = '' }: PortalAddress): PortalAddress {
   return known === '' && address !== '' ? { address } : {}
 }
 
-/** Days that the portal keeps failures of (document 3, section 4). */
+/** The days for which the portal keeps failures (document 3, section 4). */
 const keptDays = 30
 
-/** The first day that is asked for at all: the day before, or the day on which the log began if that is earlier. */
+/** Returns the first day to read: the day before, or the day on which the log began if that is earlier. */
 function firstDayToRead(day: string, since: string): string {
   return new Date(Math.min(Date.parse(day) - dayMs, Date.parse(since))).toISOString().slice(0, 10)
 }
 
-/** The first day that the portal still keeps failures of. */
+/** Returns the first day of which the portal still keeps failures. */
 function oldestKeptDay(day: string): string {
   return new Date(Date.parse(day) - keptDays * dayMs).toISOString().slice(0, 10)
 }
 
-/** The days from one to another, both included: the first was asked for before it was over. */
+/** Returns the days from `from` to `day`, both included: the first was read before it was over. */
 function daysBetween(day: string, from: string): string[] {
   const end = Date.parse(day)
   const first = Math.max(Date.parse(from), Date.parse(oldestKeptDay(day)))
@@ -326,5 +326,5 @@ function daysBetween(day: string, from: string): string[] {
   return Array.from({ length: count }, (_, i) => new Date(first + i * dayMs).toISOString().slice(0, 10))
 }
 
-/** Our account at the portal: what was read of it as a whole, beside the single subscriptions. */
+/** Our account at the portal: readings of the list and of failures, which concern all subscriptions. */
 export const portalMachine: Machine = defineMachine({ name: 'portal', version: 1, chart, decide })

@@ -5,14 +5,14 @@ import { type Decision, type Machine, record } from './definition/machine.ts'
 
 // Events
 
-/** Which parts were destroyed because their time was over: each as `<position>/<name>`. */
+/** The parts that were destroyed when their retention period ended, each as `<position>/<name>`. */
 interface RetentionApplied {
   readonly kind: string
   readonly rule: string
   readonly parts: readonly string[]
 }
 
-/** The parts are destroyed in the same transaction. */
+/** Recorded in the transaction that destroys the parts. */
 export type RetentionEvent = Event<'retention.applied', RetentionApplied>
 
 // Commands
@@ -36,5 +36,5 @@ function decide(_: unknown, message: RetentionMessage): Decision<RetentionEvent>
   return record({ type: 'retention.applied', data: message.data })
 }
 
-/** How long one kind of sealed parts is kept. */
+/** Records which parts retention destroyed. */
 export const retentionMachine: Machine = defineMachine({ name: 'retention', version: 1, chart, decide })

@@ -5,16 +5,16 @@ import { type Decision, type Machine, record, refuse } from './definition/machin
 
 // Events
 
-/** Which parts were opened for a host, whose they are, and what for. */
+/** Which parts were decrypted for a host, their owners, and the purpose. */
 export interface RevealedParts {
   readonly parts: readonly PartAddress[]
   readonly owners: readonly string[]
   readonly purpose: string
-  /** The keys of the record were given away, with which others can open the parts. */
+  /** The record's keys were disclosed, so others can decrypt the parts. */
   readonly isDisclosed?: true
 }
 
-/** The first and only: it stands in the log before anything is opened. */
+/** The only event of the stream, recorded before anything is decrypted. */
 export type RevealEvent = Event<'reveal.recorded', RevealedParts>
 
 // Commands
@@ -36,5 +36,5 @@ function decide(state: SnapshotFrom<typeof chart>, message: RevealMessage): Deci
   return record({ type: 'reveal.recorded', data: message.data })
 }
 
-/** An opening of sealed parts on a host's behalf: who asked for it stands in the event's `actor`. */
+/** Records that parts were decrypted for a host; the event's `actor` requested it. */
 export const revealMachine: Machine = defineMachine({ name: 'reveal', version: 1, chart, decide })

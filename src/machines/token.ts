@@ -7,28 +7,28 @@ import { type Decision, type Machine, record, refuse } from './definition/machin
 // Events
 
 /**
- * Why a token is asked for: there is none, nobody holds it any longer, an operation refused it, the gateway gave the
- * refused one again and its stated time is over, or the credentials have changed.
+ * Why a token is requested: there is none, no process has it any more, an operation rejected it, the gateway returned
+ * the rejected one again and it has expired since, or the credentials have changed.
  */
 export type TokenNeed = 'absent' | 'lost' | 'rejected' | 'repeated' | 'changed'
 
-/** What is recorded of the token of one credential. */
+/** The events of one credential's token. */
 export type TokenEvent =
   | Event<'token.requested', { need: TokenNeed } & Holder>
-  /** The token itself is nowhere in the log: it is known by a generation, and by the credentials of its request. */
+  /** The log does not hold the token itself, only its generation and the digests of its credentials. */
   | Event<'token.renewed', TokenRequestRef & Lifetime>
-  /** The `times`-th token in a row that was refused soon after it was given: no request before `until`. */
+  /** The `times`-th token in a row that was rejected soon after its issue: no request before `until`. */
   | Event<'token.rejected', RejectionCounts>
-  /** The gateway gave the rejected token again: no request before `until`. */
+  /** The gateway returned the rejected token again: no request before `until`. */
   | Event<'token.repeated', TokenRequestRef & { until: Instant; code?: string }>
   | Event<'token.locked', TokenRequestRef & { httpStatus: number }>
   | Event<'token.requestFailed', { generation: number }>
 
-/** Whose token it is: digests under a key of the log, which tell when something was changed. */
+/** The credentials of a token, as digests under a key of the log, to notice when they change. */
 export interface Holder {
-  /** Of the consumer key, which names the contract: its processes share a token, also while its secret is changed. */
+  /** The digest of the consumer key, which identifies the contract: all its processes share a token. */
   readonly contract: string
-  /** Of key and secret, which the gateway may refuse. */
+  /** The digest of key and secret, which the gateway may refuse. */
   readonly credential: string
 }
 
@@ -37,7 +37,7 @@ interface Lifetime {
   readonly expiresAt: Instant
 }
 
-/** The request that was answered, and its credentials: another process may have taken it over. */
+/** The answered request and its credentials: another process may have made it. */
 interface TokenRequestRef extends Holder {
   readonly generation: number
 }
@@ -60,27 +60,27 @@ interface TokenRequest extends Holder {
 
 interface RejectionCounts extends TokenRequestRef {
   readonly times: number
-  /** A call with it got another answer before. */
+  /** The token worked in an earlier call. */
   readonly hasServed?: boolean
-  /** It had ended by what it said of itself, within a minute of its issue. */
+  /** It had expired by its own expiry time, within a minute of its issue. */
   readonly isOver?: boolean
   readonly until?: Instant
   readonly policy?: string
-  /** The code in the 401, where there was one: all that says why. */
+  /** The code in the 401, if any. */
   readonly code?: string
 }
 
 interface TokenRejected {
   readonly generation: number
   readonly at: Instant
-  /** Whether a call with it got any answer but a refusal, as far as the process knows. */
+  /** Whether the token worked in a call of this process. */
   readonly hasServed: boolean
   readonly code?: string
 }
 
 // Effects
 
-/** What a token request is for: the generation that it makes, and why. */
+/** The generation that a request creates, and why. */
 interface RequestToken {
   readonly generation: number
   readonly need: TokenNeed
@@ -91,15 +91,15 @@ const requestTokenEffect = (data: RequestToken) => ({ type: 'tokenService.reques
 // Chart
 
 interface TokenContext extends Holder, Lifetime {
-  /** The token in use, and the request that was made last. */
+  /** The token in use, and the latest request. */
   readonly generation: number
   readonly asked: number
-  /** How many tokens were refused in a row that never served, and how many that served were refused soon. */
+  /** How many tokens in a row were rejected: those that never worked, and those that worked but were rejected soon. */
   readonly rejections: number
   readonly servedRejections: number
-  /** Why the last one was, as its code said. */
+  /** The code of the last rejection. */
   readonly code: string
-  /** Until when the gateway is not asked. */
+  /** No token is requested before this. */
   readonly until: Instant
 }
 
@@ -114,7 +114,7 @@ const chart = setup({
   actions: {
     keepRequest: assign({
       asked: ({ context }) => context.asked + 1,
-      // Refusals count per contract.
+      // Rejections count per contract.
       rejections: ({ context, event }) =>
         holderIn(event, context).contract === context.contract ? context.rejections : 0,
       servedRejections: ({ context, event }) =>
@@ -135,7 +135,7 @@ const chart = setup({
         event.type === 'token.renewed' ? event.data.expiresAt : context.expiresAt,
     }),
     keepRejection: assign({
-      // One that served says that the gateway's tokens work: it is the first again, for those that do not.
+      // A token that worked restarts the count of those that never worked.
       rejections: ({ context, event }) => {
         if (event.type !== 'token.rejected') return context.rejections
         if (event.data.isOver) return context.rejections
@@ -199,7 +199,7 @@ function decide(state: SnapshotFrom<typeof chart>, message: TokenMessage): Decis
     case 'token.request':
       return decideRequest(state, message.data)
     case 'token.reject':
-      // A late 401 about an older token says nothing about the current one.
+      // A late 401 for an older token says nothing about the current one.
       if (!state.matches('valid') || message.data.generation !== generation) return record()
       return record({ type: 'token.rejected', data: countRejection(state.context, message.data) })
     case 'tokenService.issued':
@@ -212,7 +212,7 @@ function decide(state: SnapshotFrom<typeof chart>, message: TokenMessage): Decis
     case 'tokenService.credentialsRefused':
       return record({ type: 'token.locked', data: message.data, ...anomalyIfLate(state, message.data) })
     case 'tokenService.requestLost':
-      // No process has it or can find it out: another one is requested.
+      // No process has the token or can get it, so another one is requested.
       return record({
         type: 'token.requestFailed',
         data: message.data,
@@ -223,19 +223,16 @@ function decide(state: SnapshotFrom<typeof chart>, message: TokenMessage): Decis
 }
 
 /**
- * How long the gateway is left alone when it gives tokens that are refused soon. The first is replaced at once, as the
- * contract says. After that each wait is twice the one before, where the tokens never served; where they did, such as
- * while something else on the contract has them ended, some more are replaced, and then one a minute.
+ * How long to wait when new tokens are rejected soon. The first is replaced at once, as the contract says. If the
+ * tokens never worked, each further wait doubles. If they worked, because something else on the contract ends them, ten
+ * are replaced at once, and then one a minute.
  */
 const rejectionPolicy = { name: 'rejection-1', baseMs: 60_000, maxMs: 3_600_000, servedMax: 10 }
 
-/** A token is tried as soon as it is there: what refuses every token has refused it by then. */
+/** A token rejected within this time was rejected soon: a new token is used at once. */
 const freshMs = 60_000
 
-/**
- * How long the gateway is still left alone. A wait beyond the longest came from a clock that was ahead, and does not
- * count.
- */
+/** Returns the remaining wait. One beyond the maximum came from a clock that was ahead, and does not count. */
 export function remainingMs(until: Instant, now: Instant): number {
   const ms = until === '' ? 0 : fromInstant(until) - fromInstant(now)
   return ms > 0 && ms <= rejectionPolicy.maxMs + clocksDifferMaxMs ? ms : 0
@@ -245,36 +242,33 @@ function countRejection(
   { rejections, servedRejections, issuedAt, expiresAt, contract, credential }: TokenContext,
   { generation, at, hasServed, code }: TokenRejected,
 ): RejectionCounts {
-  // One that lived longer has served, maybe in another process, or was ended by something else.
+  // An older token has worked, maybe in another process, or something else ended it.
   const ageMs = tokenAgeMs(issuedAt, at)
   const isEnded = at >= expiresAt
   const isEarly = ageMs < freshMs && !(isEnded && hasServed)
-  // Whether it would have served is not known: the gateway gives none for longer, or it is the rest of an older one.
+  // Whether it would have worked is unknown: the gateway's tokens are this short, or it was the rest of an older one.
   const isOver = isEarly && isEnded
-  const isAtOnce = hasServed || isOver
-  const times = isEarly ? (isAtOnce ? servedRejections : rejections) + 1 : 1
-  const told = {
+  const countsAsServed = hasServed || isOver
+  const times = isEarly ? (countsAsServed ? servedRejections : rejections) + 1 : 1
+  const details = {
     ...(hasServed && { hasServed }),
     ...(isOver && { isOver }),
     ...(code !== undefined && { code }),
   }
-  const rejected = { generation, contract, credential, times, ...told }
+  const rejected = { generation, contract, credential, times, ...details }
   const { name, baseMs, maxMs, servedMax } = rejectionPolicy
-  if (times <= (isAtOnce ? servedMax : 1)) return rejected
-  const waitMs = isAtOnce ? baseMs : Math.min(baseMs * 2 ** (times - 2), maxMs)
+  if (times <= (countsAsServed ? servedMax : 1)) return rejected
+  const waitMs = countsAsServed ? baseMs : Math.min(baseMs * 2 ** (times - 2), maxMs)
   return { ...rejected, until: toInstant(fromInstant(at) + waitMs), policy: name }
 }
 
-/**
- * For how long a token has lived. None is refused before it is given: the clocks of two processes differ, or one was
- * put back by far, of which nobody knows when.
- */
+/** Returns a token's age. A negative one means that clocks differ, or that a clock was set back by a lot. */
 function tokenAgeMs(issuedAt: Instant, at: Instant): number {
   const ms = fromInstant(at) - fromInstant(issuedAt)
   return ms < -clocksDifferMaxMs ? -ms : Math.max(0, ms)
 }
 
-/** An answer to a request that is over says nothing about the token in use: it was late, or two processes had asked. */
+/** An answer to an older request says nothing about the current token: it was late, or two processes made a request. */
 function anomalyIfLate(
   state: SnapshotFrom<typeof chart>,
   { generation }: { generation: number },
@@ -295,10 +289,10 @@ function decideRequest(
     return refuse('the gateway refused this consumer key and secret: correct them first')
   }
   if (state.matches('repeated') && isEarly) {
-    return refuse('the gateway gave the rejected token again: it is asked when that one has ended')
+    return refuse('the gateway returned the rejected token again: the next request waits until it expires')
   }
   if (state.matches('rejected') && isEarly) {
-    return refuse('the tokens that the gateway gives are refused: it is asked later')
+    return refuse('the new tokens are rejected: the next request waits')
   }
   if (state.matches('valid') && need !== 'lost' && !(need === 'changed' && isOther))
     return refuse('the current token has not been rejected')

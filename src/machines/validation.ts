@@ -8,34 +8,34 @@ import { type Decision, type Machine, record, refuse } from './definition/machin
 
 // Events
 
-/** What a validation is: `validation` is our id, `id` the host's. */
+/** A requested validation: `validation` is our id, `id` the host's. */
 interface RequestedValidation {
   readonly validation: string
   readonly id: string
   readonly subject: string
-  /** The host's id of the validation that this one pays for again. */
+  /** The host's id of the validation that this one repeats, and pays for again. */
   readonly again?: string
-  /** A digest of where it was asked for: address, service and version. Nobody else performs it. */
+  /** A digest of the address, service and version. Only processes with the same environment perform it. */
   readonly environment?: string
-  /** Our id of the consent that it rests on: no request leaves unless that stands. */
+  /** Our id of the consent that it requires: no request is sent unless the consent is effective. */
   readonly consent?: string
 }
 
-/** Why the named consent did not stand, at which instant, and up to which of its events the log was known. */
+/** Why the consent was not effective, when, and up to which position of the log this was decided. */
 interface WithheldValidation {
   readonly reason: Exclude<StandingReason, 'active'>
   readonly at: Instant
   readonly position: number
-  /** An earlier request had been answered: the service was told of the person, and did not process it. */
+  /** An earlier request was answered, so the service received the person's data, but did not process it. */
   readonly sentBefore?: true
 }
 
-/** A validation that takes the answer of an earlier one; `from` is the host's id of that one. */
+/** A validation that reuses the answer of an earlier one; `from` is that one's host id. */
 interface ReusedValidation {
   readonly validation: string
   readonly id: string
   readonly subject: string
-  /** As in the request of the earlier one. */
+  /** The environment of the earlier one. */
   readonly environment?: string
   readonly from: string
   readonly claims: PartAddress
@@ -43,35 +43,32 @@ interface ReusedValidation {
 }
 
 interface AnsweredValidation {
-  /** How many fields it says something about. */
+  /** How many fields were evaluated. */
   readonly evaluated: number
-  /** A digest of where it came from: address, service and version. */
+  /** A digest of the address, service and version. */
   readonly environment: string
-  /** Members in another form than the contract's: they count as absent. */
+  /** Members that differ from the contract's form; they count as absent. */
   readonly unreadable?: readonly string[]
 }
 
-/** What is recorded of a validation. */
+/** The events of a validation. */
 export type ValidationEvent =
-  /** The first: its part `claims` holds what was claimed, and `because` why it is paid again. */
+  /** The first event: its part `claims` holds the claims, and `reason` why it is paid again. */
   | Event<'validation.requested', RequestedValidation>
-  /** The first and only: the service was not asked. */
+  /** The only event of a reused answer: no request was sent. */
   | Event<'validation.reused', ReusedValidation>
-  /** Its part `result` holds what matched and what did not. */
+  /** Its part `result` holds which fields matched. */
   | Event<'validation.answered', AnsweredValidation>
   | Event<'validation.declined', { httpStatus: number; code: string | null }>
-  /** It did not leave, or not once more: the consent that it names no longer stands. */
+  /** It was not sent, or not sent again: its consent is no longer effective. */
   | Event<'validation.withheld', WithheldValidation>
-  /** Perhaps done, perhaps paid: a person decides. Its part `unreadable` holds what the service answered, if it did. */
+  /** Perhaps done and charged: a person decides. Its part `unreadable` holds the service's answer, if there was one. */
   | Event<'validation.inconclusive', unknown>
-  /**
-   * A person found out whether it was paid, and the part `note` holds their words; or the attempt reports late that it
-   * did nothing.
-   */
+  /** A person found out whether it was charged (part `note`), or the attempt reported late that it did nothing. */
   | Event<'validation.resolved', { charged: boolean; by?: 'attempt' }>
-  /** It is paid for again on purpose, by the validation with the host's id `by`. */
+  /** It was repeated on purpose, by the validation with the host's id `by`. */
   | Event<'validation.repeated', { by: string }>
-  /** Its data subject was erased before it was answered or declined. */
+  /** Its data subject was erased before it ended. */
   | Event<'validation.erased', unknown>
 
 // Commands, and facts from outside
@@ -128,7 +125,7 @@ const chart = setup({
     },
     answered: {},
     declined: {},
-    // What a late answer says is true, even after a person was asked.
+    // A late answer counts, even after a person resolved it.
     inconclusive: {
       on: {
         ...lateAnswers,
@@ -153,12 +150,12 @@ const chart = setup({
 function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): Decision<ValidationEvent> {
   switch (message.type) {
     case 'validation.request': {
-      if (!state.matches('absent')) return refuse('it was asked for before')
+      if (!state.matches('absent')) return refuse('it was requested before')
       const effects = [validatePerson(message.data)]
       return record({ type: 'validation.requested', data: message.data, effects })
     }
     case 'validation.reuse':
-      if (!state.matches('absent')) return refuse('it was asked for before')
+      if (!state.matches('absent')) return refuse('it was requested before')
       return record({ type: 'validation.reused', data: message.data })
     case 'validation.erase': {
       const isOver = state.matches('absent') || state.matches('answered') || state.matches('declined')
@@ -166,8 +163,8 @@ function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): 
     }
     case 'validation.resolve':
       if (state.matches('erased')) return refuseErased()
-      if (!state.matches('inconclusive')) return refuse(`it is ${state.value}, and not inconclusive`)
-      // Charged or not, it is certain now that no result will come.
+      if (!state.matches('inconclusive')) return refuse(`it is ${state.value}, not inconclusive`)
+      // Charged or not, no result will come.
       return record({
         type: 'validation.resolved',
         data: message.data,
@@ -176,9 +173,9 @@ function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): 
     case 'validation.repeat':
       if (state.matches('erased')) return refuseErased()
       if (!state.matches('inconclusive') && !state.matches('resolved')) {
-        return refuse(`it is ${state.value}, and only what was inconclusive is paid again`)
+        return refuse(`it is ${state.value}, and only an inconclusive validation can be repeated`)
       }
-      if (state.context.isRepeated) return refuse('it was paid again before')
+      if (state.context.isRepeated) return refuse('it was repeated before')
       return record({ type: 'validation.repeated', data: message.data })
     case 'validationService.answered': {
       const anomaly = message.data.unreadable && { anomaly: 'members of it could not be read' }
@@ -204,5 +201,5 @@ function anomalyIfEnded(state: SnapshotFrom<typeof chart>): Pick<Event, 'anomaly
   return state.matches('requested') ? {} : { anomaly: 'it had ended before' }
 }
 
-/** One paid validation of a person (document 2, section 4.2): sent at most once. */
+/** One paid validation of a person (document 2, section 4.2), sent at most once. */
 export const validationMachine: Machine = defineMachine({ name: 'validation', version: 1, chart, decide })

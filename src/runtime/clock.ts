@@ -2,7 +2,7 @@
 export interface Clock {
   /** Milliseconds since 1970, UTC. */
   now(): number
-  /** Resolves after `ms` milliseconds, or when the signal aborts. Never rejects. `what` names the wait for observers. */
+  /** Resolves after `ms` milliseconds or when the signal aborts; never rejects. `what` names the wait for observers. */
   sleep(ms: number, signal?: AbortSignal, what?: string): Promise<void>
 }
 

@@ -1,8 +1,8 @@
 import { yieldToEventLoop } from './event-loop.ts'
 
 /**
- * The result of a list call. Awaiting it reads everything once into an array. `for await` reads it page by page, with at
- * most one page in memory, and reads again each time.
+ * The result of a list call. Awaiting it reads everything once into an array. `for await` reads it page by page, with
+ * at most one page in memory, and reads again each time.
  */
 export type AsyncList<T> = Promise<T[]> & AsyncIterable<T>
 

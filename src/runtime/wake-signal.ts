@@ -24,8 +24,8 @@ export class WakeSignal {
   }
 
   /**
-   * Waits until a wake after the `count`-th, at most for the poll interval. Removes its listeners, since an idle process
-   * calls this forever.
+   * Waits until a wake after the `count`-th, at most for the poll interval. Removes its listeners, since an idle
+   * process calls this forever.
    */
   async rest(count: number, over: AbortSignal): Promise<void> {
     if (over.aborted || this.#count !== count) return

@@ -17,8 +17,8 @@ export interface NotificationRow {
   origin: 'delivered' | 'recovered'
   state: HandlingState
   /**
-   * Whether a handler is failing, or parked for a reason that can be fixed; else null, so that the index has few rows. A
-   * handler that is parked because the body was destroyed does not count.
+   * Whether a handler is failing, or parked for a reason that can be fixed; else null, so that the index has few rows.
+   * A handler that is parked because the body was destroyed does not count.
    */
   trouble: 'failing' | 'parked' | null
   /** How often the same content was delivered, including the first time. */

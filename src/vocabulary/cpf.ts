@@ -30,9 +30,9 @@ const cpfPattern = new RegExp(String.raw`(?<!\d)${firstNineDigits}${separator}{0
 const hexLengthMin = 32
 
 /**
- * Checks whether the text contains something that looks like a CPF: eleven digits with correct check digits that are not
- * part of a longer number. Up to two separators may stand before the check digits, and after the third and the sixth
- * digit. Percent-encoded and full-width digits count too.
+ * Checks whether the text contains something that looks like a CPF: eleven digits with correct check digits that are
+ * not part of a longer number. Up to two separators may stand before the check digits, and after the third and the
+ * sixth digit. Percent-encoded and full-width digits count too.
  *
  * One in a hundred other numbers of this form, such as `192.168.100.12`, counts as a CPF by chance. Times, UUIDs and
  * hexadecimal digests do not.

@@ -22,8 +22,8 @@ export function backoffMs(failures: number, baseMs: number, maxMs: number): numb
 export const clocksDifferMaxMs = 10 * 60_000
 
 /**
- * Checks that a wait of at most `waitMaxMs` is over. An end too far ahead counts as over: a clock that ran ahead and has
- * been corrected since computed it.
+ * Checks that a wait of at most `waitMaxMs` is over. An end too far ahead counts as over: a clock that ran ahead and
+ * has been corrected since computed it.
  */
 export function isWaitOver(until: number, now: number, waitMaxMs: number): boolean {
   return until <= now || until > now + waitMaxMs + clocksDifferMaxMs

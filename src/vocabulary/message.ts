@@ -124,8 +124,8 @@ export interface Basis {
 }
 
 /**
- * The state of an effect in the ledger. `parked`: certainly not done, and waiting for an operator. `cancelled`: its data
- * subject was erased or its schedule ended first.
+ * The state of an effect in the ledger. `parked`: certainly not done, and waiting for an operator. `cancelled`: its
+ * data subject was erased or its schedule ended first.
  */
 export type EffectState = (typeof effectStates)[number]
 

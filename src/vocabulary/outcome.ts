@@ -7,10 +7,11 @@ import { clearCode } from './problem.ts'
  *
  * - `settled`: the service did it.
  * - `declined`: the service certainly did not do it. (averba refuses; services decline.)
- * - `pending`: recorded, and waiting for a process that calls `run` or `settle`, or parked until an operator releases it
- *   (see `effects.get`).
+ * - `pending`: recorded, and waiting for a process that calls `run` or `settle`, or parked until an operator releases
+ *   it (see `effects.get`).
  * - `deferred`: certainly not done; averba tries again at `retryAt`.
- * - `unknown`: perhaps done, and not repeated automatically. Either a reading will show it, or a person has to find out.
+ * - `unknown`: perhaps done, and not repeated automatically. Either a reading will show it, or a person has to find
+ *   out.
  */
 export type Outcome<T> = {
   /** The log position of the first event. */
@@ -65,8 +66,8 @@ export function valueOf<T>(outcome: Outcome<T>): T {
 }
 
 /**
- * Describes a problem by its status and code only: a service's own text may quote personal data or secrets. averba's own
- * title (status 0) is shown too.
+ * Describes a problem by its status and code only: a service's own text may quote personal data or secrets. averba's
+ * own title (status 0) is shown too.
  */
 export function describeProblem(problem: Problem): string {
   const { status, title } = problem

@@ -20,8 +20,8 @@ export interface Performer {
   /** A recurring list: when more effects are due than the rate allows, these use at most half of it. */
   readonly isRoutine?: true
   /**
-   * Whether this process is configured for the environment that the effect was recorded for. If not, it leaves the effect
-   * alone, unless an attempt was sent and its outcome is unknown: any process can record that.
+   * Whether this process is configured for the environment that the effect was recorded for. If not, it leaves the
+   * effect alone, unless an attempt was sent and its outcome is unknown: any process can record that.
    */
   takes?(pending: PendingEffect): boolean | Promise<boolean>
   /**

@@ -2,8 +2,8 @@ import { holdsCpf } from './cpf.ts'
 import type { Json, Problem } from './message.ts'
 
 /**
- * Returns the problem's code if it may be stored unencrypted: it is short, has letters, digits, dots and dashes only, and
- * identifies no person.
+ * Returns the problem's code if it may be stored unencrypted: it is short, has letters, digits, dots and dashes only,
+ * and identifies no person.
  *
  * @param sent - the personal data in the request, which a code may quote
  */

@@ -1,15 +1,12 @@
 import type { Event, Message } from '../../vocabulary/message.ts'
 import { type Decision, record, refuse } from './machine.ts'
 
-/** The answer to a command about somebody who was erased. */
+/** Refuses a command about an erased data subject. */
 export function refuseErased(): Decision<never> {
   return refuse('its data subject was erased', 'SUBJECT_ERASED')
 }
 
-/**
- * Decides about somebody who was erased: commands are refused, some messages are ignored, and any other is recorded and
- * owes nothing.
- */
+/** Decides about an erased data subject: refuses, ignores, or records without effects. */
 export function decideErased<E extends Event>(
   { type }: Message,
   how: Readonly<Record<string, 'refused' | 'passed over' | undefined>>,
@@ -24,7 +21,7 @@ function withoutEffects<E extends Event>(decision: Decision<E>): Decision<E> {
   return {
     events: decision.events.map(event => {
       const { effects: _, ...bare } = event
-      return { ...bare, anomaly: event.anomaly ?? 'its data subject had been erased' } as E // The same, owing nothing.
+      return { ...bare, anomaly: event.anomaly ?? 'its data subject had been erased' } as E // Without its effects.
     }),
   }
 }

@@ -2,36 +2,33 @@ import type { AnyStateMachine, AnyStateNode } from 'xstate'
 import type { Machine } from './machine.ts'
 import { type MachineRules, rulesOf } from './rules.ts'
 
-/**
- * What a version of a machine may do, as data: written to the log, so that whoever has the log can look up every
- * decision without this library.
- */
+/** What a version of a machine may do. The log contains it, so decisions can be verified without this library. */
 export interface MachineTable {
   readonly name: string
   readonly version: number
-  /** The state of each region before the first event, by its path. */
+  /** The path of each region's state before the first event. */
   readonly start: readonly string[]
   /**
-   * The moves, by state and type of event; a state without a move leaves it to the states around it. The first possible
-   * one is taken.
+   * The transitions, by state and event type. The first possible one is taken; a state without one leaves the event to
+   * its parent state.
    */
   readonly moves: Readonly<Record<string, Readonly<Record<string, readonly TableMove[]>>>>
-  /** What may be recorded, by the command or fact. */
+  /** The events that may be recorded, by command or fact. */
   readonly makes: MachineRules['makes']
 }
 
-/** One move. Without `to` the state stays. */
+/** A transition. Without `to` the state stays the same. */
 interface TableMove {
   readonly to?: string
-  /** Only when the event's data has these members. */
+  /** Only when the event's data has these values. */
   readonly if?: Readonly<Record<string, string | boolean>>
-  /** It depends on more than the event: it may be taken or not. */
+  /** The guard depends on more than the event, so the transition may be taken or not. */
   readonly perhaps?: true
 }
 
-/** Writes down what a machine may do: the moves of its chart, and its rules. */
+/** Builds the table of a machine from its chart and its rules. */
 export function toMachineTable({ name, version, chart }: Machine): MachineTable {
-  const { root } = chart as AnyStateMachine // As the charts are made.
+  const { root } = chart as AnyStateMachine // `defineMachine` puts one there.
   const { conditions = {}, makes } = rulesOf(name)
   const moves: Record<string, Record<string, TableMove[]>> = {}
   for (const node of nodesUnder(root)) {
@@ -56,7 +53,7 @@ function nodesUnder(node: AnyStateNode): AnyStateNode[] {
   return [node, ...Object.values(node.states).flatMap(nodesUnder)]
 }
 
-/** The state that one enters with another around it. */
+/** Follows the initial states inwards. */
 function innermostState(node: AnyStateNode): AnyStateNode {
   const inner = node.initial.target[0]
   return inner && inner !== node ? innermostState(inner) : node

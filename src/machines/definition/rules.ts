@@ -1,17 +1,17 @@
-/** One thing that a command or a fact may lead to. */
+/** An event that a command or a fact may lead to. */
 export interface MachineRule {
   readonly event: string
-  /** The paths of the states in which it may; where a region is named, one of its named states. */
+  /** The states in which it may, by path. Of each region that is named, one of the named states must be current. */
   readonly in?: readonly string[]
-  /** Only with these members in its data. */
+  /** Only with these values in its data. */
   readonly if?: Readonly<Record<string, string | boolean>>
-  /** `always`: it is marked as an anomaly. `elsewhere`: it is, except in one of the states. */
+  /** `always`: it is marked as an anomaly. `elsewhere`: it is marked as one in states other than `in`. */
   readonly anomaly?: 'always' | 'elsewhere'
-  /** The effects that it may owe. */
+  /** The effects that it may request. */
   readonly owes?: readonly string[]
 }
 
-/** What the decisions of a machine may lead to, and what the guards of its chart read of an event. */
+/** The events that a machine may decide, and what the guards of its chart read from an event. */
 export interface MachineRules {
   readonly conditions?: Readonly<Record<string, Readonly<Record<string, string | boolean>>>>
   readonly makes: Readonly<Record<string, readonly MachineRule[]>>
@@ -20,7 +20,7 @@ export interface MachineRules {
 const readsConsent = ['consentService.readConsent']
 const heldStatuses = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO'].map(status => `status.${status}`)
 
-/** The moves of the contract's table, by whichever fact they became known. */
+/** The status changes of the contract's table, whichever fact reveals them. */
 const consentMoves: readonly MachineRule[] = [
   { event: 'consent.approved', in: ['status.PENDENTE'], if: { status: 'ATIVO' } },
   { event: 'consent.denied', in: ['status.PENDENTE'], if: { status: 'NEGADO' } },
@@ -164,9 +164,9 @@ const subscription: MachineRules = {
 }
 
 const enrolled = ['enrolled']
-/** A fact may arrive after the person it concerns was erased. */
+/** A fact may arrive after its data subject was erased. */
 const enrolledOrErased = [...enrolled, 'erased']
-/** Of whom something is there. */
+/** Subjects of whom some data is left. */
 const withData = [...enrolled, 'erased.partly']
 const readingRules = (
   event: string,
@@ -312,8 +312,8 @@ const rulesByMachine: Readonly<Record<string, MachineRules>> = {
 }
 
 /**
- * What the newest version of a machine may record. A decision is a function of endlessly many contexts; this states
- * what can be looked up by state. The tests check every decision they know against it.
+ * Returns the rules of the newest version of a machine. They state what can be checked by state alone, without the
+ * context. Tests check every known decision against them.
  */
 export function rulesOf(machine: string): MachineRules {
   const rules = rulesByMachine[machine]

@@ -1,9 +1,6 @@
 import type { Instant } from '../../vocabulary/message.ts'
 
-/**
- * Who asked for an erasure, on what basis, and which kinds of parts the law requires to be kept, such as
- * `validation.result`.
- */
+/** Who requested an erasure, its legal basis, and the kinds of parts that the law requires to keep. */
 export interface ErasureRequest {
   readonly requester: string
   readonly legalBasis: string
@@ -14,22 +11,20 @@ export interface ErasureRequest {
 export interface ErasureSummary {
   readonly subject: string
   readonly keeps: readonly string[]
-  /** Whether something was kept, which may be erased later. */
+  /** Whether something was kept and may be erased later. */
   readonly isPartial: boolean
-  /**
-   * The parts that it left, each as `<position>/<name>`: it explains the absence of none of them.
-   */
+  /** The parts that it kept, each as `<position>/<name>`. If one is missing later, something else destroyed it. */
   readonly kept: readonly string[]
   readonly parts: number
-  /** SHA-256 over a line for each destroyed part: its position, its name and its hash. */
+  /** SHA-256 over a line for each destroyed part: position, name and hash. */
   readonly list: string
-  /** Rows of the keyed index. */
+  /** Deleted rows of the keyed index. */
   readonly indexRows: number
-  /** The ends of sealed bytes, in hexadecimal, that the file is searched for in the end. */
+  /** The last bytes of destroyed parts, in hexadecimal; the file is searched for them afterwards. */
   readonly endings: readonly string[]
 }
 
-/** How an erasure was completed. Backups of the keyring open backups of the store until `copiesOpenUntil`. */
+/** How an erasure was completed. Until `copiesOpenUntil`, backups of the keyring still decrypt backups of the store. */
 export interface ErasureCompleted {
   readonly epoch: number
   readonly previous: readonly number[]
@@ -37,7 +32,7 @@ export interface ErasureCompleted {
   readonly searchedBytes: number
   readonly searchedFor: number
   readonly found: number
-  /** Parts that were destroyed but not searched for, in a file too large to be rewritten for them. */
+  /** Destroyed parts that were not searched for, because the file is too large to be rewritten. */
   readonly unsearched: number
   readonly copiesOpenUntil: Instant
 }

@@ -3,90 +3,87 @@ import type { ErasureCompleted, ErasureRequest, ErasureSummary } from './erasure
 
 // Events
 
-/** Where averba met a person first. */
+/** How averba first learned of a person. */
 export type SubjectOrigin = 'host' | 'validation' | 'notification'
 
-/** A login state as the service gave it. */
+/** A login state from the service. */
 export interface LoginReading {
   readonly isAuthenticated: boolean
   readonly expiresAt: Instant | null
 }
 
-/** An awareness record without personal data; `record` is our id of it. */
+/** An awareness record without personal data; `record` is our id. */
 export interface AwarenessReading {
   readonly record: string
   readonly createdAt: Instant | null
   readonly controller: string | null
 }
 
-/** When the request left whose answer tells: later changes may not be in it. */
+/** When the request was sent: the answer may lack later changes. */
 interface ReadingTime {
   readonly askedAt?: Instant
 }
 
-/** When a reading that recurs is due next. `schedule` numbers what the host asked for: only the newest goes on. */
+/** When the next scheduled reading is due. `schedule` is the number of the schedule: only the newest continues. */
 export interface SyncAgain {
   readonly schedule: number
   readonly dueAt: Instant
 }
 
-/** What is recorded of a data subject. */
+/** The events of a data subject. */
 export type SubjectEvent =
-  /** Always the first: its part `cpf` holds the CPF. */
+  /** The first event: its part `cpf` holds the CPF. */
   | Event<'subject.enrolled', { subject: string; origin: SubjectOrigin }>
   | Event<'subject.syncRequested' | 'subject.awarenessRequested' | 'subject.loginRequested', unknown>
-  /** Its consents are read again and again, every `everyMs`. */
+  /** Its consents are read every `everyMs`. */
   | Event<'subject.scheduled', { everyMs: number }>
-  /** Its consents are no longer read by themselves. */
+  /** Its consents are no longer read on a schedule. */
   | Event<'subject.unscheduled', unknown>
-  /** `isPartial`: the list was not read whole. It vouches for no consent, and none counts as missing by it. */
+  /** `isPartial`: the list was not read completely, so it confirms no consent, and no consent counts as missing. */
   | Event<
       'subject.synced',
       { read: number; changed: number; unreadable: number; askedAt?: Instant; isPartial?: true }
     >
-  /** Its part `record` holds the service's own id and texts. */
+  /** Its part `record` holds the service's id and texts. */
   | Event<'subject.awarenessAppeared', AwarenessReading & { subject: string }>
-  /** The service no longer lists it: it is kept, and may appear again. */
+  /** The service no longer lists it. The log keeps it, and it may appear again. */
   | Event<'subject.awarenessVanished', { record: string }>
-  /** The service shows another date or controller of it by now: its part `record` holds what it shows. */
+  /** The service shows another date or controller. Its part `record` holds the new record. */
   | Event<'subject.awarenessAmended', AwarenessReading>
   | Event<'subject.awarenessListed', { read: number; unreadable: number } & ReadingTime>
   | Event<'subject.awarenessDetailRequested', { record: string }>
   /** Its part `detail` holds the whole answer. */
   | Event<'subject.awarenessDescribed', { record: string } & ReadingTime>
   | Event<'subject.loginRead', LoginReading & ReadingTime & { subject: string }>
-  /** Its part `redirect`, where there is one, holds the address to return to. */
+  /** Its part `redirect`, if any, holds the return address. */
   | Event<'subject.loginAddressRequested', { hasRedirect: boolean }>
   /** Its part `address` holds the login address. */
   | Event<'subject.loginAddressRead', unknown>
   | Event<'subject.readDeclined', { operation: string; httpStatus: number }>
-  /** Data was to be used under a consent that nobody has seen: its part `id` holds the id. */
+  /** Data was to be used under an unknown consent: the part `id` holds its id. */
   | Event<'subject.useRefused', { at: Instant; reason: 'never-read' }>
-  /** A hold: nothing of the person is destroyed by retention until it is released. */
+  /** A hold: until it is released, retention destroys no data of the person. */
   | Event<'subject.held' | 'subject.released', { reason: string }>
   | Event<'subject.erasureRequested', ErasureRequest>
-  /** In the same transaction as the request: all data of the person is gone, except what is kept. */
+  /** Recorded with the request in one transaction, which deletes all data of the person except what is kept. */
   | Event<'subject.erased', ErasureSummary>
-  /** All other keys are wrapped by an epoch that began afterwards, and the file was searched for what was destroyed. */
+  /** All other keys are now wrapped by a newer epoch, and the file was searched for the destroyed data. */
   | Event<'subject.erasureCompleted', ErasureCompleted>
-  /** What was destroyed no longer opens in any backup. */
+  /** The destroyed data can no longer be decrypted in any backup. */
   | Event<'subject.epochsDestroyed', { epochs: readonly number[] }>
 
 // Commands, and facts from outside
 
-/** What the machine of a data subject decides: commands, and facts from outside. */
+/** The commands, and the facts from outside, of a data subject. */
 export type SubjectMessage =
   | Message<'subject.enrol', { subject: string; origin: SubjectOrigin }>
-  /** `effects` are readings of the same that were put off: this one takes their place. */
+  /** `effects`: deferred readings of the same kind, which this one replaces. */
   | Message<'subject.sync' | 'subject.readAwareness' | 'subject.readLogin', { effects?: readonly string[] }>
-  /** Carries the part `id`: the service's id of the record. */
+  /** Has the part `id`: the service's id of the record. */
   | Message<'subject.readAwarenessDetail', { record: string }>
   | Message<'subject.readLoginAddress', { hasRedirect: boolean }>
   | Message<'subject.refuseUse', { at: Instant }>
-  /**
-   * `effects` are readings of the former schedule that are still owed. A default is for those of whom nothing was ever
-   * said: it changes no schedule, and begins none anew that was ended.
-   */
+  /** `effects`: pending readings of the former schedule. `isDefault`: only for subjects that never had a schedule. */
   | Message<
       'subject.schedule',
       { everyMs: number; dueAt: Instant; effects?: readonly string[]; isDefault?: true }

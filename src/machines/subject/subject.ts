@@ -13,7 +13,7 @@ function serviceCall(subject: string, verb: string, parts: Record<string, string
   return { type: `consentService.${verb}`, data, opens: { cpf: cpfAddress(subject), ...parts } }
 }
 
-/** The next reading of a schedule; none when the host has asked for another schedule since. */
+/** The next reading of a schedule, unless the host has set another schedule since. */
 function nextSync({ subject, everyMs, schedules }: SubjectContext, again: SyncAgain | undefined) {
   if (everyMs === null || again?.schedule !== schedules) return {}
   const reading = serviceCall(subject, 'listConsents', {}, { everyMs, schedule: schedules })
@@ -24,15 +24,15 @@ function nextSync({ subject, everyMs, schedules }: SubjectContext, again: SyncAg
 
 interface SubjectContext {
   readonly subject: string
-  /** The awareness records that have appeared and have not vanished since, as last listed. */
+  /** The latest listed state of the awareness records that have not vanished. */
   readonly awareness: readonly AwarenessReading[]
-  /** How often the consents are read; null when nobody asked for it. */
+  /** The interval of the schedule; null without one. */
   readonly everyMs: number | null
-  /** How often a schedule was asked for. */
+  /** How many schedules there have been. */
   readonly schedules: number
-  /** The holds: why retention destroys nothing of them, each reason until it ends. */
+  /** The reasons of the current holds. */
   readonly holds: readonly string[]
-  /** What an erasure has kept. */
+  /** The kinds of parts that an erasure has kept. */
   readonly keeps: readonly string[]
 }
 
@@ -101,7 +101,7 @@ const chart = setup({
     erased: {
       initial: 'wholly',
       states: {
-        // What was kept may be held, and erased later.
+        // Kept data may be held, and erased later.
         partly: {
           on: {
             'subject.held': { actions: 'keepHold' },
@@ -134,7 +134,7 @@ function enrolledSubject(event: SubjectEvent): string | undefined {
 
 type SubjectState = SnapshotFrom<typeof chart>
 
-/** Messages that are refused or ignored once the person was erased; any other is recorded and owes nothing. */
+/** Messages that are refused or ignored after an erasure. Others are recorded without effects. */
 const whenErased: Readonly<Partial<Record<SubjectMessage['type'], 'refused' | 'passed over'>>> = {
   'subject.enrol': 'refused',
   'subject.sync': 'refused',
@@ -151,7 +151,7 @@ const whenErased: Readonly<Partial<Record<SubjectMessage['type'], 'refused' | 'p
   'subject.missAwareness': 'passed over',
 }
 
-/** What may still be said of what an erasure has kept. */
+/** Commands that still apply to kept data after an erasure. */
 const allowedForKeptData: ReadonlySet<SubjectMessage['type']> = new Set([
   'subject.erase',
   'subject.hold',
@@ -173,7 +173,7 @@ function decideEnrolled(
   if (message.type === 'subject.enrol') {
     return state.matches('unmet') ? record({ type: 'subject.enrolled', data: message.data }) : record()
   }
-  if (state.matches('unmet')) return refuse('nobody is enrolled under it')
+  if (state.matches('unmet')) return refuse('no data subject is enrolled under this id')
   const { subject, awareness, holds } = state.context
   switch (message.type) {
     case 'subject.sync':
@@ -184,8 +184,8 @@ function decideEnrolled(
       return record({ type: 'subject.useRefused', data: { ...message.data, reason: 'never-read' } })
     case 'subject.schedule': {
       const { everyMs, dueAt, effects, isDefault } = message.data
-      const isSaid = isDefault && state.context.schedules > 0
-      if (isSaid || everyMs === state.context.everyMs) return record()
+      const hadSchedule = state.context.schedules > 0
+      if ((isDefault && hadSchedule) || everyMs === state.context.everyMs) return record()
       const schedule = state.context.schedules + 1
       const next = nextSync({ ...state.context, everyMs, schedules: schedule }, { schedule, dueAt })
       return record({ type: 'subject.scheduled', data: { everyMs }, ...next, ...cancelEffects(effects) })
@@ -210,7 +210,7 @@ function decideEnrolled(
       if (holds.includes(message.data.reason)) return record()
       return record({ type: 'subject.held', data: message.data })
     case 'subject.release':
-      if (!holds.includes(message.data.reason)) return refuse('no such reason holds them', 'NOT_FOUND')
+      if (!holds.includes(message.data.reason)) return refuse('no hold has this reason', 'NOT_FOUND')
       return record({ type: 'subject.released', data: message.data })
     case 'keys.rotated':
       return record(erasureCompleted(message.data))
@@ -272,7 +272,7 @@ function decideEnrolled(
   }
 }
 
-/** What a list adds of a record: nothing when nothing changed, or when it crossed something newer. */
+/** The events of a listed record: none when nothing changed, or when the reading is stale. */
 function awarenessChanges(
   { subject, awareness }: SubjectContext,
   { data, isStale }: MessageWithParts<Extract<SubjectMessage, { type: 'subject.observeAwareness' }>>,
@@ -283,7 +283,7 @@ function awarenessChanges(
   return isSame || isStale ? [] : [{ type: 'subject.awarenessAmended', data: toAwarenessReading(data) }]
 }
 
-/** A reading, in the place of others that were put off. */
+/** Requests a reading, which replaces deferred ones. */
 function readingRequested(
   type: 'subject.syncRequested' | 'subject.awarenessRequested' | 'subject.loginRequested',
   reading: Effect,
@@ -296,20 +296,20 @@ function cancelEffects(effects: readonly string[] = []): Pick<Event, 'cancels'> 
   return effects.length > 0 ? { cancels: effects } : {}
 }
 
-/** The older epochs live as long as the backups that were made with them. */
+/** The older epochs are destroyed when the backups made with them have expired. */
 function erasureCompleted(data: ErasureCompleted): SubjectEvent {
   const { previous: epochs, copiesOpenUntil: dueAt } = data
-  const owed = epochs.length > 0 && { effects: [{ type: 'keys.destroyEpochs', data: { epochs }, dueAt }] }
+  const next = epochs.length > 0 && { effects: [{ type: 'keys.destroyEpochs', data: { epochs }, dueAt }] }
   const anomaly = data.found > 0 ? { anomaly: 'the file still holds pieces of what was destroyed' } : {}
-  return { type: 'subject.erasureCompleted', data, ...owed, ...anomaly }
+  return { type: 'subject.erasureCompleted', data, ...next, ...anomaly }
 }
 
-/** Records in another form than the contract's, such as one with an unknown status. */
+/** Unreadable records differ from the contract's form, such as by an unknown status. */
 function anomalyIfUnreadable({ unreadable }: { unreadable: number }): Pick<Event, 'anomaly'> {
   return unreadable === 0 ? {} : { anomaly: 'records could not be read' }
 }
 
-// Only what tells of awareness records makes a list of them old.
+// Only events about awareness records make a list of them stale.
 const silent = [
   'subject.enrolled',
   'subject.syncRequested',
@@ -329,7 +329,7 @@ const silent = [
   'subject.released',
 ] as const
 
-/** A data subject: who they are is sealed, what was read of them is counted (document 1). */
+/** A data subject and the readings about them (document 1). The CPF is encrypted. */
 export const subjectMachine: Machine = defineMachine({
   name: 'subject',
   version: 1,

@@ -1,23 +1,23 @@
 import { type HealthState, healthAfterFailure, healthAfterSuccess, initialHealth } from './health.ts'
 import type { HeldEndpoint, SubscriptionEvent } from './messages.ts'
 
-/** What a subscription remembers beside its state. */
+/** The context of a subscription's chart. */
 export interface SubscriptionContext extends HeldEndpoint, HealthState {
   readonly evento: string
-  /** The event that the portal was last seen to notify us of: another one if somebody changed it there. */
+  /** The event that the portal last showed: it differs when somebody changed it there. */
   readonly eventoAtPortal: string
   readonly remoteId: number | null
-  /** The id of the former registration, which was deleted or not listed: the portal may show it again. */
+  /** The portal's id of the former registration, which was deleted or not listed: the portal may list it again. */
   readonly formerId: number | null
-  /** What a change asked for. */
+  /** What the pending change requests. */
   readonly asked: HeldEndpoint
-  /** Whether the portal was last seen with the secrets that we wanted. */
+  /** Whether the portal last showed the secrets that we want. */
   readonly areSecretsOurs: boolean
 }
 
 const noEndpoint: HeldEndpoint = { endpoint: '', generation: 1 }
 
-/** Nothing is declared yet. */
+/** The context before the declaration. */
 export const emptyContext: SubscriptionContext = {
   evento: '',
   eventoAtPortal: '',
@@ -29,7 +29,7 @@ export const emptyContext: SubscriptionContext = {
   ...initialHealth,
 }
 
-/** What an event changes in the context. */
+/** Returns what an event changes in the context. */
 export function contextAfter(
   context: SubscriptionContext,
   event: SubscriptionEvent,
@@ -70,7 +70,7 @@ export function contextAfter(
   }
 }
 
-/** Where notifications go and with which generation of secrets, without the rest of the event. */
+/** Picks the endpoint and the generation of secrets from a larger object. */
 export function pickEndpoint({ endpoint, generation }: HeldEndpoint): HeldEndpoint {
   return { endpoint, generation }
 }

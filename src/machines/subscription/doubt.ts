@@ -3,12 +3,12 @@ import type { HeldEndpoint, RegistrationRef, SubscriptionEvent, SubscriptionRead
 
 type EffectEnding = Pick<Event, 'resolves'>
 
-/** Ends the call whose answer was lost. */
+/** Ends the effect whose answer was lost. */
 export function resolveEffect(as: 'settled' | 'declined', verb = 'subscribe'): EffectEnding {
   return { resolves: { effect: `portal.${verb}`, as } }
 }
 
-/** Where a subscription stands while a call is out, and where once it is done. */
+/** The chart states during each effect, and after it was done. */
 const stagesOfEffects = {
   subscribe: { during: 'registering', done: 'active' },
   changeSubscription: { during: 'changing', done: 'active' },
@@ -18,14 +18,14 @@ const stagesOfEffects = {
 type EffectStage = (typeof stagesOfEffects)[keyof typeof stagesOfEffects]
 
 /**
- * Whether an answer is about a registration that is gone: a change of it was still owed when the portal deleted it, and
- * another may have come since, with changes of its own.
+ * Checks that an answer belongs to a former registration: the portal deleted it while a change was pending, and there
+ * may be a new registration since.
  */
 export function isOfFormerRegistration({ remoteId }: RegistrationRef, known: number | null): boolean {
   return remoteId !== undefined && remoteId !== known
 }
 
-/** What an answer is recorded as: as it reads, unless it is about a registration that is gone. */
+/** Returns the event of an answer, or `answeredLate` when the answer belongs to a former registration. */
 export function answerOrLate(
   operation: string,
   { remoteId }: RegistrationRef,
@@ -37,25 +37,22 @@ export function answerOrLate(
 }
 
 /**
- * How a call ended whose loss is reported after a list has told its outcome: the process that made it had died
- * unnoticed. `undefined` while nothing has been told.
+ * Returns how a lost call ended, when a list already showed it: the process that made the call died unnoticed.
+ * `undefined` while the outcome is unknown.
  */
 export function findKnownOutcome(
   operation: string,
   isAt: (where: EffectStage['during'] | EffectStage['done']) => boolean,
-  isBefore: boolean,
+  isFormer: boolean,
 ): EffectEnding | undefined {
-  // It went with its registration: a deletion was made, a change had nothing left to change.
-  if (isBefore) return resolveEffect(operation === 'deleteSubscription' ? 'settled' : 'declined', operation)
-  const station = Object.entries(stagesOfEffects).find(([name]) => name === operation)?.[1]
-  if (!station || isAt(station.during)) return undefined
-  return resolveEffect(isAt(station.done) ? 'settled' : 'declined', operation)
+  // The registration was deleted, so a deletion was done and a change was not.
+  if (isFormer) return resolveEffect(operation === 'deleteSubscription' ? 'settled' : 'declined', operation)
+  const stage = Object.entries(stagesOfEffects).find(([name]) => name === operation)?.[1]
+  if (!stage || isAt(stage.during)) return undefined
+  return resolveEffect(isAt(stage.done) ? 'settled' : 'declined', operation)
 }
 
-/**
- * Ends a call whose answer was lost when its subscription is gone: a deletion was made, a change had nothing left to
- * change.
- */
+/** Ends an uncertain call when the subscription was deleted: a deletion was done, and a change was not. */
 export function resolveByDeletion(
   isAt: (where: { changing: 'uncertain' } | { deleting: 'uncertain' }) => boolean,
 ): EffectEnding {
@@ -68,7 +65,7 @@ interface RequestedChange {
   readonly asked: HeldEndpoint
 }
 
-/** Whether the portal shows what a change asked for. */
+/** Checks that the portal shows what the change requested. */
 export function matchesRequest(
   { evento, asked }: RequestedChange,
   shown: Pick<SubscriptionReading, 'evento' | 'endpoint' | 'generation'>,
@@ -76,7 +73,7 @@ export function matchesRequest(
   return shown.evento === evento && shown.endpoint === asked.endpoint && shown.generation === asked.generation
 }
 
-/** A change whose answer was lost was made when the portal shows what was asked for. */
+/** Ends an uncertain change: it was done if the portal shows what was requested. */
 export function resolveChange(asking: RequestedChange, shown: SubscriptionReading): SubscriptionEvent {
   const isDone = matchesRequest(asking, shown)
   const ends = resolveEffect(isDone ? 'settled' : 'declined', 'changeSubscription')

@@ -1,19 +1,19 @@
 import { clocksDifferMaxMs, dayMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 
-/** How far a subscription has come towards its automatic deletion, as its last events tell. */
+/** How close a subscription is to its automatic deletion, by its recorded events. */
 export interface HealthState {
   /** The first known error since the last success; null while there is none. */
   readonly failingSince: Instant | null
   readonly lastFailureAt: Instant | null
   readonly lastSuccessAt: Instant | null
-  /** When the portal registered it: earlier failures belong to another one. Null where nobody knows. */
+  /** When the portal registered it: earlier failures belong to another registration. Null if unknown. */
   readonly registeredAt: Instant | null
-  /** The highest share of the thirty days that was announced in this failing period, in percent. */
+  /** The highest percentage of the thirty days that was announced in this failing period. */
   readonly announced: number
 }
 
-/** A subscription that is deleted in days unless a delivery succeeds. */
+/** The portal will delete the subscription unless a delivery succeeds. */
 export interface DeletionThreat {
   readonly percent: number
   /** Whole days, rounded down. */
@@ -22,7 +22,7 @@ export interface DeletionThreat {
   readonly deletionAt: Instant
 }
 
-/** Nothing failed yet. */
+/** The health before any failure. */
 export const initialHealth: HealthState = {
   failingSince: null,
   lastFailureAt: null,
@@ -32,23 +32,20 @@ export const initialHealth: HealthState = {
 }
 
 const deletionWindowMs = 30 * dayMs
-/** The shares of the thirty days of nothing but errors (document 3, section 8) at which a threat is announced. */
+/** Percentages of thirty days with errors only (document 3, section 8) at which the threat is announced. */
 const announcedAt = [90, 75, 50] as const
 
-/** When a subscription that fails since then is deleted, unless a delivery succeeds. */
+/** Returns when the portal deletes a subscription that has been failing since then. */
 export function deletionAfter(failingSince: Instant): Instant {
   return toInstant(fromInstant(failingSince) + deletionWindowMs)
 }
 
-/** Whole days from an instant to the deletion, rounded down, and never below zero. */
+/** Returns the whole days until the deletion, rounded down, and never below zero. */
 export function wholeDaysUntil(deletionAt: Instant, now: Instant): number {
   return Math.max(0, Math.floor((fromInstant(deletionAt) - fromInstant(now)) / dayMs))
 }
 
-/**
- * Reports whether a failure is news: one before the last success, or of one that was there before, says nothing of
- * today.
- */
+/** Checks that a failure counts: it came after the last success, and belongs to the current registration. */
 export function isRelevantFailure(
   { lastSuccessAt, registeredAt }: HealthState,
   failedAt: Instant | null,
@@ -58,12 +55,12 @@ export function isRelevantFailure(
   return lastSuccessAt === null || failedAt > lastSuccessAt
 }
 
-/** The portal's times have whole seconds. */
+/** Truncates to seconds: the portal's times have no milliseconds. */
 function truncateToSecond(at: Instant): string {
   return at.slice(0, 19)
 }
 
-/** What one more failure adds. Records may be read in any order. */
+/** Returns what a failure changes. Records may be read in any order. */
 export function healthAfterFailure(health: HealthState, failedAt: Instant | null): Partial<HealthState> {
   if (failedAt === null || !isRelevantFailure(health, failedAt)) return {}
   const { failingSince, lastFailureAt } = health
@@ -74,8 +71,8 @@ export function healthAfterFailure(health: HealthState, failedAt: Instant | null
 }
 
 /**
- * What a success makes of it. One between failures begins a new period. All that is known of the period's first error
- * is that it came after the success, so to be careful it counts from there.
+ * Returns the health after a success. If failures followed it, a new failing period begins at the success: the exact
+ * time of its first error is unknown.
  */
 export function healthAfterSuccess(
   lastSuccessAt: Instant,
@@ -87,8 +84,8 @@ export function healthAfterSuccess(
 }
 
 /**
- * The highest share that has come and was not announced; `undefined` when there is none. What was announced but has not
- * come yet was said by a clock that was ahead: it is announced again when it comes.
+ * Returns the threat to announce: the highest percentage reached but not announced. A percentage that was announced too
+ * early, by a clock that ran ahead, is announced again when it is reached.
  */
 export function findThreat(
   { failingSince, announced }: Pick<HealthState, 'failingSince' | 'announced'>,

@@ -3,64 +3,64 @@ import type { DeletionThreat } from './health.ts'
 
 // Events
 
-/** What we want the portal to hold. The host is asked for the secrets themselves when they are sent. */
+/** The subscription that we want at the portal. The host supplies the secrets when a request is sent. */
 export interface DesiredEndpoint {
   readonly evento: string
   readonly endpoint: string
 }
 
-/** What is recorded of a subscription. */
+/** The events of a subscription. */
 export type SubscriptionEvent =
-  /** Always the first. */
+  /** The first event. */
   | Event<'subscription.declared', DesiredEndpoint & { subscription: string }>
   | Event<'subscription.registrationRequested' | 'subscription.changeRequested', HeldEndpoint>
-  /** New secrets are asked for: the generation is one more than that in use. */
+  /** New secrets are requested: the generation is one more than the current one. */
   | Event<'subscription.rotationRequested', HeldEndpoint>
-  /** `takenOver`: it was somebody else's, and a person wanted it to be ours. */
+  /** `takenOver`: it was somebody else's, and a person decided to make it ours. */
   | Event<'subscription.registered', HeldEndpoint & RegisteredAtPortal>
   | Event<'subscription.changed', HeldEndpoint & RegistrationRef>
-  /** The portal holds another event, endpoint or other secrets than last known. Never tells which secrets. */
+  /** The portal has another event, endpoint or other secrets than last known. It does not show which secrets. */
   | Event<'subscription.drifted', DriftedSubscription>
   | Event<'subscription.deletionRequested', unknown>
-  /** Its part `reason`, where the portal gave one, holds its text. */
+  /** Its part `reason` holds the portal's text, if there is one. */
   | Event<'subscription.deleted', { by: 'us' | 'portal'; deletedAt: Instant | null }>
-  /** The portal lists one as active that it had deleted or left out: ours again, unless another has come since. */
+  /** The portal lists a deleted or missing registration as active again: it is ours unless we have a new one. */
   | Event<'subscription.reappeared', { remoteId: number }>
   | Event<'subscription.declined', DeclinedOperation>
-  /** The answer to a change or deletion of a registration that is gone: it says nothing of what is there now. */
+  /** The answer to a change or deletion of a former registration: it does not concern the current one. */
   | Event<'subscription.answeredLate', LostOperation>
   | Event<'subscription.lost', LostOperation>
-  /** The portal shows it as it was before a change or deletion whose answer was lost. */
+  /** After a change or deletion whose answer was lost, the portal shows the old state: it was not done. */
   | Event<'subscription.confirmed', unknown>
-  /** A delivery failed; its part `failure` holds the portal's record of it, content included. */
+  /** A delivery failed. Its part `failure` holds the portal's record, its part `content` the content. */
   | Event<'subscription.failing', FailureRecord>
-  /** What became of a failure record: its content was in the inbox already (`stored`), or is now (`recovered`). */
+  /** The content of a failure record was in the inbox already (`stored`), or was added to it (`recovered`). */
   | Event<'subscription.failureRecovered', FailureRecovered>
-  /** A delivery succeeded after the failures; `failsAgain` when others failed after it. */
+  /** A delivery succeeded after failures. `failsAgain`: others failed after it. */
   | Event<'subscription.recovered', { lastSuccessAt: Instant; failsAgain: boolean }>
-  /** 50, 75 or 90 percent of the thirty days have passed with nothing but errors. */
+  /** 50, 75 or 90 percent of the thirty days have passed with errors only. */
   | Event<'subscription.threatened', DeletionThreat>
 
 interface DriftedSubscription {
   readonly evento: string
   readonly endpoint: string
   readonly areSecretsOurs: boolean
-  /** The generation of our secrets that it carries, where that is later than the one that was known. */
+  /** The generation of our secrets at the portal, if later than the known one. */
   readonly generation?: number
-  /** When the portal registered it, where our clock had said something else. */
+  /** When the portal registered it, if our clock had recorded another time. */
   readonly registeredAt?: Instant
 }
 
 interface RegisteredAtPortal {
   readonly remoteId: number
   readonly how: 'created' | 'adopted' | 'takenOver'
-  /** Of an existing one: the last successful delivery, where there was one. */
+  /** The last successful delivery of an existing registration, if any. */
   readonly lastSuccessAt?: Instant
-  /** When the portal registered it; of a created one that follows another, when it was asked to. */
+  /** When the portal registered it; for a new one that follows another, when we sent the request. */
   readonly registeredAt?: Instant
 }
 
-/** The registration that a change or deletion was asked for; a registration itself has none. */
+/** The portal's id of the registration to change or delete; absent for a new registration. */
 export interface RegistrationRef {
   readonly remoteId?: number
 }
@@ -75,7 +75,7 @@ interface LostOperation extends RegistrationRef {
   readonly operation: string
 }
 
-/** Where notifications go, and which generation of our secrets they carry. */
+/** Where notifications go, and the generation of the secrets they carry. */
 export interface HeldEndpoint {
   readonly endpoint: string
   readonly generation: number
@@ -89,7 +89,7 @@ interface FailureRecovered {
 }
 
 interface FailureRecord {
-  /** Our id of the failure record, and the portal's. */
+  /** Our id of the failure record; `remoteId` is the portal's. */
   readonly failure: string
   readonly remoteId: number
   readonly failedAt: Instant | null
@@ -98,25 +98,25 @@ interface FailureRecord {
 
 // Commands, and facts from outside
 
-/** One row of the portal's list, without its secrets. */
+/** A row of the portal's list, without its secrets. */
 export interface SubscriptionReading {
   readonly remoteId: number
   readonly evento: string
   readonly endpoint: string
-  /** The generation of our secrets that it carries; null when its secrets are not ours. */
+  /** The generation of our secrets at the portal; null when the secrets are not ours. */
   readonly generation: number | null
   readonly isDeleted: boolean
   readonly deletedAt: Instant | null
   readonly lastSuccessAt: Instant | null
   readonly registeredAt: Instant | null
-  /** When it was read, by our clock. */
+  /** When we read it, by our clock. */
   readonly readAt: Instant
 }
 
-/** Makes ours what the portal lists already: it matches, or a person wants it, whosever it was. */
+/** Makes a listed registration ours: it matches the declaration (`adopt`), or a person decided so (`takeOver`). */
 export type AdoptMessage = Message<'subscription.adopt' | 'subscription.takeOver', SubscriptionReading>
 
-/** What the machine of a subscription decides: commands, and facts from outside. */
+/** The commands, and the facts from outside, of a subscription. */
 export type SubscriptionMessage =
   | Message<'subscription.declare', DesiredEndpoint & { subscription: string }>
   | Message<'subscription.register', { endpoint: string; follows?: boolean }>

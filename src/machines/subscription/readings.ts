@@ -4,28 +4,32 @@ import type { SubscriptionContext } from './context.ts'
 import { findThreat, healthAfterSuccess } from './health.ts'
 import type { SubscriptionEvent, SubscriptionReading } from './messages.ts'
 
-/** How the portal differs from what was last known: recorded once, until it shows something else again. */
+/** Returns how the portal differs from the known state. Each difference is recorded once. */
 export function findDrift(
   context: SubscriptionContext,
   { evento, endpoint, generation, registeredAt }: SubscriptionReading,
 ): SubscriptionEvent[] {
-  const raised = laterGeneration(context, generation)
-  const dated = correctedRegistration(context, registeredAt)
-  const areSecretsOurs = raised !== undefined || generation === context.generation
+  const newGeneration = laterGeneration(context, generation)
+  const newDate = correctedRegistration(context, registeredAt)
+  const areSecretsOurs = newGeneration !== undefined || generation === context.generation
   const isKnown =
     evento === context.eventoAtPortal &&
     endpoint === context.endpoint &&
     areSecretsOurs === context.areSecretsOurs &&
-    raised === undefined &&
-    dated === undefined
-  const more = { ...(raised !== undefined && { generation: raised }), ...(dated && { registeredAt: dated }) }
-  const data = { evento, endpoint, areSecretsOurs, ...more }
-  return isKnown ? [] : [{ type: 'subscription.drifted', data }]
+    newGeneration === undefined &&
+    newDate === undefined
+  if (isKnown) return []
+  const data = {
+    ...{ evento, endpoint, areSecretsOurs },
+    ...(newGeneration !== undefined && { generation: newGeneration }),
+    ...(newDate && { registeredAt: newDate }),
+  }
+  return [{ type: 'subscription.drifted', data }]
 }
 
 /**
- * A later generation of our secrets: a log before this one, or another one, rotated to it. It becomes ours, since an
- * earlier one may have leaked.
+ * Returns the portal's generation if it is later than ours: an earlier log, or another one, rotated to it. We use it,
+ * since an older generation may have leaked.
  */
 export function laterGeneration(
   context: Pick<SubscriptionContext, 'generation'>,
@@ -34,7 +38,7 @@ export function laterGeneration(
   return shown !== null && shown > context.generation ? shown : undefined
 }
 
-/** When the portal registered it, where our clock was far from the portal's when we asked for it. */
+/** Returns when the portal registered it, if our recorded time is far off. */
 function correctedRegistration(
   { registeredAt }: SubscriptionContext,
   shown: Instant | null | undefined,
@@ -43,17 +47,15 @@ function correctedRegistration(
   return Math.abs(fromInstant(shown) - fromInstant(registeredAt)) > clocksDifferMaxMs ? shown : undefined
 }
 
-/**
- * What a reading of a failing subscription adds: a success after the failures ends the threat; without one it grows.
- */
+/** Returns the events of a reading of a failing subscription: a success ends the threat; without one it may grow. */
 export function healthEvents(
   context: SubscriptionContext,
   { evento, lastSuccessAt, readAt }: SubscriptionReading,
 ): SubscriptionEvent[] {
-  // Successes of another event say nothing of ours.
+  // Successes of another event do not concern ours.
   if (evento !== context.evento) return []
   const { failingSince, lastFailureAt } = context
-  // Failures without a readable time end with any success.
+  // Any new success ends failures without a readable time.
   if (lastSuccessAt !== null && lastSuccessAt > (context.lastSuccessAt ?? '')) {
     const failsAgain = lastSuccessAt <= (lastFailureAt ?? '')
     if (!failsAgain || lastSuccessAt >= (failingSince ?? '')) {
@@ -67,7 +69,7 @@ export function healthEvents(
   return threat ? [{ type: 'subscription.threatened', data: threat }] : []
 }
 
-/** The former registration is there again. The next reading tells its present form. */
+/** The former registration is listed again. The next reading shows its current state. */
 export function findReappearance(
   { formerId }: SubscriptionContext,
   { remoteId, isDeleted }: SubscriptionReading,

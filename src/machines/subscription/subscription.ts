@@ -35,13 +35,13 @@ const listSubscriptions = { type: 'portal.listSubscriptions', data: {} }
 
 // Chart
 
-/** The loss of a call of a registration that is gone changes nothing. */
-const formerRegistration = { guard: 'isOfBefore' as const }
+/** The loss of a call for a former registration changes nothing. */
+const formerRegistration = { guard: 'isOfFormerRegistration' as const }
 
-/** A change does not end the portal's thirty days of errors. */
+/** A change does not reset the portal's thirty days of errors. */
 const backToActive = [{ guard: 'isFailing' as const, target: 'active.failing' }, { target: 'active' }]
 
-/** The portal lists it again: a list had been incomplete, or nothing was deleted. */
+/** The portal lists it again: an earlier list was incomplete, or the deletion was not done. */
 const reappeared = [
   { guard: 'isFailing' as const, target: 'active.failing', actions: 'keep' as const },
   { target: 'active', actions: 'keep' as const },
@@ -50,11 +50,11 @@ const reappeared = [
 const chart = setup({
   types: { context: {} as SubscriptionContext, events: {} as SubscriptionEvent },
   guards: {
-    // Of a loss alone.
-    isOfBefore: ({ context, event }) =>
+    // Used for `subscription.lost` only.
+    isOfFormerRegistration: ({ context, event }) =>
       isOfFormerRegistration(event.data as RegistrationRef, context.remoteId),
     isByUs: ({ event }) => event.type === 'subscription.deleted' && event.data.by === 'us',
-    isNews: ({ context, event }) =>
+    isRelevantFailure: ({ context, event }) =>
       event.type === 'subscription.failing' && isRelevantFailure(context, event.data.failedAt),
     isFailing: ({ context }) => context.failingSince !== null,
     failsAgain: ({ event }) => event.type === 'subscription.recovered' && event.data.failsAgain,
@@ -71,7 +71,7 @@ const chart = setup({
     ],
     'subscription.failing': { actions: 'keep' },
     'subscription.reappeared': { actions: 'keep' },
-    // A call that waits for a person stops neither the portal's thirty days nor changes that somebody makes there.
+    // While a call waits for a person, deliveries still fail and others may change the subscription at the portal.
     'subscription.drifted': { actions: 'keep' },
     'subscription.recovered': { actions: 'keep' },
     'subscription.threatened': { actions: 'keep' },
@@ -102,7 +102,7 @@ const chart = setup({
       },
       states: {
         healthy: {
-          on: { 'subscription.failing': { guard: 'isNews', target: 'failing', actions: 'keep' } },
+          on: { 'subscription.failing': { guard: 'isRelevantFailure', target: 'failing', actions: 'keep' } },
         },
         failing: {
           on: {
@@ -140,7 +140,7 @@ const chart = setup({
     deleted: {
       initial: 'byUs',
       on: {
-        // A return from deleted is not documented: a new registration gets a new id.
+        // The contract does not document how to restore a deleted one: a new registration gets a new id.
         'subscription.registrationRequested': 'registering',
         'subscription.registered': { target: 'active', actions: 'keep' },
         'subscription.reappeared': reappeared,
@@ -209,13 +209,13 @@ function decide(
   }
 }
 
-/** A listing will tell the outcome, before anything else is done, unless one has told already. */
+/** Requests a list to find out the outcome, unless one has already shown it. */
 function decideLoss(
   state: SubscriptionState,
   data: { operation: string } & RegistrationRef,
 ): Decision<SubscriptionEvent> {
-  const isBefore = isOfFormerRegistration(data, state.context.remoteId)
-  const known = findKnownOutcome(data.operation, where => state.matches(where), isBefore)
+  const isFormer = isOfFormerRegistration(data, state.context.remoteId)
+  const known = findKnownOutcome(data.operation, where => state.matches(where), isFormer)
   const follows = known ?? { effects: [listSubscriptions] }
   return record({ type: 'subscription.lost', data, ...follows })
 }
@@ -224,18 +224,18 @@ function decideRegistration(
   state: SubscriptionState,
   { endpoint, follows = false }: { endpoint: string; follows?: boolean },
 ): Decision<SubscriptionEvent> {
-  if (isUncertain(state)) return refuse('it may be registered already: list first')
+  if (isUncertain(state)) return refuse('it may be registered already: list the subscriptions first')
   if (!state.matches('declared') && !state.matches('deleted'))
-    return refuse('it is registered, or about to be')
+    return refuse('it is registered or being registered')
   const held = { endpoint, generation: state.context.generation }
-  // Only where there was one before can a failure be of another one.
+  // After a former registration, failures need a date to tell which one they belong to.
   const isSecond = follows || state.context.formerId !== null
   const { type, data } = portalCall('subscribe', state.context, held)
   const effects = [{ type, data: { ...data, ...(isSecond && { follows: true }) } }]
   return record({ type: 'subscription.registrationRequested', data: held, effects })
 }
 
-/** Asks for another endpoint or for new secrets: always every field, since what leaving one out means is not shown. */
+/** Requests another endpoint or new secrets. Sends every field: the contract does not say what omitting one means. */
 function requestChange(
   state: SubscriptionState,
   verb: 'changeRequested' | 'rotationRequested',
@@ -246,17 +246,15 @@ function requestChange(
   return record({ type: `subscription.${verb}`, data: asked, effects })
 }
 
-/**
- * Asks for new secrets, and for nothing else: what differs in the portal is changed by a plan that somebody has read.
- */
+/** Requests new secrets only. Other differences at the portal are changed by a plan that a person has read. */
 function requestRotation(state: SubscriptionState, endpoint: string): Decision<SubscriptionEvent> {
   const { context } = state
   if (state.matches('active') && (context.endpoint !== endpoint || context.eventoAtPortal !== context.evento))
-    return refuse('the portal holds it with another endpoint or event than is declared: plan and apply first')
+    return refuse('the portal has another endpoint or event than declared: plan and apply first')
   return requestChange(state, 'rotationRequested', { endpoint, generation: context.generation + 1 })
 }
 
-/** Takes over what the portal lists already: nothing is owed to the outside. */
+/** Makes a listed registration ours, without a request. */
 function decideAdoption(
   state: SubscriptionState,
   message: MessageWithParts<AdoptMessage>,
@@ -273,7 +271,7 @@ function decideAdoption(
   return record({ type: 'subscription.registered', data, ...ends })
 }
 
-/** The portal's list does not show it, although it includes deleted ones. */
+/** The portal's list, which includes deleted subscriptions, does not have it. */
 function eventsIfMissing(state: SubscriptionState): SubscriptionEvent[] {
   if (isUncertain(state)) {
     const data = { operation: 'subscribe', httpStatus: 0, code: 'NOT_DONE' }
@@ -289,16 +287,16 @@ function isUncertain(state: SubscriptionState): boolean {
   return state.matches({ registering: 'uncertain' })
 }
 
-/** What the portal's list adds to what we hold. */
+/** The events of a row of the portal's list. */
 function eventsOfReading(state: SubscriptionState, shown: SubscriptionReading): SubscriptionEvent[] {
   const { context } = state
-  // A registration under way is found by its event and endpoint instead.
+  // A pending registration is matched by its event and endpoint instead.
   if (shown.remoteId !== context.remoteId)
     return state.matches('registering') ? [] : findReappearance(context, shown)
   if (shown.isDeleted) {
     const by = state.matches('deleting') ? 'us' : 'portal'
     const ends = resolveByDeletion(where => state.matches(where))
-    // The next one is registered with no earlier secret than this one had.
+    // The next registration must not use an older secret than this one.
     const raised = laterGeneration(context, shown.generation) === undefined ? [] : findDrift(context, shown)
     return [...raised, { type: 'subscription.deleted', data: { by, deletedAt: shown.deletedAt }, ...ends }]
   }
@@ -309,7 +307,7 @@ function eventsOfReading(state: SubscriptionState, shown: SubscriptionReading): 
   ]
 }
 
-/** When a delivery succeeded stays true, whatever was recorded meanwhile: failures are read while the list is. */
+/** The time of a success counts even in a stale reading: failures are read at the same time as the list. */
 function healthEventsOfReading(state: SubscriptionState, shown: SubscriptionReading): SubscriptionEvent[] {
   const { context } = state
   if (shown.remoteId !== context.remoteId || shown.isDeleted) return []
@@ -317,15 +315,14 @@ function healthEventsOfReading(state: SubscriptionState, shown: SubscriptionRead
   return isFailing ? healthEvents(context, shown) : []
 }
 
-/** How a call ended whose answer was lost, as the list shows. */
+/** Ends an uncertain change or deletion by what the list shows. */
 function resolveUncertain(state: SubscriptionState, shown: SubscriptionReading): SubscriptionEvent[] {
   if (state.matches({ deleting: 'uncertain' }))
     return [{ type: 'subscription.confirmed', data: {}, ...resolveEffect('declined', 'deleteSubscription') }]
   return state.matches({ changing: 'uncertain' }) ? [resolveChange(state.context, shown)] : []
 }
 
-// What became of deliveries says nothing of what the portal holds: were a list older for it, no list of a day on
-// which something failed would count.
+// Results of deliveries do not make a list stale: otherwise no list would count on a day with failures.
 const silent = [
   'subscription.answeredLate',
   'subscription.failing',
@@ -334,7 +331,7 @@ const silent = [
   'subscription.threatened',
 ] as const
 
-/** A subscription to one event, as we want the portal to notify us (document 3). */
+/** A subscription to one event at the portal (document 3). */
 export const subscriptionMachine: Machine = defineMachine({
   name: 'subscription',
   version: 1,

@@ -53,13 +53,13 @@ describe('a decision', () => {
   test('may be a refusal, by its words and its code', () => {
     const spend = { type: 'budget.spend', data: { for: 'v', max: 1 } }
     const over: MachineCase = { machine: 'budget', after: [spend], when: spend }
-    decides({ ...over, expected: { refused: /no more than 1/, code: 'BUDGET_SPENT' } })
+    decides({ ...over, expected: { refused: /the limit is 1/, code: 'BUDGET_SPENT' } })
     expect(() => decides({ ...over, expected: { refused: /./, code: 'REFUSED' } })).toThrow(
       'code to be "REFUSED", not "BUDGET_SPENT"',
     )
     const accepted = () => decides({ ...over, expected: { events: [] } })
     expect(accepted).toThrow(ExpectationError)
-    expect(accepted).toThrow(/to be events, and it was refused: .*no more than 1 may be \(BUDGET_SPENT\)$/)
+    expect(accepted).toThrow(/to be events, and it was refused: .*the limit is 1 \(BUDGET_SPENT\)$/)
   })
 
   test('rests on nothing that the machine would not have, or refuses', () => {
