@@ -7,33 +7,33 @@ import type { Connection } from '../database/connection.ts'
 import type { Anchor, HighWaterMark } from '../store-options.ts'
 import { keepAnchor, makeCheckpoint, readNewestCheckpoint, type StoredCheckpoint } from './checkpoints.ts'
 
-/** What a checkpointer works with. */
+/** The dependencies of a checkpointer. */
 export interface CheckpointerParts {
   readonly connection: Connection
   readonly signer: Signer
   readonly clock: Clock
   readonly mark?: HighWaterMark
   readonly anchor?: Anchor
-  /** Told when a mark could not be written, or an anchor gave nothing. */
+  /** Called when a checkpoint, a mark or an anchor fails. */
   readonly onTrouble: (what: string, error: unknown) => void
 }
 
-/** A checkpoint is made after this many events, or after a time with the next event. */
+/** A checkpoint is made after this many events, or with the first event after this time. */
 const eventsMax = 10_000
 const everyMs = 60_000
-/** How long closing and an export wait for an anchor. */
+/** How long closing and exporting wait for an anchor. */
 const anchorWaitMs = 5_000
 
-/** Makes checkpoints as the log grows and when it closes, and writes each outside of the database after its commit. */
+/** Makes checkpoints as the log grows and when it closes. Writes each to the high-water mark after its commit. */
 export class Checkpointer {
   readonly #parts: CheckpointerParts
-  /** How many events the newest checkpoint is over, and how many there are. */
+  /** The number of events under the newest checkpoint, and in the log. */
   #size = 0
   #position = 0
   #at: number
   #isDue = false
   #last: Promise<unknown> = Promise.resolve()
-  /** What is asked for now, by the size of its checkpoint. */
+  /** The pending anchors, by the size of their checkpoint. */
   readonly #anchoring = new Map<number, Promise<void>>()
 
   constructor(parts: CheckpointerParts) {
@@ -41,7 +41,7 @@ export class Checkpointer {
     this.#at = parts.clock.now()
   }
 
-  /** Learns the present state, and repairs a mark that a crash left behind. `isNeeded` makes a checkpoint at once. */
+  /** Reads the newest checkpoint and writes its mark, which a crash may have prevented. `isNeeded` makes a new one. */
   async start(isNeeded: boolean): Promise<void> {
     const { connection, mark } = this.#parts
     const newest = await connection.read(readNewestCheckpoint)
@@ -53,7 +53,7 @@ export class Checkpointer {
     }
   }
 
-  /** Hears of a commit, and passes it on. */
+  /** Makes a checkpoint after a commit, if one is due. Returns the position. */
   onCommit(position: number): number {
     this.#position = position
     const isDue = position - this.#size >= eventsMax || !isWithin(everyMs, this.#at, this.#parts.clock.now())
@@ -61,14 +61,14 @@ export class Checkpointer {
     this.#isDue = true
     this.make()
       .catch(error => this.#parts.onTrouble('a checkpoint could not be made', error))
-      // If it failed, the next event tries again.
+      // If it failed, the next event triggers another attempt.
       .finally(() => {
         this.#isDue = false
       })
     return position
   }
 
-  /** Signs where the log stands, and writes the mark. One at a time. */
+  /** Signs a checkpoint over the whole log and writes the mark. One at a time. */
   make(): Promise<StoredCheckpoint> {
     const made = this.#last.then(() => this.#make())
     this.#last = made.catch(() => undefined)
@@ -89,39 +89,39 @@ export class Checkpointer {
     try {
       await mark?.write(note)
     } catch (error) {
-      // The log itself is whole: only the detection of a rollback is weaker.
+      // The log itself is complete; only rollback detection is weaker.
       this.#parts.onTrouble('the high-water mark could not be written', error)
     }
   }
 
-  /** Asks for an anchor that is not there yet: one that failed is asked for again with the next checkpoint. */
-  #anchor({ note, size, anchor: kept }: StoredCheckpoint): void {
+  /** Requests a missing anchor. A failed one is requested again with the next checkpoint. */
+  #anchor({ note, size, anchor: existing }: StoredCheckpoint): void {
     const { anchor, connection, onTrouble } = this.#parts
-    if (!anchor || kept || this.#anchoring.has(size)) return
-    const work = async () => {
+    if (!anchor || existing || this.#anchoring.has(size)) return
+    const requestAnchor = async () => {
       const given = await anchor(Buffer.from(note))
       if (!given) return
       await connection.transact(() => keepAnchor(size, given))
       const stamp = readTimeStamp(given)
       if (stamp && !(await isStampOf(stamp, note))) throw wrongStampError()
     }
-    const held: Promise<void> = work()
+    const pending: Promise<void> = requestAnchor()
       .catch(error => onTrouble('a checkpoint could not be anchored', error))
       .finally(() => this.#anchoring.delete(size))
-    this.#anchoring.set(size, held)
+    this.#anchoring.set(size, pending)
   }
 
-  /** Makes the last checkpoint. Closing goes on whether it succeeds or not. */
+  /** Makes the last checkpoint. A failure does not prevent closing. */
   async close(): Promise<void> {
     const { onTrouble } = this.#parts
     await this.#last
-    // A process that added nothing need not wait for the file.
+    // A process that appended nothing does not wait for the database.
     if (this.#position > this.#size)
       await this.make().catch(error => onTrouble('the last checkpoint could not be made', error))
     await this.waitForAnchors()
   }
 
-  /** Waits for the anchors that were asked for, within seconds. */
+  /** Waits for the pending anchors, for some seconds. */
   async waitForAnchors(): Promise<void> {
     if (this.#anchoring.size === 0) return
     const stop = new AbortController()
@@ -132,7 +132,7 @@ export class Checkpointer {
 }
 
 function wrongStampError(): AverbaError {
-  return new AverbaError('MISCONFIGURED', 'The time stamp of a checkpoint is one of something else', {
-    hint: 'Have the bytes that `anchor` is given stamped as they are: the whole note, with its signatures.',
+  return new AverbaError('MISCONFIGURED', 'Cannot use the time stamp of a checkpoint: it is of other bytes', {
+    hint: 'Stamp the exact bytes that `anchor` gets: the whole note, with its signatures',
   })
 }

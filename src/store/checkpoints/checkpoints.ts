@@ -8,17 +8,17 @@ import { damagedLogError } from '../log/damaged.ts'
 import { parseHeader } from '../log/header.ts'
 import { rootAt, treeHead } from '../log/tree.ts'
 
-/** A signed checkpoint as it is kept. */
+/** A stored, signed checkpoint. */
 export interface StoredCheckpoint {
   /** Counts from 1 without gaps. */
   readonly number: number
   readonly size: number
   readonly note: string
-  /** What the host's anchor gave for it, where it was asked. */
+  /** The result of the host's anchor, if there is one. */
   readonly anchor: Uint8Array | null
 }
 
-/** Signs where the log stands, unless the newest checkpoint does. */
+/** Signs a checkpoint over all events, unless the newest one covers them. */
 export function* makeCheckpoint(signer: Signer): Steps<StoredCheckpoint> {
   const { size, root = '' } = yield* treeHead()
   const newest = yield* readNewestCheckpoint()
@@ -31,29 +31,29 @@ export function* makeCheckpoint(signer: Signer): Steps<StoredCheckpoint> {
 }
 
 /**
- * Keeps what an anchor gave for a checkpoint.
+ * Stores the anchor of a checkpoint.
  *
  * @throws {AverbaError} `MISCONFIGURED` when it is longer than 64 kB
  */
 export function* keepAnchor(size: number, anchor: Uint8Array): Steps<void> {
   if (anchor.length > anchorBytesMax)
-    throw new AverbaError('MISCONFIGURED', `What the anchor gave for a checkpoint ${anchorTooLong}`, {
-      hint: 'Let `anchor` give a time stamp or a signed note alone, without anything beside it.',
+    throw new AverbaError('MISCONFIGURED', `Cannot store the anchor of a checkpoint: it ${anchorTooLong}`, {
+      hint: 'Let `anchor` return only a time stamp or a signed note',
     })
   yield* rows({ sql: updateAnchor, parameters: [anchor, size] })
 }
 
-/** Every checkpoint, the oldest first. */
+/** Reads every checkpoint, the oldest first. */
 export function* readCheckpoints(): Steps<readonly StoredCheckpoint[]> {
   return yield* rows<StoredCheckpoint>({ sql: selectCheckpoints, parameters: [] })
 }
 
-/** The newest checkpoint. */
+/** Reads the newest checkpoint. */
 export function* readNewestCheckpoint(): Steps<StoredCheckpoint | undefined> {
   return yield* first<StoredCheckpoint>({ sql: selectNewest, parameters: [] })
 }
 
-/** The name that the log signs under today: that of its beginning, or of the last restore that was accepted. */
+/** Reads the name under which the log signs now: from its first event, or from the last accepted restore. */
 export function* readOrigin(): Steps<string> {
   const found = yield* first<{ header: string }>({
     sql: selectOrigin,
@@ -61,16 +61,16 @@ export function* readOrigin(): Steps<string> {
   })
   const { origin } = found ? parseHeader(found.header).data : {}
   if (typeof origin === 'string') return origin
-  throw damagedLogError('Cannot sign a checkpoint: the log has no beginning')
+  throw damagedLogError('Cannot sign a checkpoint: the log has no first event')
 }
 
-/** What is wrong where the mark itself is: the log may be whole. */
+/** The fault when the mark itself is damaged: the log may be intact. */
 export const damagedMark = 'its high-water mark is damaged'
 
 /**
- * Says how a log contradicts the mark that was left outside of it, if it does.
+ * Describes how the log contradicts its high-water mark; `undefined` if it does not.
  *
- * @param mark a signed checkpoint of this log, verified
+ * @param mark a signed checkpoint of this log, already verified
  */
 export function* findMarkFault(mark: string): Steps<string | undefined> {
   const checkpoint = parseCheckpoint(mark)
@@ -80,7 +80,7 @@ export function* findMarkFault(mark: string): Steps<string | undefined> {
   if (head.size < size)
     return `it has ${head.size} events, and had ${size} when its high-water mark was written`
   if ((yield* rootAt(size)) === root) return undefined
-  return `its first ${size} events are others than when its high-water mark was written`
+  return `its first ${size} events differ from those under its high-water mark`
 }
 
 const insertCheckpoint = 'insert into checkpoint (number, size, note) values (?, ?, ?)'
@@ -90,7 +90,7 @@ const selectNewest = 'select number, size, note, anchor from checkpoint order by
 const selectOrigin = `select event.header from event join stream on stream.key = event.stream
   where stream.name = ? and event.type in (?, ?) order by event.version desc limit 1`
 
-/** Every name that the log signs under, with the key line that it names. */
+/** Reads every name under which the log has signed, with its key line. */
 export function* readKeyLines(): Steps<{ origin: string; key: string }[]> {
   const found = yield* rows<{ header: string }>({
     sql: selectKeyLines,

@@ -6,17 +6,17 @@ import { rows, type Steps } from '../database/connection.ts'
 import { parseHeader } from '../log/header.ts'
 import { type EventSelector, findEvent, proveEvent } from './prove.ts'
 
-/** What can be disclosed of an event: its parts that are there, sealed under keys of its record, and their owners. */
+/** The parts of an event that can be disclosed, which are encrypted under keys of its record, and their owners. */
 export interface Disclosable {
   readonly parts: readonly PartAddress[]
   readonly owners: readonly string[]
 }
 
 /**
- * Finds what can be disclosed of an event.
+ * Finds the parts of an event that can be disclosed.
  *
- * @throws {AverbaError} `NOT_FOUND` when there is no such event, or its parts were destroyed;
- * `INVALID_INPUT` when none of its parts is sealed under a key of the record
+ * @throws {AverbaError} `NOT_FOUND` when the event does not exist, or its parts were destroyed; `INVALID_INPUT` when
+ * none of its parts is encrypted under a key of its record
  */
 export function* findDisclosable(which: EventSelector): Steps<Disclosable> {
   const { record, parts } = yield* readSealedParts(which)
@@ -27,7 +27,7 @@ export function* findDisclosable(which: EventSelector): Steps<Disclosable> {
 }
 
 /**
- * Writes the proof of an event under the newest checkpoint, with its sealed parts and the keys of its record.
+ * Writes the proof of an event under the newest checkpoint, with its encrypted parts and the keys of its record.
  *
  * @throws {AverbaError} as `findDisclosable` and `proveEvent`
  */
@@ -43,7 +43,7 @@ interface SealedRow extends OwnerKey {
   readonly sealed: Uint8Array
 }
 
-/** The parts of an event that a key of its record opens. */
+/** Reads the parts of an event that are encrypted under keys of its record. */
 function* readSealedParts(which: EventSelector): Steps<{ record: string; parts: readonly SealedRow[] }> {
   const { position, header } = yield* findEvent(which)
   const { stream, version, parts = [] } = parseHeader(header)
@@ -52,11 +52,11 @@ function* readSealedParts(which: EventSelector): Steps<{ record: string; parts: 
   const own = new Set(marks.flatMap(({ name, recordKey }) => (recordKey === undefined ? [] : [name])))
   if (own.size === 0) {
     throw new AverbaError('INVALID_INPUT', `Cannot disclose "${record}": it has no key of its own`, {
-      hint: 'The option recordKeys gives the events that are recorded from then on keys of their own',
+      hint: 'Set the option recordKeys: later events get their own keys',
     })
   }
-  const there = yield* rows<SealedRow>({ sql: selectParts, parameters: [position] })
-  const found = there.filter(({ name }) => own.has(name))
+  const stored = yield* rows<SealedRow>({ sql: selectParts, parameters: [position] })
+  const found = stored.filter(({ name }) => own.has(name))
   if (found.length > 0) return { record, parts: found }
   throw new AverbaError('NOT_FOUND', `Cannot disclose "${record}": its parts were destroyed`)
 }

@@ -6,7 +6,7 @@ import { markPath } from '../../vocabulary/names.ts'
 import type { HighWaterMark } from '../store-options.ts'
 import { damagedMark } from './checkpoints.ts'
 
-/** The mark of a store: the host's own, or a file beside a file. A log in memory has none. */
+/** Returns the mark of a store: the host's own, or a file beside the store. A log in memory has none. */
 export function resolveMark(options: {
   path: string
   highWaterMark?: HighWaterMark
@@ -16,17 +16,17 @@ export function resolveMark(options: {
   return createFileMark(markPath(path))
 }
 
-/** Distinguishes the files that one process writes: the host's randomness goes into the log, and is not spent here. */
+/** Makes the names of temporary files unique within the process, without using the host's entropy. */
 let writeCount = 0
 
-/** Keeps the mark in a file, which is replaced as a whole. */
+/** Stores the mark in a file, which is replaced atomically. */
 export function createFileMark(path: string): HighWaterMark {
   return {
     async read() {
       return readMark(path)
     },
     async write(checkpoint) {
-      // Another process of the file may have written a later one.
+      // Another process on the store may have written a later mark.
       const [before, after] = [parseCheckpoint(readMark(path) ?? ''), parseCheckpoint(checkpoint)]
       if (before && after && before.origin === after.origin && before.size >= after.size) return
       writeCount += 1
@@ -35,7 +35,7 @@ export function createFileMark(path: string): HighWaterMark {
   }
 }
 
-/** Reads the file of a mark; `undefined` when there is none. */
+/** Reads the file of a mark; `undefined` when it does not exist. */
 export function readMark(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
@@ -45,12 +45,12 @@ export function readMark(path: string): string | undefined {
   }
 }
 
-/** The error for a log that is behind its high-water mark, or is another log. */
+/** The error for a log that contradicts its high-water mark. */
 export function rolledBackError(path: string, fault: string): AverbaError {
   const isOnlyMark = fault === damagedMark
   return new AverbaError('ROLLED_BACK', `Cannot open "${path}": ${fault}`, {
     hint: isOnlyMark
-      ? 'The log may be whole: look at it with averba verify, and move the mark away if it is'
-      : 'Find the newest copy of the log. If it is lost, averba restore --accept-rollback goes on from a backup, and says so in the log',
+      ? 'The log may be intact: check it with averba verify, and if it is, move the mark away'
+      : 'Find the newest copy of the log. If it is lost, averba restore --accept-rollback continues from a backup and records it in the log',
   })
 }

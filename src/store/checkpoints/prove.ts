@@ -6,21 +6,18 @@ import { first, type Steps } from '../database/connection.ts'
 import { rootAt, subtreeRoot } from '../log/tree.ts'
 import { readNewestCheckpoint, type StoredCheckpoint } from './checkpoints.ts'
 
-/** An event, by its position or by its id, `<stream>/<version>`. */
+/** Selects an event by its position or its id, `<stream>/<version>`. */
 export type EventSelector = number | string
 
-/** Writes the proof that an event is under the newest checkpoint, in the form of C2SP tlog-proof. */
+/** Writes the proof that the newest checkpoint covers an event, in the format C2SP tlog-proof. */
 export function* proveEvent(which: EventSelector): Steps<string> {
   const event = yield* findEvent(which)
   const { note, size } = yield* requireCheckpoint()
   if (event.position > size) {
-    throw new AverbaError(
-      'INVALID_INPUT',
-      `Cannot prove the event at ${event.position}: no checkpoint is over it`,
-      {
-        hint: 'A checkpoint is signed when the log is closed, or asked for',
-      },
-    )
+    const message = `Cannot prove the event at ${event.position}: no checkpoint covers it`
+    throw new AverbaError('INVALID_INPUT', message, {
+      hint: 'Close the log or request a checkpoint: both sign one',
+    })
   }
   const index = event.position - 1
   return writeTlogProof(event.header, index, yield* computeRoots(inclusionRanges(index, size)), note)
@@ -31,7 +28,7 @@ export interface InclusionProof {
   readonly header: string
   /** The position of the event, less one. */
   readonly index: number
-  /** From its sibling upwards, in hexadecimal. */
+  /** The hashes from its sibling upwards, in hexadecimal. */
   readonly path: readonly string[]
 }
 
@@ -47,18 +44,19 @@ export function* proveInclusion(positions: readonly number[], size: number): Ste
 }
 
 /**
- * The hashes that prove that the log of an older checkpoint is the beginning of today's, as a witness asks for them.
+ * Returns the hashes that prove that the log under an older checkpoint is a prefix of today's, as a witness requires.
  *
- * @throws {AverbaError} `INVALID_INPUT` when it is not a checkpoint, or not one over a beginning of this log
+ * @throws {AverbaError} `INVALID_INPUT` when the note is not a checkpoint, or not one of this log
  */
 export function* proveConsistency(
   note: string,
 ): Steps<{ before: Checkpoint; checkpoint: string; hashes: string[] }> {
   const before = parseCheckpoint(note)
-  if (!before) throw new AverbaError('INVALID_INPUT', 'Cannot prove consistency: that is not a checkpoint')
+  if (!before)
+    throw new AverbaError('INVALID_INPUT', 'Cannot prove consistency: the text is not a checkpoint')
   const { note: checkpoint, size } = yield* requireCheckpoint()
   if (before.size === 0 || before.size > size || (yield* rootAt(before.size)) !== before.root)
-    throw new AverbaError('INVALID_INPUT', 'Cannot prove consistency: that checkpoint is not of this log')
+    throw new AverbaError('INVALID_INPUT', 'Cannot prove consistency: the checkpoint is not of this log')
   const hashes = yield* computeRoots(consistencyRanges(before.size, size))
   return { before: { origin: before.origin, size: before.size, root: before.root }, checkpoint, hashes }
 }
@@ -72,7 +70,7 @@ function* computeRoots(ranges: readonly LeafRange[]): Steps<string[]> {
 function* requireCheckpoint(): Steps<StoredCheckpoint> {
   const found = yield* readNewestCheckpoint()
   if (found) return found
-  throw new AverbaError('INVALID_INPUT', 'Cannot prove anything: the log has no checkpoint yet')
+  throw new AverbaError('INVALID_INPUT', 'Cannot write a proof: the log has no checkpoint yet')
 }
 
 /**
@@ -90,7 +88,7 @@ export function* findEvent(which: EventSelector): Steps<{ position: number; head
           parameters: [which.slice(0, slash), Number(which.slice(slash + 1))],
         })
   if (found) return found
-  throw new AverbaError('NOT_FOUND', 'Cannot prove the event: there is none of this position or id', {
+  throw new AverbaError('NOT_FOUND', 'Cannot prove the event: no event has this position or id', {
     hint: 'Give its position, or its id as <stream>/<version>',
   })
 }

@@ -20,29 +20,27 @@ import { type Append, logEvent } from '../writing/append.ts'
 import { damagedMark, findMarkFault, readOrigin } from './checkpoints.ts'
 import { rolledBackError } from './high-water-mark.ts'
 
-/** What a log records when it goes on after an accepted restore. */
+/** What a log records when it continues after an accepted restore. */
 export interface ResumeRecord {
-  /** Its new name, and the verifier key line of its checkpoints. */
+  /** The log's new name; `key` is the verifier key line of its checkpoints. */
   readonly origin: string
   readonly key: string
-  /** The log that it continues: its name, its number of events and the root over them. */
+  /** The name of the log that it continues, its number of events and their root. */
   readonly before: string
   readonly size: number
   readonly root: string
-  /** The mark that it is behind, where there was one. */
+  /** The high-water mark that the restored log is behind, if any. */
   readonly lost?: { readonly size: number; readonly root: string }
-  /**
-   * How many erasures are lost with it, and when the first was: these persons are back, and have to be erased again.
-   */
+  /** How many erasures the restore undid, and when the first was: these subjects have to be erased again. */
   readonly lostErasures?: { readonly count: number; readonly since: Instant }
 }
 
-/** The verifier key line of a log of this name. */
+/** Returns the verifier key line of a log with this name. */
 export function verifierKeyLine(origin: string, signer: Signer): string {
   return writeVerifierKey(createVerifierKey(origin, signer.publicKey))
 }
 
-/** What is compared with a mark. */
+/** What `checkAgainstMark` needs. */
 interface MarkComparison {
   readonly connection: Connection
   readonly keyring: Pick<Keyring, 'signer' | 'erased'>
@@ -52,7 +50,7 @@ interface MarkComparison {
 }
 
 /**
- * Refuses a log that contradicts its high-water mark, or goes on from what there is where that was accepted.
+ * Refuses a log that contradicts its high-water mark. If the rollback was accepted, records that the log continues.
  *
  * @throws {AverbaError} `ROLLED_BACK`
  */
@@ -74,7 +72,7 @@ export async function checkAgainstMark({
   }
 }
 
-/** The event with which a restored log goes on. Owed calls come due, so that they are looked at before anything new. */
+/** Makes the first event of a restored log. Pending effects become due, so that they are handled before new ones. */
 function* resumeEvent(
   origin: string,
   keyring: MarkComparison['keyring'],
@@ -102,7 +100,7 @@ function* resumeEvent(
   }
 }
 
-/** The position of the last restore that was accepted, and what it says; `undefined` when there was none. */
+/** Reads the last accepted restore and its position; `undefined` when there was none. */
 export function* readLastResume(): Steps<{ position: number; resumed: ResumeRecord } | undefined> {
   const found = yield* first<{ position: number; header: string }>({
     sql: selectResumed,
@@ -112,9 +110,9 @@ export function* readLastResume(): Steps<{ position: number; resumed: ResumeReco
 }
 
 /**
- * Says how a log contradicts its high-water mark, if it does.
+ * Describes how the log contradicts its high-water mark; `undefined` if it does not.
  *
- * @param signer the key of the log's keyring: a mark that it did not sign belongs to another log
+ * @param signer the signer of the log's keyring: a mark by another signer belongs to another log
  */
 async function findMarkProblem(
   connection: Pick<Connection, 'read'>,
@@ -129,8 +127,8 @@ async function findMarkProblem(
 }
 
 /**
- * Whether a note bears what we would sign: Ed25519 signs the same text the same way. At once, unlike a verification,
- * which other threads make: opening a log would take its turns by their speed.
+ * Checks the signature by signing again, since Ed25519 is deterministic. Unlike a verification this runs synchronously,
+ * so that opening a log does not depend on the timing of other threads.
  */
 function isSignedBy(signer: Signer, { text, signatures }: SignedNote, name: string): boolean {
   const [own] = parseNote(signNote(text, name, signer))?.signatures ?? []
@@ -141,16 +139,16 @@ function isSignedBy(signer: Signer, { text, signatures }: SignedNote, name: stri
   })
 }
 
-/** The same, whoever signed the mark. */
+/** Like `findMarkProblem`, but without checking who signed the mark. */
 export function* findMarkContradiction(mark: string): Steps<string | undefined> {
   const checkpoint = parseCheckpoint(mark)
   const lost = (yield* readLastResume())?.resumed.lost
-  // A crash came between the event that accepts the restore and its mark.
+  // A crash between the event of the accepted restore and its mark left the old mark.
   if (lost && lost.size === checkpoint?.size && lost.root === checkpoint.root) return undefined
   return yield* findMarkFault(mark)
 }
 
-/** Work on keys concerns nobody else, and keeps its time: older backups live until then. */
+/** Effects on keys keep their due times, which depend on the age of backups. */
 const makeDue = `update effect set due_at = ? where is_open = 1 and due_at > ?
   and state in ('owed', 'deferred', 'started') and type not like 'keys.%'`
 const selectResumed = `select event.position, event.header from event join stream on stream.key = event.stream

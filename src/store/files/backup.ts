@@ -7,30 +7,30 @@ import { countPending, type PendingCount } from '../ledger/ledger.ts'
 import { readFacts, type StoreFacts } from '../log/facts.ts'
 import { writeNewFile } from './new-file.ts'
 
-/** What stands in a backup, and what has to be kept beside it. */
+/** What a backup contains. */
 export interface BackupResult extends StoreFacts, Pick<CheckFindings, 'parts'> {
   readonly file: string
   readonly bytes: number
-  /** Calls that were owed then: opened elsewhere, the backup would make them again. */
+  /** The pending effects in the backup: a restored log would perform them again. */
   readonly owed: readonly PendingCount[]
 }
 
 /** How to make a backup. */
 export interface BackupOptions {
-  /** The path of the store, which may be in use. */
+  /** The path of the store. It may be in use. */
   readonly store: string
-  /** The path of the backup. Nothing may be there. */
+  /** The path of the backup, which must not exist. */
   readonly to: string
   readonly entropy: Entropy
   readonly onProgress?: (what: 'copy' | 'log' | 'views', done: number, end: number) => void
 }
 
 /**
- * Copies a store as it stands at one moment into one file, checks the copy, and then gives it its name. Engines
- * go on meanwhile. The keyring is not in it.
+ * Copies a snapshot of a store into one file, checks the copy, and then renames it. Engines can run meanwhile. The
+ * backup does not contain the keyring.
  *
- * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT` when something is at the path, `STORE_UNSAFE`
- * when it cannot be written, `CORRUPT` when the copy does not pass
+ * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT` when the path exists, `STORE_UNSAFE` when it cannot be
+ * written, `CORRUPT` when the copy fails the checks
  */
 export async function makeBackup({ store, to, entropy, onProgress }: BackupOptions): Promise<BackupResult> {
   const cannot = `Cannot back up "${store}"`
@@ -44,7 +44,7 @@ export async function makeBackup({ store, to, entropy, onProgress }: BackupOptio
         const checked = await checkStore(copy, { ...(onProgress && { onProgress }) })
         refuseFaults(cannot, checked)
         const facts = copy.run(readFacts)
-        if (facts.keyring === '') throw new AverbaError('NOT_OURS', `${cannot}: its log has not begun`)
+        if (facts.keyring === '') throw new AverbaError('NOT_OURS', `${cannot}: its log has no events`)
         const { parts } = checked
         const { size: bytes } = statSync(temporary)
         return { ...facts, parts, file: to, bytes, owed: copy.run(countPending) }

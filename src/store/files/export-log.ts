@@ -10,7 +10,7 @@ import { first, rows, type Steps } from '../database/connection.ts'
 import { Snapshot } from '../database/snapshot.ts'
 import { exportReadme } from './export-readme.ts'
 
-/** What was exported. */
+/** The contents of an export. */
 export interface ExportResult {
   readonly dir: string
   readonly origin: string
@@ -20,14 +20,14 @@ export interface ExportResult {
 }
 
 const exportPageRows = 100
-/** How often it is signed anew, each time for all who cosign, because something was destroyed meanwhile. */
+/** How often to sign again because parts were destroyed meanwhile. Each time, all cosigners sign. */
 const signAttemptsMax = 10
 
 /**
- * Opens a log for `exportLog`, with a checkpoint behind every event that says why a part is missing: one that is erased
- * after it was signed would be missing without a reason.
+ * Opens a log for `exportLog`. The newest checkpoint must cover every event that destroys parts: otherwise a part would
+ * be missing in the export without a reason.
  *
- * @throws {AverbaError} `STORE_BUSY` while one such event comes after the other
+ * @throws {AverbaError} `STORE_BUSY` while parts keep being destroyed
  */
 export async function openSignedSnapshot(path: string, sign: () => Promise<unknown>): Promise<Snapshot> {
   for (let signed = 0; signed < signAttemptsMax; signed++) {
@@ -41,16 +41,16 @@ export async function openSignedSnapshot(path: string, sign: () => Promise<unkno
     }
     snapshot.close()
   }
-  throw new AverbaError('STORE_BUSY', 'Cannot export: parts are destroyed one after the other', {
-    hint: 'Export once the erasures or the retention that go on have ended',
+  throw new AverbaError('STORE_BUSY', 'Cannot export: parts keep being destroyed', {
+    hint: 'Export again when the running erasures or retention have ended',
   })
 }
 
 /**
  * Writes the log up to its newest checkpoint to a folder that anyone can verify.
  *
- * @throws {AverbaError} `INVALID_INPUT` when something is in the folder, or nothing was signed yet, `STORE_UNSAFE` when
- * a file cannot be written
+ * @throws {AverbaError} `INVALID_INPUT` when the folder is not empty, or there is no checkpoint, `STORE_UNSAFE` when a
+ * file cannot be written
  */
 export async function exportLog(
   snapshot: Snapshot,
@@ -58,14 +58,14 @@ export async function exportLog(
   onProgress: (done: number, end: number) => void = () => undefined,
 ): Promise<ExportResult> {
   if (isOccupied(dir))
-    throw new AverbaError('INVALID_INPUT', `Cannot export to "${dir}": something is there already`, {
-      hint: 'Name a folder that is not there yet: nothing is ever overwritten',
+    throw new AverbaError('INVALID_INPUT', `Cannot export to "${dir}": it is not an empty folder`, {
+      hint: 'Choose a new or empty folder: nothing is overwritten',
     })
   const checkpoints = snapshot.run(readCheckpoints)
   const newest = checkpoints.at(-1)
   if (!newest)
     throw new AverbaError('INVALID_INPUT', `Cannot export "${snapshot.path}": it has no checkpoint`, {
-      hint: 'A checkpoint is signed when the log is closed',
+      hint: 'Close the log first: that signs a checkpoint',
     })
   makeFolder(dir)
   const { size } = newest
@@ -83,10 +83,10 @@ export async function exportLog(
       partLines(snapshot, size, () => (parts += 1)),
     )
     await write('README', [exportReadme({ origin, size })])
-    // Last: a folder without it is incomplete.
+    // Written last: a folder without it is incomplete.
     await write('checkpoint', [newest.note])
   } catch (error) {
-    // Half of it would stand in the way of the next one.
+    // Remove the incomplete files, so that the next export can use the folder.
     for (const name of written) rmSync(join(dir, name), { force: true })
     throw error
   }
@@ -118,24 +118,24 @@ const bundleFiles: readonly BundleFile[] = [
 ]
 
 /**
- * Reads the files of an exported folder.
+ * Opens an exported folder. The returned function reads its files.
  *
- * @throws {AverbaError} `NOT_OURS` when none of them is there, `STORE_UNSAFE` when one cannot be read, also while it is
+ * @throws {AverbaError} `NOT_OURS` when the folder has none of the files, `STORE_UNSAFE` when one cannot be read
  */
 export function openBundle(dir: string): ReadFile {
-  const isThere = (name: string) => {
+  const exists = (name: string) => {
     try {
       return statSync(join(dir, name), { throwIfNoEntry: false }) !== undefined
     } catch (cause) {
       throw asFileError('read', join(dir, name), cause)
     }
   }
-  const there = new Set(bundleFiles.filter(isThere))
-  if (there.size === 0)
+  const present = new Set(bundleFiles.filter(exists))
+  if (present.size === 0)
     throw new AverbaError('NOT_OURS', `Cannot verify "${dir}": the folder holds no export of a log`, {
-      hint: 'Name the file of a log, or a folder that averba export has made',
+      hint: 'Name the file of a log, or a folder written by averba export',
     })
-  return name => (there.has(name) ? readFileBytes(join(dir, name)) : undefined)
+  return name => (present.has(name) ? readFileBytes(join(dir, name)) : undefined)
 }
 
 async function* readFileBytes(path: string): AsyncGenerator<Uint8Array> {
@@ -189,14 +189,14 @@ async function writeLines(path: string, texts: Iterable<string>, onMade: () => v
 async function appendLines(file: FileHandle, texts: Iterable<string>, onMade: () => void): Promise<void> {
   onMade()
   try {
-    let held: string[] = []
+    let buffer: string[] = []
     for (const text of texts) {
-      held.push(text)
-      if (held.length < exportPageRows) continue
-      await file.appendFile(held.join(''))
-      held = []
+      buffer.push(text)
+      if (buffer.length < exportPageRows) continue
+      await file.appendFile(buffer.join(''))
+      buffer = []
     }
-    await file.appendFile(held.join(''))
+    await file.appendFile(buffer.join(''))
     await file.sync()
   } finally {
     await file.close()

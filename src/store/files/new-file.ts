@@ -6,10 +6,9 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { asFileError, isFileError } from '../../vocabulary/file-errors.ts'
 
 /**
- * Makes a file as a whole or not at all, and never over another: it is written under a name beside its own, made
- * durable, and then renamed.
+ * Creates a file atomically, without overwriting: it is written under a temporary name, synced to disk, then renamed.
  *
- * @throws {AverbaError} `INVALID_INPUT` when something is there already, `STORE_UNSAFE` when it cannot be written
+ * @throws {AverbaError} `INVALID_INPUT` when the path exists, `STORE_UNSAFE` when it cannot be written
  */
 export async function writeNewFile<T>(
   path: string,
@@ -32,18 +31,15 @@ export async function writeNewFile<T>(
   }
 }
 
-/** Refuses a path at which something is already. */
+/** Refuses a path that exists. */
 export function checkAbsent(path: string): void {
   if (!existsSync(path)) return
-  throw new AverbaError('INVALID_INPUT', `Cannot write "${path}": something is there already`, {
-    hint: 'Give another name: nothing is ever overwritten',
+  throw new AverbaError('INVALID_INPUT', `Cannot write "${path}": it exists already`, {
+    hint: 'Choose another name: nothing is overwritten',
   })
 }
 
-/**
- * Gives the file its name. A link fails where a file exists; on a disk without links, there is only a check before the
- * rename.
- */
+/** Creating a link fails when the path exists. On a disk without links, the path is only checked before the rename. */
 function moveWithoutOverwrite(temporary: string, path: string): void {
   try {
     linkSync(temporary, path)

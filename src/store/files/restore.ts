@@ -29,51 +29,48 @@ import { readFacts, type StoreFacts } from '../log/facts.ts'
 import { findLostErasures, type LostErasure } from '../owners/lost-erasures.ts'
 import { checkAbsent, writeNewFile } from './new-file.ts'
 
-/** What was restored. */
+/** The result of a restore. */
 export interface RestoreResult extends StoreFacts, Pick<CheckFindings, 'parts'> {
   readonly store: string
-  /** The keyring beside it: the one that was there, or a copy of the one that was given. */
+  /** The keyring beside the store: the existing one, or a copy of the given one. */
   readonly keys: string
-  /** Calls that were owed when the backup was made: they may have been made since, and would be made again. */
+  /** The pending effects in the backup. They may have been performed since, and would be performed again. */
   readonly owed: readonly PendingCount[]
-  /** Erasures that came after the backup, as the keyring remembers them: these persons are back. Erase them again. */
+  /** Erasures after the backup, as remembered by the keyring: these subjects have to be erased again. */
   readonly lostErasures: readonly LostErasure[]
-  /** Views that do not show the log correctly: a rebuild repairs them. */
+  /** Views that differ from the log: a rebuild repairs them. */
   readonly views: readonly Fault[]
 }
 
 /** How to restore a backup. */
 export interface RestoreOptions {
   readonly backup: string
-  /** The path of the new store. Nothing may be there but its keyring, or a file that holds nothing. */
+  /** The path of the new store. It must not exist, except as an empty file. Its keyring may exist. */
   readonly store: string
-  /** The keyring; otherwise the one beside the new store, or else beside the backup. */
+  /** The keyring; by default the one beside the new store, or else beside the backup. */
   readonly keys?: string
-  /** Who holds the root key, if the keyring does not: the keyring has to open with it. */
+  /** The holder of the root key, if it is not in the keyring. */
   readonly rootKey?: Keys
-  /**
-   * Lets the copy go on by itself before it gets its name: also where it is behind the high-water mark beside the new
-   * store, and the events after it are lost.
-   */
+  /** Accepts a rollback: lets the copy continue, although it is behind the high-water mark of the former store. */
   readonly accept?: (copy: string) => Promise<void>
   readonly views: readonly View[]
-  /** The kinds of keyed digests that are compared with the log. */
+  /** The kinds of keyed digests to compare with the log. */
   readonly claimedKinds?: readonly ClaimedKind[]
   readonly entropy: Entropy
   readonly onProgress?: (what: 'copy' | 'log' | 'views', done: number, end: number) => void
 }
 
 /**
- * Makes a store of a backup, and puts its keyring beside it. The copy is checked in place of the backup, whose faults
- * it shares, and gets its name last.
+ * Makes a store from a backup, and puts its keyring beside it. Checks the copy, which has the same faults as the
+ * backup, and renames it last.
  *
- * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT` when something is at the path, `KEYS_MISSING`,
- * `KEYS_MISMATCH`, `ROLLED_BACK`, `STORE_UNSAFE`, `CORRUPT`
+ * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT` when the path exists, `KEYS_MISSING`, `KEYS_MISMATCH`,
+ * `ROLLED_BACK`, `STORE_UNSAFE`, `CORRUPT`
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
   const { backup, store, entropy } = options
   await removeEmptyStore(store)
-  // What a lost store left behind would be taken for a part of the new one.
+  // SQLite would use the remaining files of a lost store.
   for (const end of ['', '-wal', '-shm', '-journal']) checkAbsent(`${store}${end}`)
   const cannot = `Cannot restore "${backup}"`
   const source = await Snapshot.open(backup)
@@ -90,10 +87,10 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
     return await writeNewFile(store, entropy, async temporary => {
       const restored = await copyChecked(source, path, temporary, options)
       await options.accept?.(temporary)
-      // What SQLite could not move into the file would be gone with its journal: how the log goes on, too.
+      // Changes that SQLite left in the write-ahead log, such as the accepted restore, would be lost.
       if (existsSync(`${temporary}-wal`))
-        throw new AverbaError('STORE_UNSAFE', `${cannot}: the copy could not be written as a whole`, {
-          hint: 'Look for room on the disk and for its errors, and restore again',
+        throw new AverbaError('STORE_UNSAFE', `${cannot}: the copy could not be written completely`, {
+          hint: 'Check the disk for free space and errors, then restore again',
         })
       return restored
     })
@@ -117,7 +114,7 @@ async function copyChecked(
     const differing = checked.faults.filter(fault => fault.check === 'views')
     refuseFaults(cannot, { faults: checked.faults.filter(fault => fault.check !== 'views') })
     if (!accept) copy.run(() => refuseRollback(cannot, readMark(markPath(store))))
-    // The keyring comes first: a store without one would not open.
+    // The keyring first: a store without one cannot be opened.
     const keys = await placeKeyring(keyring, keyringPath(store), entropy)
     const { parts } = checked
     const owed = copy.run(countPending)
@@ -130,34 +127,31 @@ async function copyChecked(
   }
 }
 
-/** Throws where the mark of the former store is ahead of the backup. */
+/** Refuses a backup that is behind the mark of the former store. */
 function* refuseRollback(cannot: string, mark: string | undefined): Steps<void> {
   const fault = mark === undefined ? undefined : yield* findMarkFault(mark)
   if (fault === undefined) return
   throw new AverbaError('ROLLED_BACK', `${cannot}: ${fault}`, {
     hint:
       fault === damagedMark
-        ? 'It says nothing of the backup: move the mark away once you know that no newer backup is there'
-        : 'Look for a newer backup. With --accept-rollback the log goes on from this one, and says so',
+        ? 'It says nothing about the backup: move the mark away if there is no newer backup'
+        : 'Look for a newer backup. With --accept-rollback the log continues from this one and records it',
   })
 }
 
-/** Which keyring to take. One beside the new store stays there, and has to open the log as well. */
+/** Chooses the keyring. An existing one beside the new store stays, and has to open the log as well. */
 function findKeyring({ backup, store, keys }: RestoreOptions): { path: string; opens: readonly string[] } {
   const beside = keyringPath(store)
   const path = keys ?? (existsSync(beside) ? beside : keyringPath(backup))
   if (!existsSync(path)) {
     throw new AverbaError('KEYS_MISSING', `Cannot restore "${backup}": there is no keyring at "${path}"`, {
-      hint: `Put the keyring that was made with the log at "${beside}", or name it with --keys`,
+      hint: `Put the log's keyring at "${beside}", or name it with --keys`,
     })
   }
   return { path, opens: existsSync(beside) && beside !== path ? [path, beside] : [path] }
 }
 
-/**
- * Opens a keyring as far as needed: a mere copy does without a root key held elsewhere; a log that is to go on does
- * not.
- */
+/** Reads the ids of a keyring. A log that continues needs the root key; a plain copy does not. */
 async function identifyKeyring(
   path: string,
   { rootKey, accept, entropy }: RestoreOptions,
@@ -175,12 +169,12 @@ async function placeKeyring(from: string, to: string, entropy: Entropy): Promise
 }
 
 /**
- * Removes a file that holds nothing, not even a table: opening a lost log, or one that was never begun, leaves such a
- * file, and it would be in the way of the backup. Anything else stays.
+ * Removes an empty database without tables, which is left when a lost or new log is opened. It would block the restore.
+ * Any other file stays.
  */
 async function removeEmptyStore(path: string): Promise<void> {
   if (!existsSync(path) || existsSync(`${path}-journal`)) return
-  // Its journal may hold all that there is.
+  // The write-ahead log may hold all the data.
   if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return
   if (!(await isEmptyStore(path))) return
   for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
@@ -198,7 +192,7 @@ async function isEmptyStore(path: string): Promise<boolean> {
       database.close()
     }
   } catch {
-    // Not a database, or unreadable: whatever it is, it is not ours to remove.
+    // Not a readable database: do not remove it.
     return false
   }
 }

@@ -115,7 +115,7 @@ test('a damaged mark is told as such: it says nothing of the backup', async () =
   writeFileSync(`${store}.mark`, mark.slice(0, mark.length / 2))
   await expect(restoreStore({ backup, store })).rejects.toMatchObject({
     code: 'ROLLED_BACK',
-    hint: expect.stringMatching(/^It says nothing of the backup: move the mark away/),
+    hint: expect.stringMatching(/^It says nothing about the backup: move the mark away/),
   })
 })
 

@@ -99,7 +99,7 @@ describe('a log is not opened', () => {
     writeFileSync(`${store}.mark`, mark)
     await expect(openAverba({ store })).rejects.toMatchObject({
       code: 'ROLLED_BACK',
-      message: expect.stringContaining('are others than when its high-water mark was written'),
+      message: expect.stringContaining('differ from those under its high-water mark'),
     })
     await expect(verifyLog({ store })).resolves.toMatchObject({ level: 'broken' })
   })
