@@ -6,7 +6,7 @@ import { move, resolution } from './moves.ts'
 import { amendment, concurrentRead, lateChangeMs } from './readings.ts'
 import type { ConsentStatus, RequestableStatus } from './status.ts'
 
-/** The service answered our request for a change with the consent as it stands now. */
+/** The events when the service answers a requested change with the consent's current state. */
 export function answered(
   held: ConsentView,
   given: ConsentReading & AnsweredChange,
@@ -15,7 +15,7 @@ export function answered(
   const { status, askedAt } = given
   if (!isUnderWay(held, given.asked)) return [late(given.asked, status), ...concurrentRead(held, given)]
   const said = { status, ...(askedAt !== undefined && { askedAt }) }
-  // Of a consent that is no longer listed only the status is kept: the list that shows it again tells the rest.
+  // If the consent is not listed, only the status counts: the next list that shows it has the rest.
   const amended = held.isVanished ? [] : amendment(held, given)
   return [...amended, answer(held, said, read), ...stillShown(held, status)]
 }
@@ -28,7 +28,7 @@ function answer(
   if (asked !== null && said.status !== asked) {
     const data = { ...said, by: 'service', held: reading.status, isContrary: true } as const
     const anomaly = `the service was asked for ${asked}`
-    // A service that answers from an older copy would show that copy to an immediate reading too.
+    // The service may have answered from an outdated copy, so the reading waits.
     const dueAt = said.askedAt && { dueAt: toInstant(fromInstant(said.askedAt) + lateChangeMs) }
     return { type: 'consent.conflicted', data, anomaly, effects: [{ ...read, ...dueAt }] }
   }
@@ -40,7 +40,7 @@ function answer(
   return move(reading.status, { ...said, by: 'us' })
 }
 
-/** The service refused a change that its own table allows: something differs from what we hold. */
+/** The event when the service declines a change that its own table allows: its state differs from ours. */
 export function refused(
   held: ConsentView,
   { httpStatus, asked }: { readonly httpStatus: number } & AnsweredChange,
@@ -51,7 +51,9 @@ export function refused(
   return { type: 'consent.changeDeclined', data, effects: [read] }
 }
 
-/** The outcome of a change is unknown: a reading in full will find it, unless a reading has told already. */
+/**
+ * The event when the outcome of a change is unknown. Requests a full reading, unless one already showed the outcome.
+ */
 export function lost(
   held: ConsentView,
   { status, lostAt }: { readonly status?: RequestableStatus; readonly lostAt?: Instant },
@@ -66,17 +68,17 @@ export function lost(
   return { type: 'consent.changeLost', data, effects: [read] }
 }
 
-/** Reports whether this very change is out or in doubt. Another one may have been asked for since. */
+/** Checks that this change is still pending or uncertain: another one may have been requested since. */
 function isUnderWay(held: ConsentView, asked: RequestableStatus | undefined): boolean {
   return held.asked !== null && (asked === undefined || held.asked === asked)
 }
 
-/** A reading has already told the outcome: the answer ends the call, and changes nothing else. */
+/** The event when a reading already showed the outcome: the answer only ends the effect. */
 function late(asked: RequestableStatus | undefined, status: ConsentStatus | null): ConsentEvent {
   return { type: 'consent.answeredLate', data: { asked: asked ?? null, status } }
 }
 
-/** What a list showed while the change was out is in doubt as before. */
+/** A status that a list showed while the change was pending stays uncertain. */
 function stillShown({ shown, shownAt }: ConsentView, status: ConsentStatus): readonly ConsentEvent[] {
   if (shown === null || shown === status) return []
   const when = shownAt !== null && { askedAt: shownAt }

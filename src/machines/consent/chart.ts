@@ -12,7 +12,7 @@ import {
 import type { ConsentEvent } from './events.ts'
 import type { ConsentStatus } from './status.ts'
 
-// What the service shows is true, even where its table has no such move.
+// The service's status counts, even when its table has no such transition.
 const asShown = [
   { guard: 'showsPendente', target: '.PENDENTE', actions: 'keepReading' },
   { guard: 'showsAtivo', target: '.ATIVO', actions: 'keepReading' },
@@ -22,11 +22,11 @@ const asShown = [
 ] as const
 
 const ended = { target: 'known', actions: 'forgetDoubt' } as const
-// What we asked for is ended by its answer, or by a reading that tells of it: a list that lacks it tells nothing.
+// A change is ended by its answer or by a reading of the consent, not by a list without the consent.
 const gone = { actions: 'forgetShown' } as const
-// The service said yes and shows the opposite: the change stays in doubt.
+// The service accepted the change but shows another status, so the change stays uncertain.
 const contrary = { guard: 'isContrary', target: 'uncertain', actions: 'keepContrary' } as const
-// While a change of ours is out or in doubt, any other doubt waits for its end.
+// While our change is pending or uncertain, other differences wait until it ends.
 const seenBeside = { 'consent.changeSeen': { actions: 'keepShown' } } as const
 const doubtEnds = {
   'consent.approved': ended,
@@ -38,7 +38,7 @@ const doubtEnds = {
   'consent.confirmed': ended,
   'consent.changeNotMade': ended,
 } as const
-// A status that leaves our change open does not end it: neither while it is out, nor while it is in doubt.
+// A status that does not decide our change ends neither a pending nor an uncertain one.
 const out = { guard: 'isChangePending', actions: 'forgetShown' } as const
 const outEnds = {
   ...doubtEnds,
@@ -58,7 +58,7 @@ const lostEnds = {
   'consent.conflicted': [contrary, lost, ended],
 } as const
 
-/** What is known of a consent: its status, and beside it whether that is in doubt. */
+/** The chart of a consent: its status, and in parallel whether that status is certain. */
 export const chart = setup({
   types: { context: {} as ConsentContext, events: {} as ConsentEvent },
   guards: {
@@ -106,7 +106,7 @@ export const chart = setup({
       ...{ asked: null, askedAt: null, isLost: false, lostAt: null },
       isReadingOwed: owes(event),
     })),
-    // Until it is known whether the change was made, a later reading has to tell what was asked for.
+    // Keep what was requested until a reading shows whether the change was made.
     keepContrary: assign(({ event }) => ({
       isLost: false,
       lostAt: event.type === 'consent.conflicted' ? (event.data.askedAt ?? null) : null,
@@ -192,7 +192,7 @@ export const chart = setup({
   },
 })
 
-/** The status that an event shows. */
+/** Returns the status in an event. */
 function shows(event: ConsentEvent): ConsentStatus | undefined {
   return 'status' in event.data ? (event.data.status ?? undefined) : undefined
 }
@@ -201,15 +201,15 @@ function knowledgeIn(event: ConsentEvent): 'changing' | 'uncertain' | undefined 
   return event.type === 'consent.appeared' ? event.data.knowledge : undefined
 }
 
-/** Reports whether the answer to a change shows another status than was asked for. */
+/** Checks that the answer to a change shows another status than requested. */
 function isContrary(event: ConsentEvent): boolean {
   return event.type === 'consent.conflicted' && event.data.isContrary === true
 }
 
-/** Where the machine stands. */
+/** The state of the consent chart. */
 export type ConsentChartState = SnapshotFrom<typeof chart>
 
-/** What the machine holds, in the form that decisions about readings need. */
+/** Returns the machine's state in the form that decisions about readings need. */
 export function heldOf(state: ConsentChartState): ConsentView {
   return {
     ...state.context,
@@ -220,7 +220,7 @@ export function heldOf(state: ConsentChartState): ConsentView {
   }
 }
 
-/** Reports whether it was never seen, or the service no longer lists it. */
+/** Checks that the consent was never read, or is no longer listed. */
 export function isUnknown(state: ConsentChartState): boolean {
   return state.matches({ status: 'absent' }) || state.matches({ status: 'vanished' })
 }

@@ -29,7 +29,7 @@ import {
 import { judge } from './standing.ts'
 import { askedFrom, type RequestableStatus } from './status.ts'
 
-// Events, commands, and facts from outside: consent-events.ts. Effects: consent-effects.ts. Chart: consent-chart.ts
+// Events, commands and facts from outside: events.ts. Chart: chart.ts
 
 const asks = { 'consent.approve': 'ATIVO', 'consent.deny': 'NEGADO', 'consent.revoke': 'REVOGADO' } as const
 const asksInstead = {
@@ -99,7 +99,7 @@ function decideKnown(
   }
 }
 
-/** Where no reading in full tells, what the list showed is believed, though its time is unknown. */
+/** Without a full reading, the status in the list counts, though its time is unknown. */
 function believed(state: ConsentChartState): readonly ConsentEvent[] {
   const { shown, shownAt, isConcurrentRead, reading } = state.context
   const isFirm = shown !== null && shown !== 'unreadable' && !isConcurrentRead && heldOf(state).isQuiet
@@ -109,8 +109,8 @@ function believed(state: ConsentChartState): readonly ConsentEvent[] {
 }
 
 /**
- * A change is asked for only from the one status that the contract's table gives, and one at a time. The person's no
- * to an approval that has not left is heard also while the service does not list the consent.
+ * Requests a change, only from the status that the contract's table allows, and one at a time. A denial may replace an
+ * unsent approval even while the service does not list the consent.
  */
 function ask(
   state: ConsentChartState,
@@ -148,7 +148,7 @@ function whenTold({ lostAt }: ConsentChartState['context']): string {
   return `a reading tells that begins after ${toInstant(fromInstant(lostAt) + lateChangeMs)}`
 }
 
-/** What a reading in full adds: the moves of its history that we have not recorded, each with its time. */
+/** The events of a full reading: the status changes of its history that are not recorded, each with its time. */
 function readInFull(
   state: ConsentChartState,
   { data, isStale }: MessageWithParts<Extract<ConsentMessage, { type: 'consentService.consentRead' }>>,
@@ -156,7 +156,7 @@ function readInFull(
   const { history, ...reading } = data
   const { consent, subject } = state.context
   const held = heldOf(state)
-  // A list makes it appear again: its event keeps what the list shows.
+  // Only a list makes it appear again, because that event stores the listed record.
   if (held.isVanished) return [described(data, readLater(state, data))]
   const dueAt = maybeOlderUntil(held, data, history)
   if (isStale || dueAt !== undefined) {
@@ -173,8 +173,8 @@ function readInFull(
 }
 
 /**
- * Until when the next reading waits where several in a row crossed something newer: those of two engines could make
- * each other old for ever, without a pause.
+ * Delays the next reading after several stale ones in a row: without a pause, readings of two engines could make each
+ * other stale forever.
  */
 function pausedUntil(
   { oldReadings }: ConsentView,
@@ -184,7 +184,7 @@ function pausedUntil(
   return toInstant(fromInstant(askedAt) + lateChangeMs)
 }
 
-/** A change that may still be made is looked for once more, when it should have been made. */
+/** Requests a later reading for a change that the service may still make. */
 function readLater(
   state: ConsentChartState,
   reading: Parameters<typeof mayStillBeMade>[1],
@@ -219,8 +219,8 @@ function described(
 }
 
 /**
- * Whoever sees another status in a list, or one that the history speaks against, owes the reading in full, once, and
- * where a lost change may still be made, a later one.
+ * Adds a full reading, once, when a list shows another status or one that contradicts the history, and a later reading
+ * when a lost change may still be made.
  */
 function withReading(state: ConsentChartState, events: readonly ConsentEvent[]): Decision<ConsentEvent> {
   const { isReadingOwed, isQuiet, reading } = heldOf(state)
@@ -238,7 +238,7 @@ function withReading(state: ConsentChartState, events: readonly ConsentEvent[]):
   }
 }
 
-/** A use is decided on all that is known at this moment: no append comes in between. */
+/** Decides a use on the current state: the append fails if the stream has changed meanwhile. */
 function use(state: ConsentChartState, asked: UseQuestion): ConsentEvent {
   const { reading, since } = state.context
   const { at, readAt } = asked
@@ -256,8 +256,8 @@ function missing(state: ConsentChartState): string {
 }
 
 /**
- * Reports whether an event is of a reading in full that may be older than what is known. Nothing is taken from it:
- * were another reading old for it, two that overlap would make each other old, and be repeated, for ever.
+ * Checks that an event is of an outdated full reading. It changes nothing, so it must not make other readings stale:
+ * two overlapping readings would repeat each other forever.
  */
 function isOldReading(event: ConsentEvent): boolean {
   return event.type === 'consent.described' && event.data.isOld === true
@@ -285,20 +285,20 @@ export const consentMachine: Machine = defineMachine({
   isSilent: isOldReading,
 })
 
-/** Which consent, and whose. */
+/** The consent and its subject. */
 interface ConsentIds {
   readonly consent: string
   readonly subject: string
 }
 
-/** The call that asks for another status. */
+/** The effect that requests another status. */
 const changeStatus = (whose: ConsentIds, status: RequestableStatus) => ({
   type: 'consentService.changeStatus',
   data: { status },
   opens: addresses(whose),
 })
 
-/** The call that reads a consent in full. */
+/** The effect that reads a consent in full. */
 const readConsent = (whose: ConsentIds) => ({
   type: 'consentService.readConsent',
   data: {},

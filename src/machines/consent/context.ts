@@ -4,48 +4,48 @@ import { type History, isBeginning, passEntries } from './history.ts'
 import type { ListedStatus } from './standing.ts'
 import { type ConsentStatus, consentStatuses, isOpen, type RequestableStatus } from './status.ts'
 
-/** What the machine of a consent holds. */
+/** The context of the consent chart. */
 export interface ConsentContext extends History {
   readonly consent: string
   readonly subject: string
   readonly reading: ConsentReading
-  /** What we asked the service for and have not heard of, or what its answer contradicts. */
+  /** The requested status, while the answer is missing or contradicts the request. */
   readonly asked: RequestableStatus | null
-  /** When we asked for it. */
+  /** When we requested it. */
   readonly askedAt: Instant | null
-  /** What a list shows in place of what we hold, until its history has been read. */
+  /** The differing status in a list, until the history has been read. */
   readonly shown: ListedStatus | null
-  /** When the request of that list left. */
+  /** When the request of that list was sent. */
   readonly shownAt: Instant | null
-  /** Whether the reading that shows it crossed something newer. */
+  /** Whether that reading was concurrent with a newer event. */
   readonly isConcurrentRead: boolean
-  /** A reading in full is owed that may settle it. */
+  /** A full reading that may settle it is pending. */
   readonly isReadingOwed: boolean
-  /** The answer to what we asked for was lost. */
+  /** The answer to the requested change was lost. */
   readonly isLost: boolean
-  /** When that was noticed, or when we asked for what the answer contradicts. */
+  /** When the loss was noticed, or when we sent the request that the answer contradicts. */
   readonly lostAt: Instant | null
-  /** All statuses that it has had since the last change was asked for, as far as we know. */
+  /** All known statuses since the last requested change. */
   readonly statusesSinceRequest: readonly ConsentStatus[]
-  /** When the request left whose answer shows that it has ended, while nothing newer is known. */
+  /** When the request was sent whose answer shows its end, while no newer status is known. */
   readonly endedAt: Instant | null
-  /** The service's own time of the status that we hold, where its history told. */
+  /** The service's time of the current status, if its history has it. */
   readonly since: Instant | null
-  /** When the history was read, or a list owed another reading because of it. */
+  /** When the history was read, or a list requested another reading because of it. */
   readonly historyAskedAt: Instant | null
-  /** How many readings in full in a row may have been older than what was known, up to `oldReadingsMax`. */
+  /** How many full readings in a row may have been outdated, up to `oldReadingsMax`. */
   readonly oldReadings: number
-  /** Statuses recorded since then whose entries have not been read. */
+  /** Statuses recorded since then whose history entries have not been read. */
   readonly untimed: readonly ConsentStatus[]
   /** The expiry that was recorded as passed. */
   readonly lapsed: Instant | null
   readonly isErased: boolean
 }
 
-/** After so many readings in a row that may be old, the next one waits. */
+/** After so many outdated readings in a row, the next one waits. */
 export const oldReadingsMax = 2
 
-/** No doubt about a status. */
+/** The context of a certain status. */
 export const noDoubt = {
   asked: null,
   askedAt: null,
@@ -57,7 +57,7 @@ export const noDoubt = {
   lostAt: null,
 } as const
 
-/** No reading in full. */
+/** The context without a full reading. */
 const unread = {
   history: [],
   historyStatus: null,
@@ -66,7 +66,7 @@ const unread = {
   untimed: [],
 } as const
 
-/** What is held of a consent that nobody has seen. */
+/** The context of an unknown consent. */
 export const initialContext: ConsentContext = {
   consent: '',
   subject: '',
@@ -80,12 +80,12 @@ export const initialContext: ConsentContext = {
   isErased: false,
 }
 
-/** Reports whether an event owes a call. */
+/** Checks that an event requests an effect. */
 export function owes({ effects = [] }: ConsentEvent): boolean {
   return effects.length > 0
 }
 
-/** What an event changes of the status, and of what is known of it. */
+/** Returns what an event changes of the status. */
 export function readingAfter(context: ConsentContext, event: ConsentEvent): Partial<ConsentContext> {
   switch (event.type) {
     case 'consent.appeared': {
@@ -115,7 +115,7 @@ export function readingAfter(context: ConsentContext, event: ConsentEvent): Part
   }
 }
 
-/** What a reading in full changes. A history that may be older does not take the place of the one that is known. */
+/** Returns what a full reading changes. A history that may be outdated does not replace the known one. */
 export function historyAfter(
   context: ConsentContext,
   event: Extract<ConsentEvent, { type: 'consent.described' }>,
@@ -123,7 +123,7 @@ export function historyAfter(
   const { history, status, askedAt = null, isOld } = event.data
   const isReadingOwed = owes(event)
   if (isOld) return { isReadingOwed, oldReadings: Math.min(context.oldReadings + 1, oldReadingsMax) }
-  // One that leads to the status that is shown has an entry for all that will ever get one.
+  // A history that ends with the shown status is complete.
   const isBehind = history.at(-1)?.status !== status && isBeginning(context.history, history)
   const untimed = isBehind ? passEntries(history, context.history.length, context.untimed).missing : []
   const read = { history, historyStatus: status, historyAskedAt: askedAt, oldReadings: 0 }
@@ -137,22 +137,22 @@ function moved(
   const isUntimed = since === undefined && !isChangePending && status !== context.reading.status
   return {
     reading: { ...context.reading, status },
-    // What was before our change tells nothing of it.
+    // A status from before our change does not decide it.
     statusesSinceRequest: isChangePending ? context.statusesSinceRequest : sinceRequestWith(context, status),
     endedAt: isOpen(status) ? null : (askedAt ?? null),
     since: since ?? null,
-    // What is of an older copy has no entry after those known.
+    // A status from an outdated copy has no entry after the known ones.
     untimed: isUntimed ? [...context.untimed, status] : context.untimed,
   }
 }
 
-/** When an end was asked for that is held, or that a list shows in place of what is held. */
+/** Returns when the reading was requested that shows the end of the consent, whether recorded or only listed. */
 export function endShownAt(context: ConsentContext): Instant | null {
   const { endedAt, shownAt } = context
   return endShown(context) === undefined ? endedAt : (shownAt ?? endedAt)
 }
 
-/** The end that a list shows in place of what is held. */
+/** Returns the end that a list shows, if it differs from the recorded status. */
 export function endShown({ shown }: ConsentContext): ConsentStatus | undefined {
   return shown === null || shown === 'unreadable' || isOpen(shown) ? undefined : shown
 }
@@ -164,14 +164,14 @@ function sinceRequestWith(
   return consentStatuses.filter(each => each === status || statusesSinceRequest.includes(each))
 }
 
-/** What a list that shows something else changes. */
+/** Returns what a list with a differing status changes. */
 export function shownBy(
   context: ConsentContext,
   event: Extract<ConsentEvent, { type: 'consent.changeSeen' }>,
 ): Partial<ConsentContext> {
   const { shown, isConcurrentRead } = context
   const isFirm = shown !== null && shown !== 'unreadable' && !isConcurrentRead && !isOpen(shown)
-  // What may be older, or cannot be read, does not replace an end.
+  // An outdated or unreadable status does not replace an end.
   if (isFirm && (event.data.isConcurrentRead || event.data.status === null))
     return { isReadingOwed: context.isReadingOwed || owes(event) }
   return {
@@ -183,13 +183,13 @@ export function shownBy(
   }
 }
 
-/** What the consent machine holds, and where it stands. */
+/** The context and the state of a consent. */
 export interface ConsentView extends ConsentContext {
   readonly isVanished: boolean
-  /** Never seen, or vanished. */
+  /** Never read, or vanished. */
   readonly isUnknown: boolean
-  /** The answer to a change of ours was lost or a refusal, and no reading has told since. */
+  /** The answer to our change was lost or declined, and no reading has shown the outcome since. */
   readonly isDoubtful: boolean
-  /** No change of ours is out or in doubt. */
+  /** None of our changes is pending or uncertain. */
   readonly isQuiet: boolean
 }

@@ -5,7 +5,7 @@ import type { ConsentStatus, RequestableStatus } from './status.ts'
 
 // Events
 
-/** A consent as a reading shows it. `controller` is null when what the service gave is not a CNPJ. */
+/** A consent as shown by a reading. `controller` is null when the service gave no valid CNPJ. */
 export interface ConsentReading {
   readonly status: ConsentStatus
   readonly createdAt: Instant | null
@@ -14,22 +14,22 @@ export interface ConsentReading {
 }
 
 /**
- * `by` says whose doing it was: our own request's, which was answered or whose answer was lost, or what the service
- * shows in a reading, whoever did it. `since` is the service's own time of it, where its history tells.
+ * A status change. `by`: our own request, answered or not, or a change that the service shows, whoever made it.
+ * `since`: the service's time, if its history has it.
  */
 export interface StatusMove {
   readonly status: ConsentStatus
   readonly by: 'us' | 'service'
   readonly since?: Instant
-  /** When the request left whose answer shows it: of an end that is shown, and of the answer to a change of ours. */
+  /** When the request was sent whose answer shows it; for an end in a reading, and for the answer to our change. */
   readonly askedAt?: Instant
-  /** A change of ours is out, or its answer lost, and this does not end it: it may still come, or was before it. */
+  /** Our own change is pending or lost, and this status does not decide it. */
   readonly isChangePending?: true
 }
 
 /**
- * A use of the data: when, how old a reading may be, the last reading that covers it, and when the use was asked for: a
- * reading made for it is no older than that.
+ * A use of data: when, the maximum age of a reading, the latest reading, and when the use was requested. A reading made
+ * for this use is not stale.
  */
 export interface UseQuestion {
   readonly at: Instant
@@ -38,11 +38,11 @@ export interface UseQuestion {
   readonly askedAt?: Instant
 }
 
-/** What is recorded of a consent. */
+/** The events of a consent. */
 export type ConsentEvent =
   /**
-   * Always the first: its part `record` holds the service's own id and texts. Listed again, `knowledge` says that a
-   * change of ours is out all the same, or in doubt: one whose answer was lost owes a reading in full that tells.
+   * The first event, and again when a vanished consent is listed: its part `record` holds the service's id and texts.
+   * `knowledge`: our own change is still pending or uncertain; after a lost answer, a full reading is requested.
    */
   | Event<
       'consent.appeared',
@@ -56,60 +56,50 @@ export type ConsentEvent =
   | Event<'consent.amended', ConsentReading>
   | Event<'consent.approved' | 'consent.denied' | 'consent.revoked' | 'consent.expired', StatusMove>
   /**
-   * The service shows a status that its table does not lead to; or answers a change of a consent that it no longer
-   * lists; or its answer contradicts the request, and a reading in full is owed.
+   * The service shows a status that its table does not allow; or answers a change of a consent that it no longer lists;
+   * or its answer contradicts the request, so a full reading is requested.
    */
   | Event<'consent.conflicted', StatusMove & { held: ConsentStatus; isVanished?: true; isContrary?: true }>
   | Event<'consent.vanished', Record<string, never>>
-  /** By our clock `dataExpiracao` has passed. The status stays the service's word. */
+  /** By our clock, `dataExpiracao` has passed. The status stays as the service shows it. */
   | Event<'consent.lapsed', { expiresAt: Instant }>
-  /** The service shows what we hold: recorded only where it ends an effect or a doubt. */
+  /** The service shows the recorded status. Only recorded when it ends an effect or an uncertainty. */
   | Event<'consent.confirmed', { status: ConsentStatus; askedAt?: Instant }>
-  /** `askedAt` is when it was asked for. `instead` names a change that had not left, and is replaced. */
+  /** `askedAt`: when it was requested. `instead`: the unsent change that it replaces. */
   | Event<
       'consent.changeRequested',
       { status: RequestableStatus; instead?: RequestableStatus; askedAt?: Instant }
     >
-  /** The refusal contradicts what we hold, which led to the request: a reading in full is owed. */
+  /** The service declined although the recorded status allows the change, so a full reading is requested. */
   | Event<'consent.changeDeclined', { httpStatus: number; asked?: RequestableStatus }>
   | Event<'consent.readDeclined', { httpStatus: number }>
-  /** The reading in full is parked, after a day of attempts: an operator may let it go again. */
+  /** The full reading is parked after a day of attempts. An operator can release it. */
   | Event<'consent.readGivenUp', Record<string, never>>
-  /**
-   * A reading in full is owed. `lostAt` is when the loss was noticed: a service may still make a change that it has not
-   * answered.
-   */
+  /** A full reading is requested. `lostAt`: when the loss was noticed; the service may still make the change. */
   | Event<'consent.changeLost', { lostAt?: Instant }>
-  /**
-   * What was lost, or answered with another status, was not made, as a reading shows that begins late enough: whoever
-   * wants it has to ask again.
-   */
+  /** A late enough reading shows that the uncertain change was not made. To make it, it has to be requested again. */
   | Event<'consent.changeNotMade', { asked: RequestableStatus; status: ConsentStatus }>
   /**
-   * Ends a change whose outcome a reading had told already; the status is null where there was no answer, or a refusal.
+   * Ends a change whose outcome a reading already showed. `status` is null without an answer, or if it was declined.
    */
   | Event<'consent.answeredLate', { asked: RequestableStatus | null; status: ConsentStatus | null }>
   /**
-   * A change that had been put off was not sent: it was no longer asked for. `sentBefore`: an earlier request had been
-   * answered, and so the service was told of the person. `isDone`: a reading had shown the very status that was asked
-   * for.
+   * A deferred change was not sent, because it was no longer wanted. `sentBefore`: an earlier request was answered, so
+   * the service received the person's data. `isDone`: a reading had shown the requested status.
    */
   | Event<'consent.changeWithheld', { asked: RequestableStatus; sentBefore?: true; isDone?: true }>
-  /**
-   * A reading in full is owed: somebody asked for it, or a list that left at `askedAt` shows a status that the history
-   * speaks against.
-   */
+  /** A full reading was requested, by the host or by a list, sent at `askedAt`, that contradicts the history. */
   | Event<'consent.detailRequested', { askedAt?: Instant }>
   /**
-   * A list shows another status, or one that cannot be read, which is null. A reading in full is owed, whose history
-   * tells what happened, and when. `crossed`: something newer happened during the reading, or the reading may be of an
-   * older copy, and nobody can say which of the two came first. `askedAt` is when the request of the list left.
+   * A list, sent at `askedAt`, shows another status; null if unreadable. A full reading is requested, whose history
+   * shows what happened and when. `isConcurrentRead`: a newer event was recorded during the reading, or the reading may
+   * be of an outdated copy, so the order is unknown.
    */
   | Event<'consent.changeSeen', { status: ConsentStatus | null; isConcurrentRead?: true; askedAt?: Instant }>
   /**
-   * Its part `detail` holds the whole answer to a request that left at `askedAt`, and that shows `status`. Another
-   * reading is owed where it leaves a doubt. `isOld`: it was crossed by something newer, or may be of an older copy, so
-   * that its history does not count as the one known.
+   * A full reading, sent at `askedAt`: its part `detail` holds the whole answer. Another reading is requested if the
+   * status stays uncertain. `isOld`: it was concurrent with a newer event or may be of an outdated copy, so its history
+   * does not replace the known one.
    */
   | Event<
       'consent.described',
@@ -120,7 +110,7 @@ export type ConsentEvent =
         isOld?: true
       }
     >
-  /** The data was used, or was refused, and why. Purpose and legal basis are in the event's `basis`. */
+  /** A use of the data was allowed or refused. The event's `basis` has the purpose and the legal basis. */
   | Event<'consent.used', UseQuestion & { until: Instant | null }>
   | Event<'consent.useRefused', UseQuestion & { reason: StandingReason }>
   /** Its data subject was erased. */
@@ -128,20 +118,20 @@ export type ConsentEvent =
 
 // Commands, and facts from outside
 
-/** Which change it ends, and when its request left. */
+/** The change that an answer ends, and when its request was sent. */
 export interface AnsweredChange {
   readonly asked?: RequestableStatus
   readonly askedAt?: Instant
 }
 
-/** What the machine of a consent decides: commands, and facts from outside. */
+/** The commands, and the facts from outside, of a consent. */
 export type ConsentMessage =
   | Message<'consent.approve' | 'consent.deny' | 'consent.revoke', { askedAt?: Instant }>
-  /** The earlier change has not left, and is withdrawn with this. */
+  /** Replaces an earlier change that was not sent. */
   | Message<'consent.approveInstead' | 'consent.denyInstead' | 'consent.revokeInstead', { askedAt?: Instant }>
   | Message<'consent.readDetail', unknown>
   | Message<'consent.observe', ConsentReading & { consent: string; subject: string; askedAt?: Instant }>
-  /** A list has it twice, or in a form that cannot be read. */
+  /** `observeUnreadable`: a list has it twice or in an unreadable form. `miss`: a list does not have it. */
   | Message<'consent.observeUnreadable' | 'consent.miss', unknown>
   | Message<'consentService.statusChanged', ConsentReading & AnsweredChange>
   | Message<'consent.use', UseQuestion>
@@ -157,7 +147,7 @@ export type ConsentMessage =
   | Message<'consentService.readGivenUp', unknown>
   | Message<'consentService.changeLost', { status?: RequestableStatus; lostAt?: Instant }>
 
-/** Messages that are refused or ignored once the data subject was erased; any other is recorded and owes nothing. */
+/** Messages that are refused or ignored after an erasure. Others are recorded without effects. */
 export const whenErased: Readonly<Partial<Record<ConsentMessage['type'], 'refused' | 'passed over'>>> = {
   'consent.approve': 'refused',
   'consent.deny': 'refused',

@@ -1,21 +1,21 @@
 import type { Instant } from '../../vocabulary/message.ts'
 import { type ConsentStatus, isOpen } from './status.ts'
 
-/** One entry of `historico`. `status` is null where the contract does not have it, `since` where it is not a date. */
+/** One entry of `historico`. `status` is null if the contract does not have it, `since` if it is not a date. */
 export interface HistoryEntry {
   readonly status: ConsentStatus | null
   readonly since: Instant | null
 }
 
-/** A history, the oldest entry first, and the status that it came with: null where that was not kept. */
+/** A history, oldest entry first, and the status of the same reading; null if not recorded. */
 export interface History {
   readonly history: readonly HistoryEntry[]
   readonly historyStatus: ConsentStatus | null
 }
 
 /**
- * Reports whether the history that was read last says otherwise of a consent whose status says that it stands: what it
- * tells last is an end or, where it came with that very status, a status that nobody knows.
+ * Checks that the latest history contradicts the status ATIVO: its last entry is an end or, if it was read together
+ * with ATIVO, an unknown status.
  */
 export function isContradicted({
   reading,
@@ -23,16 +23,15 @@ export function isContradicted({
   historyStatus,
 }: History & { readonly reading: { readonly status: ConsentStatus } }): boolean {
   if (reading.status !== 'ATIVO') return false
-  // A history from before the status says nothing of it, unless it ends it.
+  // A history read before the status contradicts it only with an end.
   return lastOf(history).some(({ status }) =>
     status === null ? historyStatus === 'ATIVO' : isEnd({ status }),
   )
 }
 
 /**
- * Says what a history tells of an instant before it was read, by the same rules: a status, or `unknown`; null of the
- * time before its first entry; `undefined` where it tells nothing, as one of the former statuses alone does after its
- * last.
+ * Returns the status at an instant before the history was read: a status or `unknown`; null before its first entry;
+ * `undefined` when the history does not show it.
  */
 export function statusBy(
   { history, historyStatus }: History,
@@ -50,14 +49,14 @@ export function statusBy(
   return entry.status === 'PENDENTE' ? undefined : 'ATIVO'
 }
 
-/** Reports whether a history begins with the entries of another. */
+/** Checks that a history begins with the entries of another. */
 export function isBeginning(known: readonly HistoryEntry[], history: readonly HistoryEntry[]): boolean {
   return known.every(({ status, since }, i) => status === history[i]?.status && since === history[i]?.since)
 }
 
 /**
- * Goes past the entries, from one on, of statuses that were recorded before their entries were read: gives where the
- * others begin, and the statuses that have no entry yet.
+ * Skips the entries, from `start` on, of statuses that are already recorded. Returns the index of the next entry, and
+ * the statuses without an entry.
  */
 export function passEntries(
   history: readonly HistoryEntry[],
@@ -73,22 +72,22 @@ export function passEntries(
   return { next, missing }
 }
 
-/** Reports whether a history lacks the newest entries of one that is known: then it is that of an older copy. */
+/** Checks that a history lacks the newest entries of the known one: then it is of an outdated copy. */
 export function isShorter(history: readonly HistoryEntry[], known: readonly HistoryEntry[]): boolean {
   return history.length > 0 && history.length < known.length && isBeginning(history, known)
 }
 
-/** What a history may tell last: an entry without a date is as good as the newest, and so are those of one instant. */
+/** Returns the entries that may be the last: the newest ones with the same time, and those without a date. */
 function lastOf(history: readonly HistoryEntry[]): readonly HistoryEntry[] {
   const undated = history.filter(({ since }) => since === null)
   const newest = history.reduce((last, { since }) => (since !== null && since > last ? since : last), '')
   const last = history.filter(({ since }) => since === newest)
-  // Where an order was found that leads to the status, it counts.
+  // If the entries are in an order that ends with ATIVO, that order counts.
   const isLed = undated.length === 0 && last.at(-1)?.status === 'ATIVO'
   return [...undated, ...(isLed ? last.slice(-1) : last)]
 }
 
-/** Instants all have one form, so that as texts they are in order. */
+/** Instants sort as texts. */
 function byDate({ since: a }: HistoryEntry, { since: b }: HistoryEntry): number {
   return (a ?? '').localeCompare(b ?? '')
 }

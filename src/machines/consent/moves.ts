@@ -5,7 +5,7 @@ import type { ConsentEvent, StatusMove } from './events.ts'
 import { type HistoryEntry, isBeginning, passEntries } from './history.ts'
 import { type ConsentStatus, isOpen, moveType, type RequestableStatus } from './status.ts'
 
-/** The moves from what we hold to what is shown: those of the history, or else one without a time. */
+/** The events from the recorded status to the shown one: those of the history, or else one without a time. */
 export function movesOf(
   held: ConsentView,
   shown: ConsentStatus,
@@ -14,7 +14,7 @@ export function movesOf(
 ): readonly ConsentEvent[] {
   const { reading, asked, isLost } = held
   const steps = newSteps(held, shown, history)
-  // What is shown now ends it, whenever it began.
+  // The status shown now ends the change, whenever it began.
   const isEnding = (step: StatusStep) =>
     asked !== null && endsChange(asked, step.status) && (step === steps.at(-1) || isAfterAsking(held, step))
   const isDone = steps.some(step => step.status === asked && isEnding(step))
@@ -25,7 +25,7 @@ export function movesOf(
     const { status, since } = step
     isChangePending &&= !isEnding(step)
     const isResolving = isUnresolved && isEnding(step) && (!isDone || status === asked)
-    // A change that was put off, or is still on its way, cannot be told from somebody else's.
+    // A deferred or pending change cannot be distinguished from somebody else's.
     const by = isResolving && isDone && mayBeOurs(held, step) ? 'us' : 'service'
     const isEnd = step === steps.at(-1) && !isOpen(status) && askedAt !== undefined
     const told = {
@@ -42,10 +42,9 @@ export function movesOf(
 }
 
 /**
- * Reports whether an entry that others follow tells of the time after we asked. Clocks differ: a denial or a revocation
- * that is still to leave is ended by what came certainly later, and an approval by what may be ours. Of a denial or a
- * revocation that was lost the dates count as they are, to the second: an end that was ours and one from just before
- * it look the same where the service's clock is ahead.
+ * Checks that an entry, which is not the last, is from after our request. Clocks differ: a pending denial or revocation
+ * is ended only by a certainly later entry, an approval by an entry that may be later. For a lost denial or revocation,
+ * the times count to the second: if the service's clock is ahead, our end and one just before it look the same.
  */
 function isAfterAsking({ asked, askedAt, isDoubtful }: ConsentView, { since }: StatusStep): boolean {
   if (askedAt === null) return true
@@ -55,19 +54,19 @@ function isAfterAsking({ asked, askedAt, isDoubtful }: ConsentView, { since }: S
   return isDoubtful ? isToTheSecond(afterMs) : afterMs >= clocksDifferMaxMs
 }
 
-/** A service may write whole seconds. */
+/** The service may write whole seconds. */
 function isToTheSecond(afterMs: number): boolean {
   return afterMs > -1_000
 }
 
-/** Reports whether an entry may be that of a change of ours whose answer was lost. */
+/** Checks that an entry may be of our change whose answer was lost. */
 function mayBeOurs({ askedAt }: ConsentView, { since }: StatusStep): boolean {
   return since === null || askedAt === null || fromInstant(since) - fromInstant(askedAt) >= -clocksDifferMaxMs
 }
 
 /**
- * Reports whether a status that is shown ends a change of ours. A denial or a revocation is ended by an end alone: an
- * open status may be that of an older copy, or somebody else's doing. An approval is ended by whatever is not PENDENTE.
+ * Checks that a shown status ends our change. Only an end ends a denial or a revocation: an open status may be of an
+ * outdated copy or somebody else's change. Any status but PENDENTE ends an approval.
  */
 export function endsChange(asked: RequestableStatus, status: ConsentStatus): boolean {
   return asked === 'ATIVO' ? status !== 'PENDENTE' : !isOpen(status)
@@ -78,7 +77,7 @@ interface StatusStep {
   readonly since: Instant | null
 }
 
-/** The new entries of a history. A history that contradicts what is shown, or what we hold, tells nothing. */
+/** The new entries of a history. One that contradicts the shown or the recorded status is ignored. */
 function newSteps(
   held: ConsentView,
   shown: ConsentStatus,
@@ -96,28 +95,28 @@ function newSteps(
   return news.length > 0 ? news : plain
 }
 
-/** Where the entries begin that we have not seen: after those known, or after what we hold, or with our own change. */
+/** Returns the index of the first new entry: after the known ones, after the recorded status, or at our own change. */
 function firstNew(held: ConsentView, history: readonly HistoryEntry[]): number {
   const { reading, history: known, untimed } = held
   if (known.length > 0 && isBeginning(known, history)) return passEntries(history, known.length, untimed).next
   const first = history.findIndex(entry => entry.status === reading.status)
   const last = history.findLastIndex(entry => entry.status === reading.status)
-  // Without an entry for what we hold, only the last one is certainly new.
+  // Without an entry for the recorded status, only the last one is certainly new.
   if (last === -1) return history.length - 1
   const own = history.findIndex((entry, i) => i > first && isOwn(held, entry))
-  // An end that a list showed has not been recorded, though the consent was given anew since.
+  // An end in a list was not recorded, and the consent was given again since.
   const end = endShown(held)
   const seen = end === undefined ? -1 : history.findLastIndex(({ status }) => status === end)
   return Math.min(last + 1, ...[own, seen].filter(at => at > first))
 }
 
-/** Reports whether an entry stands for what we asked for, and whose answer was lost. */
+/** Checks that an entry is of our change whose answer was lost. */
 function isOwn({ asked, askedAt, isDoubtful }: ConsentView, { status, since }: HistoryEntry): boolean {
   if (!isDoubtful || status !== asked || askedAt === null || since === null) return false
   return isToTheSecond(fromInstant(since) - fromInstant(askedAt))
 }
 
-/** A move of the contract's table; any other is a conflict, marked as an anomaly. */
+/** The event of a status change. One that is not in the contract's table is a conflict, marked as an anomaly. */
 export function move(held: ConsentStatus, data: StatusMove): ConsentEvent {
   const type = moveType(held, data.status)
   if (type) return { type, data }
@@ -125,7 +124,7 @@ export function move(held: ConsentStatus, data: StatusMove): ConsentEvent {
   return { type: 'consent.conflicted', data: { ...data, held }, anomaly }
 }
 
-/** Ends the change whose answer was lost. */
+/** Ends the effect whose answer was lost. */
 export function resolution(isDone: boolean): Pick<Event, 'resolves'> {
   return { resolves: { effect: 'consentService.changeStatus', as: isDone ? 'settled' : 'declined' } }
 }

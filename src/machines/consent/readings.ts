@@ -10,17 +10,17 @@ type Whose = { readonly consent: string; readonly subject: string }
 type RequestTime = { readonly askedAt?: Instant | undefined }
 
 /**
- * How long a service may take to make a change whose answer was lost: only a reading that leaves later tells that it
- * was not made. The contract names no time: this is the policy `late-change-1`.
+ * How long a service may take to make a change whose answer was lost: only a later reading shows that it was not made.
+ * The contract gives no time; this is our policy `late-change-1`.
  */
 export const lateChangeMs = 60_000
 
-/** How often lists owe a reading in full of a consent whose history speaks against its status. */
+/** How often a full reading is requested for a consent whose history contradicts its status. */
 const historyReadMs = dayMs
 
 /**
- * What a list adds: nothing when nothing changed. Another status is only noted, since a list hides what happened in
- * between. While a change of ours is out, a list ends the doubt about it.
+ * The events of a list: none when nothing changed. Another status is only noted, since a list does not show what
+ * happened in between. While our change is pending, a list can decide it.
  */
 export function seen(
   held: ConsentView,
@@ -28,7 +28,7 @@ export function seen(
 ): readonly ConsentEvent[] {
   const { status } = given
   const isOwn = status === held.reading.status
-  // The history tells what became of a lost change when a list shows neither status.
+  // When a list shows neither status, the history shows what became of a lost change.
   const isElsewhere = held.isLost && !leavesOpen(held, status) && status !== held.asked
   if (held.isUnknown || (!held.isQuiet && !isElsewhere)) return observed(held, given, [])
   const amended = amendment(held, given)
@@ -43,7 +43,7 @@ export function seen(
   ]
 }
 
-/** A history that speaks against what a list shows is read anew, once a day: nothing else may ever end that doubt. */
+/** Reads a history that contradicts the list again, once a day: nothing else may ever resolve the contradiction. */
 function historyOwed(held: ConsentView, { askedAt }: RequestTime): readonly ConsentEvent[] {
   const { historyAskedAt, isReadingOwed } = held
   if (askedAt === undefined || isReadingOwed || !isContradicted(held)) return []
@@ -53,8 +53,8 @@ function historyOwed(held: ConsentView, { askedAt }: RequestTime): readonly Cons
 }
 
 /**
- * What a reading adds that crossed something newer: it may show the time before or after that, so it is neither
- * believed nor ignored. Dates that differ count like another status: the consent may end sooner.
+ * The events of a reading that was concurrent with a newer event. It may show the state before or after that, so it is
+ * noted but not applied. Different dates count like another status: the consent may end sooner.
  */
 export function concurrentRead(
   held: ConsentView,
@@ -62,7 +62,7 @@ export function concurrentRead(
 ): readonly ConsentEvent[] {
   const { reading, asked, shown, isUnknown, isReadingOwed } = held
   const { status, askedAt } = given
-  // An end is news also while we ask for it: it may be somebody else's.
+  // An end is noted even if we requested it: it may be somebody else's.
   const isWanted = status === asked && isOpen(status)
   const isNews = status !== reading.status || amendment(held, given).length > 0
   const isNoted = status === shown && (isReadingOwed || status !== reading.status)
@@ -71,13 +71,13 @@ export function concurrentRead(
   return [{ type: 'consent.changeSeen', data }]
 }
 
-/** What a list adds that lacks the consent, and crossed something newer: the consent may be gone, or not yet there. */
+/** The event of a concurrent list without the consent: it may have vanished, or not have appeared yet. */
 export function concurrentMiss({ shown, isReadingOwed }: ConsentView): readonly ConsentEvent[] {
   if (shown === 'unreadable' && isReadingOwed) return []
   return [{ type: 'consent.changeSeen', data: { status: null, isConcurrentRead: true } }]
 }
 
-/** What a reading adds to what we hold, by the history that came with it. */
+/** The events of a reading, with its history. */
 export function observed(
   held: ConsentView,
   given: ConsentReading & Whose & RequestTime,
@@ -89,21 +89,21 @@ export function observed(
   const amended = amendment(held, given)
   const isEarly = mayStillBeMade(held, given)
   if (moves.length > 0) {
-    // A status that leaves our change open ends the doubt about it as little as the former one.
+    // A status that does not decide our change leaves it uncertain, like the former status.
     const last = moves.at(-1)
     const isStillOut = last !== undefined && 'isChangePending' in last.data
     const ended = isStillOut && !isEarly ? notMade(held, status) : undefined
     return [...amended, ...moves, ...(ended ? [ended] : [])]
   }
   if (isEarly || (!held.isDoubtful && held.shown === null)) return amended
-  // Our change is still out: only what a list had shown is settled.
+  // Our change is still pending: only the status in the list is settled.
   if (!held.isDoubtful && !held.isQuiet) return [...amended, { type: 'consent.changeSeen', data: { status } }]
   return [...amended, notMade(held, status) ?? { type: 'consent.confirmed', data: { status } }]
 }
 
 /**
- * A change that was lost, or whose answer contradicts it, by a reading that began late enough and shows what was there
- * before; `undefined` where there is none, or where the answer showed an end, which nobody asks to change.
+ * The event when a late enough reading shows that an uncertain change was not made; `undefined` when there is no such
+ * change, or when the contradicting answer showed an end, which no request changes.
  */
 function notMade(
   { isLost, isDoubtful, asked }: ConsentView,
@@ -116,7 +116,7 @@ function notMade(
   return { type: 'consent.changeNotMade', data: { asked, status }, anomaly, ...(isLost && resolution(false)) }
 }
 
-/** It is listed for the first time, or again. */
+/** The events when it is listed for the first time, or again. */
 function listedAgain(
   held: ConsentView,
   given: ConsentReading & Whose & RequestTime,
@@ -143,7 +143,7 @@ function appeared(
   return held.isVanished ? { ...event, anomaly: 'it had vanished' } : event
 }
 
-/** What is still to be found out of our own change when the consent is listed again. */
+/** Returns whether our own change is still pending or uncertain when the consent is listed again. */
 function doubtAfter(
   held: ConsentView,
   given: ConsentReading & RequestTime,
@@ -154,9 +154,12 @@ function doubtAfter(
 }
 
 /**
- * Until when a reading may be of an older copy: one that shows a consent as open less than a minute after something
- * showed its end, a history that lacks entries which were read less than a minute before, or a list that shows an end
- * which, by a history read less than a minute before, the consent has behind it. `undefined` where it is not.
+ * Returns until when a reading may be of an outdated copy; `undefined` if it is not. It may be when, less than a minute
+ * before:
+ *
+ * - the consent was shown as ended, and this reading shows it as open;
+ * - a longer history was read than this reading has;
+ * - the history showed that the consent was given again after the end that this list shows.
  */
 export function maybeOlderUntil(
   held: ConsentView,
@@ -172,25 +175,25 @@ export function maybeOlderUntil(
   return untils.length === 0 ? undefined : toInstant(Math.max(...untils))
 }
 
-/** Reports whether a status is an end after which, by the history that is known, the consent was given anew. */
+/** Checks that, by the known history, the consent was given again after this end. */
 function isFormerEnd({ history }: ConsentView, status: ConsentStatus): boolean {
   return (
     !isOpen(status) && history.at(-1)?.status === 'ATIVO' && history.some(entry => entry.status === status)
   )
 }
 
-/** Reports whether a reading tells nothing of our change, and left too early to tell that it will not be made. */
+/** Checks that a reading does not decide our change, and was too early to exclude that it will be made. */
 export function mayStillBeMade(
   held: ConsentView,
   { status, askedAt }: Pick<ConsentReading, 'status'> & RequestTime,
 ): boolean {
   const { lostAt } = held
   if (lostAt === null || askedAt === undefined || !leavesOpen(held, status)) return false
-  // A clock that was ahead when it was lost has been put right since.
+  // A clock that was ahead at the loss may have been corrected since.
   return !isWaitOver(fromInstant(lostAt) + lateChangeMs, fromInstant(askedAt), lateChangeMs)
 }
 
-/** Time passed: recorded when the end of a consent that still stands has come, once. */
+/** The event when an open consent has expired, recorded once. */
 export function lapse(
   { reading, isUnknown }: ConsentView,
   said: Instant | null,
@@ -202,12 +205,12 @@ export function lapse(
   return [{ type: 'consent.lapsed', data: { expiresAt } }]
 }
 
-/** Reports whether a status says nothing of our change: the former one, or one that it may still come from. */
+/** Checks that a status does not decide our change: it is the former one, or the change may still follow it. */
 function leavesOpen({ reading, asked }: ConsentView, status: ConsentStatus): boolean {
   return status === reading.status || (asked !== null && !endsChange(asked, status))
 }
 
-/** Changed dates or controller. */
+/** The event of changed dates or a changed controller. */
 export function amendment({ reading }: ConsentView, given: ConsentReading): readonly ConsentEvent[] {
   const { createdAt, expiresAt, controller } = given
   const isSame =

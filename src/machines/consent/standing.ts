@@ -1,7 +1,7 @@
 import type { Instant } from '../../vocabulary/message.ts'
 import type { ConsentStatus, RequestableStatus } from './status.ts'
 
-/** Why a consent stands, or does not. Only `active` is effective. */
+/** Whether a consent is effective, or why not. Only `active` is effective. */
 export type StandingReason =
   | 'active'
   | 'pending'
@@ -13,34 +13,34 @@ export type StandingReason =
   | 'uncertain'
   | 'never-read'
 
-/** What is known of a consent at the instant that is asked about. */
+/** What is known of a consent at an instant. */
 export interface KnownConsent {
-  /** The status then; null when nothing is known of that instant. */
+  /** The status then; null when unknown. */
   readonly status: ConsentStatus | null
-  /** The service's own time of that status, where its history told. */
+  /** The service's time of that status, if its history has it. */
   readonly since: Instant | null
   readonly expiresAt: Instant | null
   readonly isVanished: boolean
-  /** What a list shows in its place. */
+  /** The differing status in a list. */
   readonly shown: ListedStatus | null
-  /** What we asked the service for and have not heard of, and whether the answer was lost. */
+  /** The requested status without an answer; `isDoubtful`: the answer was lost. */
   readonly asked: RequestableStatus | null
   readonly isDoubtful: boolean
-  /** The history that was read last ends it, or ends with what nobody knows. */
+  /** The latest history ends with an end or an unknown status. */
   readonly isContradicted: boolean
-  /** When the request of the last reading left that covers it. */
+  /** When the latest reading that covers the instant was sent. */
   readonly readAt: Instant | null
 }
 
-/** What a list shows: a status, or something that cannot be read. */
+/** A status in a list, or an unreadable one. */
 export type ListedStatus = ConsentStatus | 'unreadable'
 
-/** The instant that is asked about, the one whose knowledge answers, and how old a reading may be. */
+/** The instant in question, the instant as of which knowledge counts, and the maximum age of a reading. */
 export interface StandingQuestion {
   readonly at: Instant
   readonly knownAt: Instant
   readonly ageMaxMs: number | null
-  /** When the question came: a reading made for it is not stale because of the time that it took. */
+  /** When the question was asked: a reading made for it is not stale, however long it took. */
   readonly askedAt?: Instant | undefined
 }
 
@@ -52,10 +52,7 @@ const reasons = {
   EXPIRADO: 'expired',
 } as const
 
-/**
- * Says whether a consent stands: only where everything that is known says so. An expiry that cannot be read is unknown,
- * and then it does not stand.
- */
+/** Returns whether a consent is effective: only if everything known says so. With an unknown expiry it is not. */
 export function judge(known: KnownConsent, question: StandingQuestion): StandingReason {
   const { status, since, expiresAt, isVanished, shown, asked } = known
   if (status === null) return 'never-read'
@@ -64,14 +61,14 @@ export function judge(known: KnownConsent, question: StandingQuestion): Standing
   if (shown !== null && shown !== 'ATIVO' && shown !== 'unreadable') return reasons[shown]
   if (status !== 'ATIVO') return reasons[status]
   if (shown !== null || known.isContradicted) return 'uncertain'
-  // The service's clock may be ahead of ours: by its own time the consent does not stand yet.
+  // The service's clock may be ahead of ours: by its time, the consent has not begun.
   if (since !== null && question.at < since) return 'pending'
   if (expiresAt === null) return 'uncertain'
   if (question.at >= expiresAt) return 'expired'
   return isStale(known, question) ? 'stale' : 'active'
 }
 
-/** Instants all have one form, so that as texts they are in order. */
+/** Instants sort as texts. */
 function isStale(
   { readAt }: KnownConsent,
   { at, knownAt, ageMaxMs, askedAt = knownAt }: StandingQuestion,

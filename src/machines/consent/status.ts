@@ -3,17 +3,17 @@ export const consentStatuses = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPI
 /** The status of a consent. */
 export type ConsentStatus = (typeof consentStatuses)[number]
 
-/** The statuses that can be asked for, each with the one status it is asked from (section 3). */
+/** The statuses that can be requested, each with the only status it can follow (section 3). */
 export const askedFrom = { ATIVO: 'PENDENTE', NEGADO: 'PENDENTE', REVOGADO: 'ATIVO' } as const
-/** A status that can be asked for. */
+/** A status that can be requested. */
 export type RequestableStatus = keyof typeof askedFrom
 
-/** Reports whether a consent stands by its status, or may come to stand. */
+/** Checks that a consent is pending or active. */
 export function isOpen(status: ConsentStatus): boolean {
   return status === 'PENDENTE' || status === 'ATIVO'
 }
 
-/** The event that a move of the contract's table makes; `undefined` when the table has no such move. */
+/** Returns the event type of a status change in the contract's table; `undefined` when the table does not have it. */
 export function moveType(
   held: ConsentStatus,
   status: ConsentStatus,
@@ -21,7 +21,7 @@ export function moveType(
   if (held === 'PENDENTE' && status === 'ATIVO') return 'consent.approved'
   if (held === 'PENDENTE' && status === 'NEGADO') return 'consent.denied'
   if (held === 'ATIVO' && status === 'REVOGADO') return 'consent.revoked'
-  // Expiry is not in the contract's table: by our policy it may follow PENDENTE and ATIVO.
+  // The contract's table has no expiry: by our policy it may follow PENDENTE and ATIVO.
   if (isOpen(held) && status === 'EXPIRADO') return 'consent.expired'
   return undefined
 }
