@@ -4,7 +4,9 @@ import { describe, expect, test } from 'vitest'
 
 const source = resolve(import.meta.dirname, '../src')
 
-/** The rooms of `src`, from the bottom up: which others each may import, types included, and which packages. */
+/**
+ * The top-level folders ("rooms") of `src`, lowest first: the rooms that each imports, types included, and packages.
+ */
 const rooms: Readonly<
   Record<string, { readonly imports: readonly string[]; readonly packages: readonly string[] }>
 > = {
@@ -73,12 +75,12 @@ const rooms: Readonly<
   },
   cli: {
     imports: ['vocabulary', 'index.ts', 'verify.ts', 'simulation'],
-    // The text that `averba init` writes imports averba by its name.
+    // The configuration that `averba init` writes imports averba by its package name.
     packages: ['commander', 'prom-client', 'averba'],
   },
 }
 
-/** Rooms of several floors: each folder imports those before it only. */
+/** Rooms with ordered subfolders ("floors"): each imports only the ones before it. */
 const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
   store: [
     ['database'],
@@ -93,7 +95,7 @@ const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
   engine: [['recording'], ['performing'], ['following']],
 }
 
-/** What an area of the API knows of the others. */
+/** The other areas that each area of the API imports. */
 const areas: Readonly<Record<string, readonly string[]>> = {
   consents: [],
   log: [],
@@ -110,7 +112,7 @@ const areas: Readonly<Record<string, readonly string[]>> = {
 interface File {
   readonly path: string
   readonly text: string
-  /** Paths below src for our own files, names for packages. */
+  /** Paths below src for our own files, package names for packages. */
   readonly imports: readonly { readonly name: string; readonly isOurs: boolean }[]
 }
 
@@ -130,16 +132,16 @@ const files: readonly File[] = readdirSync(source, { recursive: true, withFileTy
     return { path, text, imports }
   })
 
-/** Every import of one file of ours by another. */
-const arrows = files.flatMap(({ path, imports }) =>
+/** Every import between our own files. */
+const localImports = files.flatMap(({ path, imports }) =>
   imports.filter(({ isOurs }) => isOurs).map(({ name }) => ({ from: path, to: name })),
 )
 
 const roomOf = (path: string) => path.split('/')[0] ?? ''
 const folderOf = (path: string) => dirname(path)
-/** The folder of a file below its room; empty for those beside the folders. */
+/** The subfolder of a file in its room; empty for files directly in the room. */
 const floorOf = (path: string) => (path.split('/').length > 2 ? (path.split('/')[1] ?? '') : '')
-const shown = ({ from, to }: { from: string; to: string }) => `${from} imports ${to}`
+const formatImport = ({ from, to }: { from: string; to: string }) => `${from} imports ${to}`
 
 function packageOf(name: string): string {
   return name
@@ -148,12 +150,12 @@ function packageOf(name: string): string {
     .join('/')
 }
 
-/** The sets of nodes that lead back to themselves (Tarjan). */
-function circlesOf(edges: readonly { from: string; to: string }[]): string[][] {
+/** Finds the cycles of a graph (Tarjan). */
+function findCycles(edges: readonly { from: string; to: string }[]): string[][] {
   const next = Map.groupBy(edges, ({ from }) => from)
   const [index, low] = [new Map<string, number>(), new Map<string, number>()]
   const stack: string[] = []
-  const circles: string[][] = []
+  const cycles: string[][] = []
   const visit = (node: string): void => {
     index.set(node, index.size)
     low.set(node, index.get(node) ?? 0)
@@ -163,16 +165,16 @@ function circlesOf(edges: readonly { from: string; to: string }[]): string[][] {
       if (stack.includes(to)) low.set(node, Math.min(low.get(node) ?? 0, low.get(to) ?? 0))
     }
     if (low.get(node) !== index.get(node)) return
-    const circle = stack.splice(stack.indexOf(node))
-    if (circle.length > 1) circles.push(circle.sort())
+    const cycle = stack.splice(stack.indexOf(node))
+    if (cycle.length > 1) cycles.push(cycle.sort())
   }
   for (const node of next.keys()) if (!index.has(node)) visit(node)
-  return circles
+  return cycles
 }
 
-test('there are files to look at, in every room and on every floor', () => {
+test('every listed room and floor exists and has files', () => {
   expect(files.length).toBeGreaterThan(300)
-  expect(arrows.length).toBeGreaterThan(1_000)
+  expect(localImports.length).toBeGreaterThan(1_000)
   const found = new Set(files.map(({ path }) => roomOf(path)))
   expect(found).toEqual(new Set(Object.keys(rooms)))
   for (const [room, levels] of Object.entries(floors)) {
@@ -183,36 +185,36 @@ test('there are files to look at, in every room and on every floor', () => {
   expect(new Set(folders.filter(folder => folder !== ''))).toEqual(new Set(Object.keys(areas)))
 })
 
-test('circlesOf() finds a circle and passes over a line', () => {
+test('findCycles() finds a cycle and ignores a chain', () => {
   const [ab, bc, ca, cd] = ['ab', 'bc', 'ca', 'cd'].map(pair => ({ from: pair[0] ?? '', to: pair[1] ?? '' }))
   if (!ab || !bc || !ca || !cd) throw new TypeError('no edges')
-  expect(circlesOf([ab, bc, cd])).toEqual([])
-  expect(circlesOf([ab, bc, ca, cd])).toEqual([['a', 'b', 'c']])
+  expect(findCycles([ab, bc, cd])).toEqual([])
+  expect(findCycles([ab, bc, ca, cd])).toEqual([['a', 'b', 'c']])
 })
 
-test('no files import each other in a circle', () => {
-  expect(circlesOf(arrows)).toEqual([])
+test('files have no import cycles', () => {
+  expect(findCycles(localImports)).toEqual([])
 })
 
-test('no folders import each other in a circle', () => {
-  // Files beside folders are the base and the face of these.
+test('folders have no import cycles', () => {
+  // Files beside folders are shared by these folders or re-export them.
   const holding = new Set(files.map(({ path }) => dirname(folderOf(path))))
-  const between = arrows
+  const between = localImports
     .map(({ from, to }) => ({ from: folderOf(from), to: folderOf(to) }))
     .filter(({ from, to }) => from !== to && !holding.has(from) && !holding.has(to))
   expect(between.length).toBeGreaterThan(200)
-  expect(circlesOf(between)).toEqual([])
+  expect(findCycles(between)).toEqual([])
 })
 
 describe.each(Object.entries(rooms))('%s', (room, { imports, packages }) => {
-  const own = arrows.filter(({ from }) => roomOf(from) === room)
+  const own = localImports.filter(({ from }) => roomOf(from) === room)
 
-  test('imports rooms below it only', () => {
+  test('imports only the listed rooms', () => {
     const wrong = own.filter(({ to }) => roomOf(to) !== room && !imports.includes(roomOf(to)))
-    expect(wrong.map(shown)).toEqual([])
+    expect(wrong.map(formatImport)).toEqual([])
   })
 
-  test('keeps other packages out', () => {
+  test('imports only the listed packages', () => {
     const wrong = files
       .filter(({ path }) => roomOf(path) === room)
       .flatMap(({ path, imports }) =>
@@ -225,49 +227,49 @@ describe.each(Object.entries(rooms))('%s', (room, { imports, packages }) => {
   })
 })
 
-test.each(Object.entries(floors))('each folder of %s imports folders below it only', (room, levels) => {
+test.each(Object.entries(floors))('folders of %s import only lower folders', (room, levels) => {
   const levelOf = (path: string) => levels.findIndex(level => level.includes(floorOf(path)))
-  const within = arrows.filter(({ from, to }) => roomOf(from) === room && roomOf(to) === room)
+  const within = localImports.filter(({ from, to }) => roomOf(from) === room && roomOf(to) === room)
   const wrong = within.filter(({ from, to }) => {
     if (floorOf(from) === floorOf(to) || floorOf(from) === '' || floorOf(to) === '') return false
     return levelOf(from) <= levelOf(to)
   })
-  expect(wrong.map(shown)).toEqual([])
+  expect(wrong.map(formatImport)).toEqual([])
 })
 
-test('an area of the API imports no other but those that it is named with, and the base imports none', () => {
-  const within = arrows.filter(({ from, to }) => roomOf(from) === 'api' && roomOf(to) === 'api')
+test('an area of the API imports only the listed areas, and the base imports none', () => {
+  const within = localImports.filter(({ from, to }) => roomOf(from) === 'api' && roomOf(to) === 'api')
   const wrong = within.filter(({ from, to }) => {
     const [own, other] = [floorOf(from), floorOf(to)]
     return other !== '' && other !== own && !areas[own]?.includes(other)
   })
-  expect(wrong.map(shown)).toEqual([])
+  expect(wrong.map(formatImport)).toEqual([])
 })
 
-test('whoever puts averba together knows an area by its module only', () => {
-  const known = arrows.filter(
+test('src/averba imports only the module of each area', () => {
+  const known = localImports.filter(
     ({ from, to }) => roomOf(from) === 'averba' && roomOf(to) === 'api' && floorOf(to) !== '',
   )
   expect(new Set(known.map(({ to }) => floorOf(to)))).toEqual(
     new Set(Object.keys(areas).filter(area => area !== 'reports')),
   )
-  expect(known.filter(({ to }) => posix.basename(to) !== 'module.ts').map(shown)).toEqual([])
+  expect(known.filter(({ to }) => posix.basename(to) !== 'module.ts').map(formatImport)).toEqual([])
 })
 
-test('the simulation shares the wire schemas with the clients, and no mapping and no machine', () => {
-  const ofServices = arrows.filter(({ from }) => /^simulation\/(services|faults)\//.test(from))
+test('simulated services share only the wire schemas with the clients, no mapping and no machine', () => {
+  const ofServices = localImports.filter(({ from }) => /^simulation\/(services|faults)\//.test(from))
   expect(new Set(ofServices.map(({ to }) => to)).size).toBeGreaterThan(10)
-  const wrong = arrows.filter(
-    // How a socket is opened and a body bounded has nothing to do with any service.
+  const wrong = localImports.filter(
+    // Opening sockets and limiting bodies does not depend on any service.
     ({ from, to }) =>
       roomOf(from) === 'simulation' && roomOf(to) === 'adapters' && !/\/wire\.ts$|^adapters\/http\//.test(to),
   )
-  expect(wrong.map(shown)).toEqual([])
+  expect(wrong.map(formatImport)).toEqual([])
   const others = ofServices.filter(
     ({ to }) =>
       !/^(vocabulary|runtime|simulation\/(services|faults|served))\//.test(to) && !to.endsWith('/wire.ts'),
   )
-  expect(others.map(shown)).toEqual([])
+  expect(others.map(formatImport)).toEqual([])
 })
 
 test('every service has the same files', () => {
@@ -279,7 +281,7 @@ test('every service has the same files', () => {
   }
 })
 
-test('database drivers are loaded on first use only', () => {
+test('database drivers are loaded on first use', () => {
   const wrong = files.flatMap(({ path, text }) => {
     const imports = text.split('\n').filter(line => /^import (?!type).*'(better-sqlite3|pg)'/.test(line))
     return imports.map(line => `${path}: ${line}`)
@@ -288,7 +290,7 @@ test('database drivers are loaded on first use only', () => {
   expect(files.filter(({ text }) => text.includes("await import('better-sqlite3')"))).toHaveLength(1)
 })
 
-test('nothing is put off in the text', () => {
+test('the sources contain no TODO comments', () => {
   const wrong = files.filter(file => /\b(TODO|FIXME|XXX|HACK)\b/.test(file.text)).map(file => file.path)
   expect(wrong).toEqual([])
 })
@@ -303,7 +305,7 @@ test('no comment is wider than 120 columns', () => {
   expect(wrong).toEqual([])
 })
 
-test('every export has a comment that says what it is', () => {
+test('every export has a doc comment', () => {
   const wrong = files.flatMap(({ path, text }) => {
     const lines = text.split('\n')
     return lines.flatMap((line, i) => {

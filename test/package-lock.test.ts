@@ -13,7 +13,7 @@ const root = resolve(import.meta.dirname, '..')
 const read = (name: string) => JSON.parse(readFileSync(join(root, name), 'utf8'))
 const packages: Record<string, Entry> = read('package-lock.json').packages
 
-test('the lock file names every package of every platform: npm ci refuses it otherwise', () => {
+test('the lock file has the optional packages of every platform, as npm ci requires', () => {
   const missing = Object.entries(packages).flatMap(([path, entry]) =>
     Object.keys(entry.optionalDependencies ?? {}).filter(
       name => !packages[`node_modules/${name}`] && !packages[`${path}/node_modules/${name}`],
@@ -23,7 +23,7 @@ test('the lock file names every package of every platform: npm ci refuses it oth
   expect(missing).toEqual([])
 })
 
-test('the lock file fits package.json, and names no registry', () => {
+test('the lock file matches package.json and names no registry', () => {
   const { dependencies, devDependencies, engines } = read('package.json')
   expect(packages['']).toMatchObject({ dependencies, devDependencies, engines })
   expect(Object.values(packages).filter(entry => entry.resolved !== undefined)).toEqual([])

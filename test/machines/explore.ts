@@ -1,7 +1,7 @@
 import type { Machine, MachineState } from '../../src/machines/definition/machine.ts'
 import type { Event, Message } from '../../src/vocabulary/message.ts'
 
-/** A state that messages lead to, and the first way there. */
+/** A reachable state, and the first events that lead to it. */
 export interface Reached {
   readonly name: string
   readonly state: MachineState
@@ -9,8 +9,8 @@ export interface Reached {
 }
 
 /**
- * Walks every message from every state, breadth first, by the machine's own decisions. States of one name
- * are told apart by the first context that leads there.
+ * Sends every message in every state, breadth first, and collects the states reached. Of several contexts with the same
+ * state name, only the first is kept.
  */
 export function explore(machine: Machine, messages: readonly Message[]): Reached[] {
   const start: Reached = { name: nameOf(machine.initial), state: machine.initial, events: [] }
@@ -31,7 +31,7 @@ export function explore(machine: Machine, messages: readonly Message[]): Reached
   return [...reached.values()]
 }
 
-/** The state as its chart names it, such as `active.failing` or `ATIVO+known`. */
+/** The name of a state, such as `active.failing` or `ATIVO+known`. */
 export function nameOf(state: MachineState): string {
   return leavesOf(state.value).join('+')
 }

@@ -3,11 +3,11 @@ import { explore } from './explore.ts'
 import { samples } from './samples.ts'
 
 /**
- * What each machine decides, in every state, for every message. The file carries the machine's version: a
- * decision that changes under the same version fails here. Raise the version, and write its file with -u.
+ * Compares the decisions of each machine, for every state and message, with a file per machine version. When a decision
+ * changes, raise the machine's version and write the new file with -u.
  */
 test.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))(
-  '$name decides as its version has always decided',
+  'the decisions of $name are those recorded for its version',
   async ({ machine, messages }) => {
     const lines = explore(machine, messages).flatMap(({ name, state }) => [
       `In ${name} ${JSON.stringify(state.context)}`,

@@ -4,7 +4,7 @@ import { getShortestPaths } from 'xstate/graph'
 import { explore } from './explore.ts'
 import { samples } from './samples.ts'
 
-/** Every state of a chart that has no states inside, by its path. */
+/** The paths of all leaf states of a chart. */
 function leavesOf(chart: AnyStateMachine): string[] {
   const walk = (node: AnyStateNode): string[] => {
     const inner = Object.values(node.states)
@@ -29,13 +29,13 @@ describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))
     const chart = machine.chart as AnyStateMachine
     const leaves = leavesOf(chart)
 
-    test('its decisions lead to every state of its chart', () => {
+    test('its decisions reach every state of its chart', () => {
       const found = new Set(reached.flatMap(each => active(each.state.value)))
       expect(leaves.length).toBeGreaterThan(0)
       expect([...found].sort()).toEqual([...leaves].sort())
     })
 
-    test('the shortest paths through its chart, replayed, end where the chart says', () => {
+    test('replaying the shortest paths through the chart ends in the same states', () => {
       const events = reached.flatMap(each => each.events)
       const distinct = [...new Map(events.map(event => [JSON.stringify(event), event])).values()]
       const paths = getShortestPaths(chart, {
@@ -54,7 +54,7 @@ describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))
       expect([...ends].sort()).toEqual([...leaves].sort())
     })
 
-    test('its chart does nothing but keep: no action but assignments, no timers, no actors', () => {
+    test('the chart has only assign actions, no timers and no actors', () => {
       const { implementations, config } = chart as unknown as {
         implementations: { actions: Record<string, { type?: string }>; actors: object; delays: object }
         config: object
@@ -63,7 +63,7 @@ describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))
       expect(new Set(kinds)).toEqual(new Set(kinds.length > 0 ? ['xstate.assign'] : []))
       expect(implementations).toMatchObject({ actors: {}, delays: {} })
       expect(JSON.stringify(config)).not.toMatch(/"(invoke|after|always)"/)
-      // Named, never inline: an inline action would be a function, and not survive as text.
+      // All actions are named: an inline action would be a function and missing in the JSON.
       const text = JSON.stringify(config, (_, value) => (typeof value === 'function' ? 'INLINE' : value))
       expect(text).not.toContain('INLINE')
     })

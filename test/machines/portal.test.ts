@@ -8,7 +8,7 @@ const soon = (now: string, waiting: readonly string[] = [day]) => ({
 })
 const hastened = (dueAt: string) => ({ day, dueAt: `${day}T${dueAt}.000Z` })
 
-test('while a day waits to be read, what fails is noted once in ten minutes, and at the latest time', () => {
+test('while a reading of a day is pending, failures schedule at most one more per ten minutes', () => {
   const first = soon('12:00:00')
   expect(answerOf('portal', first)).toMatchObject({
     events: [{ type: 'portal.recoveryHastened', data: { days: [hastened('12:00:10')] } }],
@@ -19,7 +19,7 @@ test('while a day waits to be read, what fails is noted once in ten minutes, and
   })
   expect(answerOf('portal', first, second, soon('12:05:00'))).toEqual({ events: [] })
   expect(answerOf('portal', first, second, soon('12:10:00'))).toEqual({ events: [] })
-  // The reading has waited for longer than that.
+  // The reading is still pending, two hours later.
   const third = soon('14:00:00')
   expect(answerOf('portal', first, second, third)).toMatchObject({
     events: [{ data: { days: [], again: [hastened('14:00:10')] } }],
@@ -38,7 +38,7 @@ test('while a day waits to be read, what fails is noted once in ten minutes, and
   })
 })
 
-test('a reading that does not go by itself keeps none from being asked for', () => {
+test('a parked reading does not prevent a new one', () => {
   expect(answerOf('portal', soon('12:00:00'), soon('13:00:00', []))).toMatchObject({
     events: [{ data: { days: [hastened('13:00:10')] } }],
   })

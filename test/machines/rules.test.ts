@@ -7,7 +7,7 @@ import type { Event, Message } from '../../src/vocabulary/message.ts'
 import { explore } from './explore.ts'
 import { samples } from './samples.ts'
 
-/** Decisions that hang on more than the state: the table lets them pass, and the machine refuses some of them. */
+/** Decisions that depend on more than the state: the table allows them, and the machine refuses some. */
 const byContext = [
   'budget.spend',
   'token.request',
@@ -19,14 +19,14 @@ const byContext = [
 ]
 
 const headerOf = (event: Event, causedBy: string) =>
-  ({ parts: [], effects: [], ...event, causedBy, data: event.data ?? {} }) as unknown as RecordedHeader // As the verifier has it.
+  ({ parts: [], effects: [], ...event, causedBy, data: event.data ?? {} }) as unknown as RecordedHeader // The verifier reads no more.
 
 function pathsOf(value: unknown, path = ''): string[] {
   if (typeof value === 'string') return [path + value]
   return Object.entries(value as object).flatMap(([name, inner]) => pathsOf(inner, `${path}${name}.`))
 }
 
-test('every machine that decides has a table', () => {
+test('every machine has samples', () => {
   expect(samples.map(each => each.machine.name).sort()).toEqual(machines.map(each => each.name).sort())
 })
 
@@ -45,7 +45,7 @@ describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))
       return { ...each, standing }
     })
 
-    test('leads where the chart leads', () => {
+    test('leads to the same states as the chart', () => {
       for (const { state, standing } of reached) {
         for (const [i, path] of pathsOf(state.value).entries()) expect(standing.regions[i]).toContain(path)
       }
@@ -53,7 +53,7 @@ describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))
       expect(reached.filter(({ standing }) => isSure(standing)).length).toBeGreaterThan(0)
     })
 
-    test('lets every decision pass that the machine makes', () => {
+    test('accepts every decision of the machine', () => {
       for (const { state, standing } of reached) {
         for (const message of messages) {
           const decision = machine.decide(state, message)
@@ -67,7 +67,7 @@ describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))
       }
     })
 
-    test('lets no command pass that the machine refuses', () => {
+    test('rejects every command that the machine refuses', () => {
       const refused = (message: Message) =>
         reached.filter(({ state }) => 'refused' in machine.decide(state, message))
       for (const message of messages.filter(each => !byContext.includes(each.type))) {
@@ -80,7 +80,7 @@ describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))
       }
     })
 
-    test('names no event, state, effect or message that the machine does not have', () => {
+    test('names only events, states, effects and messages of the machine', () => {
       const states = new Set(reached.flatMap(({ standing }) => standing.regions.flat()))
       const made = new Set(
         reached.flatMap(({ state }) =>
@@ -105,7 +105,7 @@ describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))
   },
 )
 
-test('a reading passes that a list owes of a consent whose history ends it', () => {
+test('a full reading that a list requests, because the history contradicts it, is accepted', () => {
   const consent = machines.find(each => each.name === 'consent') as (typeof machines)[0] // It is there.
   const compiled = compileMachine(JSON.parse(JSON.stringify(toMachineTable(consent))))
   const reading = { status: 'ATIVO', createdAt: null, expiresAt: null, controller: null }
@@ -131,7 +131,7 @@ test('a reading passes that a list owes of a consent whose history ends it', () 
   expect(told).toEqual(['consent.appeared', 'consent.described', 'consent.detailRequested'])
 })
 
-test('a table that is none is not read, whatever it holds', () => {
+test('an invalid table is not compiled', () => {
   const table = toMachineTable(machines[0] as (typeof machines)[0]) // There are machines.
   for (const wrong of [
     null,

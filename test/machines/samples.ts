@@ -14,7 +14,7 @@ import { tokenMachine } from '../../src/machines/token.ts'
 import { validationMachine } from '../../src/machines/validation.ts'
 import type { MessageWithParts } from '../../src/vocabulary/message.ts'
 
-/** A machine with messages that, in some order, lead to every state that it can be in. */
+/** A machine with messages that, in some order, lead to each of its states. */
 export interface Sample {
   readonly machine: Machine
   readonly messages: readonly MessageWithParts[]
@@ -39,7 +39,7 @@ const listed = {
   lastSuccessAt: '2026-11-22T12:00:00.000Z',
   readAt: '2026-11-22T12:00:00.000Z',
 }
-/** What was read when three quarters of the thirty days had passed without a success. */
+/** A reading after three quarters of the thirty days without a success. */
 const late = { ...listed, lastSuccessAt: null, readAt: '2026-12-14T12:00:00.000Z' }
 const failure = { failure: 'f1', remoteId: 70, failedAt: '2026-11-21T12:00:00.000Z', evento: 'e' }
 
@@ -178,7 +178,7 @@ export const samples: readonly Sample[] = [
         { generation: 1, hasServed: false },
         { generation: 2, hasServed: false },
       ].map(data => ({ type: 'token.reject', data: { ...data, at: '2026-11-20T12:00:00.000Z' } })),
-      // By the clock of another process: long after it was given, a little before, and by far.
+      // By the clocks of other processes: long after the issue, a little before it, and long before it.
       ...['12:20', '11:55', '11:40'].map(time => ({
         type: 'token.reject',
         data: { generation: 1, hasServed: false, at: `2026-11-20T${time}:00.000Z` },

@@ -3,7 +3,7 @@ import { answerOf } from '../../src/simulation/index.ts'
 import type { Message } from '../../src/vocabulary/message.ts'
 
 const at = '2026-11-20T12:00:00.000Z'
-/** Digests of a key, and of it with its secret: `k1` and `k2` are two contracts', and `k1-new` is `k1` anew. */
+/** Digests of credentials: `k1` and `k2` are two contracts; `k1-new` is `k1` with another secret. */
 const holder = (credential = 'k1') => ({ contract: credential.replace('-new', ''), credential })
 const request = (need: string, credential = 'k1', when = at): Message => ({
   type: 'token.request',
@@ -36,22 +36,22 @@ function eventOf(...messages: Message[]): { times?: number; until?: string; poli
   return 'events' in answer ? Object(answer.events[0]?.data) : {}
 }
 
-test('a second request is refused while one is out', () => {
+test('a second request is refused while one is pending', () => {
   expect(after(request('absent'), request('absent'))).toHaveProperty('refused')
 })
 
-test('a token that nobody rejected is not renewed', () => {
+test('a token that was not rejected is not renewed', () => {
   expect(after(request('absent'), issued(1), request('rejected'))).toHaveProperty('refused')
   expect(after(request('absent'), issued(1), reject(1), request('rejected'))).toHaveProperty('events')
 })
 
-test('a late 401 about an older token says nothing', () => {
+test('a late 401 for an older token is ignored', () => {
   const renewed = [request('absent'), issued(1), reject(1), request('rejected'), issued(2)]
   expect(after(...renewed, reject(1))).toEqual({ events: [] })
   expect(after(...renewed, reject(2))).toMatchObject({ events: [{ type: 'token.rejected' }] })
 })
 
-test('nobody waits for a token whose answer is lost: the request is over, and another may be made', () => {
+test('a lost request has failed, and another one can be made', () => {
   expect(after(request('absent'), lost(1))).toMatchObject({
     events: [
       {
@@ -63,13 +63,13 @@ test('nobody waits for a token whose answer is lost: the request is over, and an
   expect(after(request('absent'), lost(1), request('absent'))).toHaveProperty('events')
 })
 
-test('wrong credentials stop the asking until they are changed', () => {
+test('after wrong credentials, no token is requested until they change', () => {
   expect(after(request('absent'), refused(1), request('absent'))).toHaveProperty('refused')
   expect(after(request('absent'), refused(1), request('absent', 'k2'))).toHaveProperty('events')
   expect(after(request('absent'), refused(1), request('changed', 'k1-new'))).toHaveProperty('events')
 })
 
-test('whoever has another secret of the same key shares the token of the contract, and its waits', () => {
+test('another secret of the same key shares the token of the contract and its waits', () => {
   const until = '2026-11-20T12:10:00.000Z'
   const valid = [request('absent'), issued(1)]
   expect(after(...valid, request('changed', 'k1-new'))).toHaveProperty('refused')
@@ -87,7 +87,7 @@ test('whoever has another secret of the same key shares the token of the contrac
   expect(after(...again, request('repeated', 'k1'))).toHaveProperty('refused')
 })
 
-test('a gateway that gives the rejected token again is not asked before that one has ended', () => {
+test('after the gateway returns the rejected token again, no request is made before it expires', () => {
   const until = '2026-11-20T12:10:00.000Z'
   const again = [request('absent'), issued(1), reject(1), request('rejected'), repeated(2, until)]
   expect(after(...again, request('rejected', 'k1', '2026-11-20T12:09:59.999Z'))).toHaveProperty('refused')
@@ -95,13 +95,13 @@ test('a gateway that gives the rejected token again is not asked before that one
   expect(after(...again, request('repeated', 'k1', until))).toMatchObject({
     events: [{ effects: [{ data: { generation: 3, need: 'repeated' } }] }],
   })
-  // It was tried once more.
+  // The token was used again.
   const tried = issued(3, { issuedAt: until })
   expect(eventOf(...asked, tried, reject(3, until))).toMatchObject({ times: 2 })
   expect(eventOf(...asked, tried, reject(3, until, true))).toMatchObject({ times: 1 })
 })
 
-test('a token that comes after another process had one is an anomaly, and not the one in use', () => {
+test('a token that arrives after another process got one is an anomaly and is not used', () => {
   const one = [request('absent'), issued(1)]
   expect(after(...one, issued(1))).toMatchObject({ events: [{ anomaly: expect.any(String) }] })
   const next = [...one, reject(1), request('rejected')]
@@ -109,7 +109,7 @@ test('a token that comes after another process had one is an anomaly, and not th
   expect(after(...next, issued(1), request('rejected'))).toHaveProperty('refused')
 })
 
-test('an answer that comes after its request is over is an anomaly, and moves nothing', () => {
+test('an answer to an ended request is an anomaly and does not change the state', () => {
   const until = '2026-11-20T12:10:00.000Z'
   const late = [refused(1), lost(1), repeated(1, until)]
   const valid = [request('absent'), issued(1)]
@@ -119,14 +119,14 @@ test('an answer that comes after its request is over is an anomaly, and moves no
     for (const message of late) {
       expect(after(...before, message)).toMatchObject({ events: [{ anomaly: expect.any(String) }] })
     }
-    // Each stands where it stood.
+    // The state is the same as before.
     const [next, other] = before === valid ? [reject(1), request('absent')] : [issued(2), request('absent')]
     expect(after(...before, ...late, other)).toHaveProperty('refused')
     expect(after(...before, ...late, next)).toEqual(after(...before, next))
   }
 })
 
-test('tokens that are refused one after the other, and never served, are asked for ever more seldom', () => {
+test('the wait doubles for each token in a row that is rejected without having worked', () => {
   const history = [request('absent'), issued(1)]
   const waits: (number | null)[] = []
   let now = at
@@ -156,7 +156,7 @@ test('tokens that are refused one after the other, and never served, are asked f
   expect(eventOf(...other, reject(12, now))).toMatchObject({ times: 1 })
 })
 
-test('tokens that served, and are refused soon all the same, are replaced ten times in a row, and then once a minute', () => {
+test('tokens that worked but are rejected soon are replaced ten times, then once a minute', () => {
   const history = [request('absent'), issued(1)]
   const waits: (number | null)[] = []
   let now = at
@@ -169,7 +169,7 @@ test('tokens that served, and are refused soon all the same, are replaced ten ti
     history.push(request('rejected', 'k1', now), issued(generation + 1, { issuedAt: now }))
   }
   expect(waits).toEqual([...Array(10).fill(null), 1, 1, 1])
-  // One that lives for longer ends the row. One that does not serve, or is not known to, is one of another row.
+  // A token that lives longer ends the row. One that did not work, as far as known, counts in another row.
   const later = (ms: number) => new Date(Date.parse(now) + ms).toISOString()
   expect(eventOf(...history, reject(14, later(60_000), true))).toMatchObject({ times: 1 })
   expect(eventOf(...history, reject(14, later(0)))).toMatchObject({ times: 2, until: later(60_000) })
@@ -182,7 +182,7 @@ test('tokens that served, and are refused soon all the same, are replaced ten ti
   })
 })
 
-test('a token that ended in its time was not refused, though nobody here knows that it served', () => {
+test('a token rejected after its expiry does not count as rejected soon, even if it never worked here', () => {
   const endsAt = '2026-11-20T12:00:30.000Z'
   const second = issued(2, { expiresAt: endsAt })
   const twice = [request('absent'), issued(1), reject(1), request('rejected'), second]
@@ -197,7 +197,7 @@ test('a token that ended in its time was not refused, though nobody here knows t
   expect(eventOf(...often, reject(3, endsAt, true))).toMatchObject({ times: 1 })
 })
 
-test('tokens that end by their own word before they serve are replaced ten times in a row, and then once a minute', () => {
+test('tokens that expire before they work are replaced ten times, then once a minute', () => {
   const history = [request('absent'), issued(1, { expiresAt: at })]
   const waits: (number | null)[] = []
   let now = at
@@ -215,14 +215,14 @@ test('tokens that end by their own word before they serve are replaced ten times
   expect(waits).toEqual([...Array(10).fill(null), 1, 1, 1])
 })
 
-test('a token that lived for a minute was not refused as soon as it was there, and the gateway is not left alone for it', () => {
+test('a token older than a minute does not count as rejected soon and causes no wait', () => {
   const twice = [request('absent'), issued(1), reject(1), request('rejected'), issued(2)]
   expect(eventOf(...twice, reject(2, '2026-11-20T12:00:59.999Z'))).toMatchObject({ times: 2 })
   for (const late of ['2026-11-20T12:01:00.000Z', '2026-11-20T12:20:00.000Z'])
     expect(eventOf(...twice, reject(2, late))).toEqual({ generation: 2, ...holder(), times: 1 })
 })
 
-test('a wait that a clock set which was ahead is none', () => {
+test('a wait set by a clock that was ahead does not count', () => {
   const ahead = '2026-12-20T12:00:00.000Z'
   const twice = [request('absent'), issued(1), reject(1), request('rejected')]
   const rejected = [
@@ -238,7 +238,7 @@ test('a wait that a clock set which was ahead is none', () => {
   expect(after(...again, request('repeated'))).toHaveProperty('events')
 })
 
-test('a token that another contract was given again is not waited for by the first', () => {
+test('a contract does not wait for a token that was returned again to another contract', () => {
   const until = '2026-11-20T12:10:00.000Z'
   const again = [request('absent'), issued(1), reject(1), request('rejected'), repeated(2, until, 'k2')]
   expect(after(...again, request('repeated', 'k2'))).toHaveProperty('refused')

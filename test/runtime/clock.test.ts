@@ -4,7 +4,7 @@ import { createIds } from '../../src/runtime/entropy.ts'
 import { seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
 import { toInstant } from '../../src/vocabulary/instant.ts'
 
-test('ids sort in the order in which they were made, also within a millisecond and when the clock goes back', async () => {
+test('ids sort in order of creation, also within a millisecond and when the clock goes back', async () => {
   const clock = new VirtualClock()
   let now = clock.now()
   const createId = createIds({ ...clock, now: () => now, sleep: clock.sleep }, seededEntropy(1))
@@ -17,7 +17,7 @@ test('ids sort in the order in which they were made, also within a millisecond a
   for (const id of ids) expect(id).toMatch(/^[0-9a-hjkmnp-tv-z]{26}$/)
 })
 
-test('instants are in order as texts, whatever the number', () => {
+test('instants sort as texts, for any number of milliseconds', () => {
   const moments = [
     -Infinity,
     -8.64e15,
@@ -34,7 +34,7 @@ test('instants are in order as texts, whatever the number', () => {
   expect(instants[0]).toBe('0000-01-01T00:00:00.000Z')
 })
 
-test('a virtual clock wakes every sleeper at its own time', async () => {
+test('a virtual clock ends each sleep at its own time', async () => {
   const clock = new VirtualClock('2026-11-20T12:00:00.000Z')
   const woken: string[] = []
   for (const ms of [3_000, 1_000, 2_000])
@@ -44,7 +44,7 @@ test('a virtual clock wakes every sleeper at its own time', async () => {
   expect(toInstant(clock.now())).toBe('2026-11-20T12:00:02.500Z')
 })
 
-test('the system clock stops sleeping when it is told to', async () => {
+test('a sleep of the system clock ends when its signal aborts', async () => {
   const stop = new AbortController()
   const slept = systemClock.sleep(60_000, stop.signal)
   stop.abort()
@@ -52,7 +52,7 @@ test('the system clock stops sleeping when it is told to', async () => {
   await systemClock.sleep(60_000, stop.signal)
 })
 
-test('a seed repeats its bytes', () => {
+test('the same seed gives the same bytes', () => {
   const bytes = (seed: number) => Buffer.from(seededEntropy(seed).bytes(100)).toString('hex')
   expect(bytes(1)).toBe(bytes(1))
   expect(bytes(1)).not.toBe(bytes(2))

@@ -8,10 +8,10 @@ function filled(kept: number, count: number): GenerationalCache<number, string> 
 }
 
 test.each([1, 3, 4, 5, 7, 8, 11, 400])(
-  'of %i entries the newest are kept, and never twice as many',
+  'of %i entries the newest are kept, fewer than twice the minimum',
   count => {
     const kept = 4
-    // Asking changes what goes next.
+    // A read changes which entries are dropped next, so each key is read from a new cache.
     const keys = Array.from({ length: count }, (_, key) => key).filter(key => filled(kept, count).get(key))
     expect(keys.length).toBeGreaterThanOrEqual(Math.min(kept, count))
     expect(keys.length).toBeLessThan(2 * kept)
@@ -19,7 +19,7 @@ test.each([1, 3, 4, 5, 7, 8, 11, 400])(
   },
 )
 
-test('an entry that is asked for again and again stays', () => {
+test('an entry that is read often stays', () => {
   const cache = filled(4, 1)
   for (let key = 1; key < 100; key++) {
     expect(cache.get(0)).toBe('value 0')
@@ -27,7 +27,7 @@ test('an entry that is asked for again and again stays', () => {
   }
 })
 
-test('what is set again has its new value, and what is deleted is gone, in either generation', () => {
+test('set replaces and delete removes entries of both generations', () => {
   const cache = filled(4, 5)
   cache.set(3, 'again')
   expect(cache.get(3)).toBe('again')

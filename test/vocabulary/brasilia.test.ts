@@ -11,7 +11,7 @@ test.each([
 })
 
 test.each(['2026-11-20 09:00:00', '20-11-2026', '99-99-2026 09:00:00', '31-04-2026 09:00:00', ''])(
-  '%s is no time of the portal',
+  '%s is not a time of the portal',
   text => {
     expect(parseBrasilia(text)).toBeNull()
   },
@@ -39,11 +39,11 @@ test.each([
   ['2028-02-29T00:00:00Z', '2028-02-29T00:00:00.000Z'],
   ['2026-11-20', null],
   ['ontem', null],
-])('%s reads as %s', (text, instant) => {
+])('%s is parsed as %s', (text, instant) => {
   expect(parseIso(text)).toBe(instant)
 })
 
-test('every hour has the offset that the runtime knows, before and after each change of the clocks', () => {
+test('every hour has the offset of the runtime, also around changes of the clocks', () => {
   const hour = new Intl.DateTimeFormat('en-GB', {
     ...{ timeZone: 'America/Sao_Paulo', hourCycle: 'h23', dateStyle: 'short', timeStyle: 'medium' },
   })
@@ -63,7 +63,7 @@ test('every hour has the offset that the runtime knows, before and after each ch
   expect(changes).toBeGreaterThanOrEqual(5)
 })
 
-test('the day turns at midnight in Brasilia', () => {
+test('a day changes at midnight in Brasilia', () => {
   expect(brasiliaDay(Date.parse('2026-11-21T02:59:59Z'))).toBe('2026-11-20')
   expect(brasiliaDay(Date.parse('2026-11-21T03:00:00Z'))).toBe('2026-11-21')
 })

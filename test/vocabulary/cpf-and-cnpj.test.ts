@@ -29,7 +29,7 @@ describe('CPF', () => {
     expect(() => parseCpf(text)).toThrow(expect.objectContaining({ code: 'INVALID_CPF' }))
   })
 
-  test('the value never stands in the error', () => {
+  test('the error does not contain the value', () => {
     try {
       parseCpf('25774435017')
     } catch (error) {
@@ -83,8 +83,8 @@ describe('an id given by the host', () => {
     expect(() => refusePersonalId(id, 'command id')).not.toThrow()
   })
 
-  test('no time is taken for one, nor any of 20,000 ids of ours', () => {
-    // By a clock that stands: otherwise other ids come with each run, one of which may look like a CPF by chance.
+  test('no instant and none of 20,000 generated ids looks like a CPF', () => {
+    // A fixed clock and seed give the same ids in each run: a random id could look like a CPF by chance.
     const newId = createIds(new VirtualClock(), seededEntropy(1))
     const dayMs = 86_400_000
     const taken = Array.from({ length: 20_000 }, (_, i) => [toInstant(i * dayMs + i * 61_003), newId()])
@@ -99,7 +99,7 @@ describe('CNPJ', () => {
     expect(isCnpj(text)).toBe(true)
   })
 
-  test('the usual punctuation is understood, letters included', () => {
+  test('the usual punctuation is understood, also with letters', () => {
     expect(parseCnpj('12.ABC.345/01DE-35')).toBe('12ABC34501DE35')
   })
 

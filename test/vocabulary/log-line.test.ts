@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type LogLine, onlyAllowed, openAverba } from '../../src/index.ts'
 
-test('a field that is not of the list does not get out, nor one of another kind', () => {
+test('unknown fields and fields of a wrong type are removed', () => {
   const line = {
     message: 'm',
     status: 503,
@@ -11,21 +11,21 @@ test('a field that is not of the list does not get out, nor one of another kind'
     evento: { toString: () => '25774435016' },
     ['__proto__']: { cpf: '25774435016' },
   }
-  // As code that went around the type would give it.
+  // A caller that bypasses the type.
   expect(onlyAllowed(line as unknown as LogLine)).toEqual({ message: 'm', status: 503 })
 })
 
-test('a text is bounded', () => {
+test('a long text is shortened', () => {
   expect(onlyAllowed({ message: 'm', detail: 'x'.repeat(10_000) }).detail).toHaveLength(500)
 })
 
-test('the type of a line knows the same fields', () => {
+test('the type allows only the known fields', () => {
   // @ts-expect-error: no such field
   const line: LogLine = { message: 'm', cpf: '25774435016' }
   expect(onlyAllowed(line)).toEqual({ message: 'm' })
 })
 
-test('a logger of the host is told lines of the list alone, whoever tells it', async () => {
+test('the logger of a host gets only known fields', async () => {
   const lines: LogLine[] = []
   const averba = await openAverba({ store: ':memory:', logger: line => void lines.push(line) })
   averba.on('subject.enrolled', () => {
@@ -36,7 +36,7 @@ test('a logger of the host is told lines of the list alone, whoever tells it', a
   expect(lines).toEqual([{ message: 'a listener failed', error: 'Error' }])
 })
 
-test('a name of an error that holds more than a name is not logged', async () => {
+test('an error name that contains other text is not logged', async () => {
   const lines: unknown[] = []
   const averba = await openAverba({ store: ':memory:', logger: line => void lines.push(line) })
   averba.on('subject.enrolled', () => {
@@ -49,7 +49,7 @@ test('a name of an error that holds more than a name is not logged', async () =>
   await averba.close()
 })
 
-test('a logger that fails, at once or later, reaches nobody and ends no process', async () => {
+test('a logger that throws or rejects has no effect', async () => {
   let told = 0
   const failing = async () => {
     told += 1
@@ -59,7 +59,7 @@ test('a logger that fails, at once or later, reaches nobody and ends no process'
   averba.on('subject.enrolled', () => {
     throw new Error('x')
   })
-  // A rejection that nobody handles fails this test.
+  // An unhandled rejection fails this test.
   await averba.consents.enrol({ cpf: '25774435016' })
   expect(told).toBe(1)
   await averba.close()

@@ -19,11 +19,11 @@ function eventsAfter(...messages: MessageWithParts[]): readonly Event[] {
 
 const verbs = { ATIVO: 'approve', NEGADO: 'deny', REVOGADO: 'revoke' } as const
 
-describe('a change is asked for only where the table of the contract has it', () => {
+describe('a change is requested only if the table of the contract allows it', () => {
   for (const from of consentStatuses) {
     for (const to of ['ATIVO', 'NEGADO', 'REVOGADO'] as const) {
       const isAllowed = askedFrom[to] === from
-      test(`${from} to ${to} is ${isAllowed ? 'asked of the service' : 'refused'}`, () => {
+      test(`${from} to ${to} is ${isAllowed ? 'requested' : 'refused'}`, () => {
         const decision = after(observe(from), { type: `consent.${verbs[to]}`, data: {} })
         if (isAllowed) {
           const effect = { type: 'consentService.changeStatus', data: { status: to } }
@@ -34,16 +34,16 @@ describe('a change is asked for only where the table of the contract has it', ()
   }
 })
 
-test('nothing is asked of a consent that nobody has seen', () => {
+test('a change of an unknown consent is refused', () => {
   expect(after({ type: 'consent.approve', data: {} })).toHaveProperty('refused')
 })
 
-test('only one change is out at a time', () => {
+test('a change is refused while another one is pending', () => {
   const ask = { type: 'consent.approve', data: {} }
   expect(after(observe('PENDENTE'), ask, { type: 'consent.deny', data: {} })).toHaveProperty('refused')
 })
 
-test('a reading that shows what we hold makes no event', () => {
+test('a reading without changes makes no event', () => {
   expect(eventsAfter(observe('ATIVO'), observe('ATIVO'))).toEqual([])
 })
 
@@ -52,7 +52,7 @@ const inFull = (status: string, ...history: string[]): Message => ({
   data: { ...reading(status), history: history.map((each, i) => ({ status: each, since: `2026-11-2${i}` })) },
 })
 
-test('a list that shows another status owes one reading in full, and no event says yet what happened', () => {
+test('a list with another status requests one full reading and records no status change yet', () => {
   const [event] = eventsAfter(observe('PENDENTE'), observe('REVOGADO'))
   expect(event).toMatchObject({
     type: 'consent.changeSeen',
@@ -63,7 +63,7 @@ test('a list that shows another status owes one reading in full, and no event sa
   expect(other).toEqual({ type: 'consent.changeSeen', data: { status: 'REVOGADO' } })
 })
 
-test('a history tells what happened between two lists, with the times of the service', () => {
+test('the history shows the changes between two lists, with the times of the service', () => {
   const read = inFull('REVOGADO', 'PENDENTE', 'ATIVO', 'REVOGADO')
   const [, ...moves] = eventsAfter(observe('PENDENTE'), observe('REVOGADO'), read)
   expect(moves).toEqual([
@@ -76,25 +76,25 @@ test('a history tells what happened between two lists, with the times of the ser
   expect(types).toEqual(['consent.described', 'consent.revoked', 'consent.conflicted'])
 })
 
-test('an end from before a consent was first listed is no news when another one comes', () => {
+test('an end from before the first list is not recorded together with a later one', () => {
   const read = inFull('REVOGADO', 'PENDENTE', 'ATIVO', 'REVOGADO', 'ATIVO', 'REVOGADO')
   const [, ...moves] = eventsAfter(observe('ATIVO'), observe('REVOGADO'), read)
   expect(moves).toMatchObject([{ type: 'consent.revoked', data: { since: '2026-11-24' } }])
 })
 
-test('a history that does not lead to what is shown tells nothing, and what is shown is believed', () => {
+test('a history that does not end with the shown status is ignored, and the status counts', () => {
   const read = inFull('REVOGADO', 'PENDENTE', 'ATIVO')
   const [, move] = eventsAfter(observe('ATIVO'), observe('REVOGADO'), read)
   expect(move).toEqual({ type: 'consent.revoked', data: { status: 'REVOGADO', by: 'service' } })
 })
 
-test('where the reading in full is declined, what the list showed is believed', () => {
+test('if the full reading is declined, the status in the list counts', () => {
   const declined = { type: 'consentService.readDeclined', data: { httpStatus: 403 } }
   const [, move] = eventsAfter(observe('ATIVO'), observe('REVOGADO'), declined)
   expect(move).toEqual({ type: 'consent.revoked', data: { status: 'REVOGADO', by: 'service' } })
 })
 
-test('a reading in full that shows what we hold after all ends the doubt, and no change is asked for until then', () => {
+test('changes are refused until a full reading confirms the recorded status', () => {
   const changed = [observe('ATIVO'), observe('REVOGADO')]
   expect(after(...changed, { type: 'consent.revoke', data: {} })).toHaveProperty('refused')
   const read = inFull('ATIVO', 'ATIVO')
@@ -105,19 +105,19 @@ test('a reading in full that shows what we hold after all ends the doubt, and no
 const readDeclined = { type: 'consentService.readDeclined', data: { httpStatus: 404 } }
 const unreadable = { type: 'consent.observeUnreadable', data: {} }
 
-test('where a reading in full is declined, what the list showed last is believed, also where we hold it', () => {
+test('if the full reading is declined, a latest list that confirms the recorded status counts', () => {
   const torn = [observe('ATIVO'), observe('REVOGADO'), observe('ATIVO')]
   expect(eventsAfter(...torn, readDeclined)).toMatchObject([{}, { type: 'consent.confirmed' }])
   expect(after(...torn, readDeclined, { type: 'consent.revoke', data: {} })).toHaveProperty('events')
 })
 
-test('where a reading in full was declined and nothing was believed, the next list owes another', () => {
+test('after a declined full reading of an unreadable status, the next list requests another one', () => {
   const owing = [{ type: 'consent.changeSeen', effects: [{ type: 'consentService.readConsent' }] }]
   expect(eventsAfter(observe('ATIVO'), unreadable, unreadable)).toEqual([])
   expect(eventsAfter(observe('ATIVO'), unreadable, readDeclined, unreadable)).toMatchObject(owing)
 })
 
-test('what may be older, or cannot be read, takes the place of nothing that a list showed', () => {
+test('a stale or unreadable status does not replace the status in a list', () => {
   const use = { type: 'consent.use', data: { at: '2026-11-21', ageMaxMs: null, readAt: '2026-11-21' } }
   const stale = { ...observe('EXPIRADO'), isStale: true }
   for (const vague of [unreadable, stale]) {
@@ -128,7 +128,7 @@ test('what may be older, or cannot be read, takes the place of nothing that a li
   }
 })
 
-test('a consent that vanished is no more there by a reading in full, which has no record to keep', () => {
+test('a vanished consent appears again in a list, not in a full reading', () => {
   const vanished = [observe('ATIVO'), { type: 'consent.miss', data: {} }]
   expect(eventsAfter(...vanished, inFull('ATIVO', 'ATIVO')).map(event => event.type)).toEqual([
     'consent.described',
@@ -142,7 +142,7 @@ test('a history with a status that the contract does not have is an anomaly', ()
   expect(event?.anomaly).toBe('its history shows a status that the contract does not have')
 })
 
-test('a move outside the table is recorded as a conflict, and believed', () => {
+test('a status change outside the table is recorded as a conflict, and the status counts', () => {
   const read = inFull('ATIVO', 'REVOGADO', 'ATIVO')
   const [, event] = eventsAfter(observe('REVOGADO'), observe('ATIVO'), read)
   expect(event).toMatchObject({ type: 'consent.conflicted', data: { status: 'ATIVO', held: 'REVOGADO' } })
@@ -151,7 +151,7 @@ test('a move outside the table is recorded as a conflict, and believed', () => {
   expect(after(observe('REVOGADO'), observe('ATIVO'), read, revoke)).toHaveProperty('events')
 })
 
-test('an approval whose answer was lost was made, also when somebody revoked it before it was read back', () => {
+test('an approval with a lost answer is settled even if it was revoked before the reading', () => {
   const asked = [
     { type: 'consent.approve', data: {} },
     { type: 'consentService.changeLost', data: {} },
@@ -164,7 +164,7 @@ test('an approval whose answer was lost was made, also when somebody revoked it 
   ])
 })
 
-test('what a reading shows is our doing only where the answer to our change was lost', () => {
+test('a change in a reading counts as ours only if the answer to our request was lost', () => {
   const asked = [observe('ATIVO'), { type: 'consent.revoke', data: {} }]
   const lost = { type: 'consentService.changeLost', data: {} }
   for (const shown of [observe('REVOGADO'), inFull('REVOGADO', 'ATIVO', 'REVOGADO')]) {
@@ -173,13 +173,13 @@ test('what a reading shows is our doing only where the answer to our change was 
   }
 })
 
-test('an answer with another status than was asked for is a conflict', () => {
+test('an answer with another status than requested is a conflict', () => {
   const answer = { type: 'consentService.statusChanged', data: reading('NEGADO') }
   const [event] = eventsAfter(observe('PENDENTE'), { type: 'consent.approve', data: {} }, answer)
   expect(event).toMatchObject({ type: 'consent.conflicted', data: { status: 'NEGADO', held: 'PENDENTE' } })
 })
 
-test('an answer that shows another expiry amends it before it moves', () => {
+test('an answer with another expiry first amends the consent, then changes its status', () => {
   const answer = {
     type: 'consentService.statusChanged',
     data: { ...reading('ATIVO'), expiresAt: '2026-12-01T00:00:00.000Z' },
@@ -197,7 +197,7 @@ describe('a change whose answer was lost', () => {
     { type: 'consentService.changeLost', data: {} },
   ]
 
-  test('owes a reading', () => {
+  test('requests a reading', () => {
     expect(eventsAfter(...lost)).toMatchObject([
       { type: 'consent.changeLost', effects: [{ type: 'consentService.readConsent' }] },
     ])
@@ -206,7 +206,7 @@ describe('a change whose answer was lost', () => {
   test.each([
     { shown: 'EXPIRADO', as: 'declined' },
     { shown: 'ATIVO', as: 'settled' },
-  ])('is in no doubt where a list had told of it: $shown', ({ shown, as }) => {
+  ])('is certain if a list already showed the outcome: $shown', ({ shown, as }) => {
     const told = [observe('PENDENTE'), { type: 'consent.approve', data: {} }, observe(shown)]
     const [event, ...others] = eventsAfter(...told, {
       type: 'consentService.changeLost',
@@ -220,7 +220,7 @@ describe('a change whose answer was lost', () => {
     })
   })
 
-  test('is found out when a consent that vanished meanwhile is listed again', () => {
+  test('is resolved when a consent that vanished meanwhile is listed again', () => {
     const gone = [...lost, { type: 'consent.miss', data: {} }]
     expect(eventsAfter(...gone, observe('ATIVO'))).toMatchObject([
       { type: 'consent.appeared', resolves: { as: 'settled' } },
@@ -235,11 +235,11 @@ describe('a change whose answer was lost', () => {
     ])
   })
 
-  test('lets no other change out', () => {
+  test('prevents other changes', () => {
     expect(after(...lost, { type: 'consent.deny', data: {} })).toHaveProperty('refused')
   })
 
-  test('is settled by a reading that shows it done', () => {
+  test('is settled by a reading that shows the new status', () => {
     const [, event] = eventsAfter(...lost, {
       type: 'consentService.consentRead',
       data: { ...reading('ATIVO'), history: [] },
@@ -247,7 +247,7 @@ describe('a change whose answer was lost', () => {
     expect(event).toMatchObject({ type: 'consent.approved', data: { by: 'us' }, resolves: { as: 'settled' } })
   })
 
-  test('is ended by a reading that shows it not done', () => {
+  test('is declined by a reading that shows the old status', () => {
     const [event] = eventsAfter(...lost, observe('PENDENTE'))
     expect(event).toMatchObject({
       type: 'consent.changeNotMade',
@@ -258,7 +258,7 @@ describe('a change whose answer was lost', () => {
   })
 })
 
-test('a consent that the service no longer lists has vanished, and may appear again', () => {
+test('a consent that is no longer listed has vanished and can appear again', () => {
   const miss = { type: 'consent.miss', data: {} }
   expect(eventsAfter(observe('ATIVO'), miss)).toMatchObject([{ type: 'consent.vanished' }])
   expect(eventsAfter(observe('ATIVO'), miss, miss)).toEqual([])
@@ -267,7 +267,7 @@ test('a consent that the service no longer lists has vanished, and may appear ag
   ])
 })
 
-test('an end in a list that crossed something newer is not ended by the list of an older copy within the minute', () => {
+test('an end in a concurrent list is not overridden by an outdated list within a minute', () => {
   const at = (second: number) =>
     `2026-11-20T12:${String(Math.floor(second / 60)).padStart(2, '0')}:${String(second % 60).padStart(2, '0')}.000Z`
   const listed = (status: string, second: number) => {
@@ -286,15 +286,15 @@ test('an end in a list that crossed something newer is not ended by the list of 
   expect(eventsAfter(...seen, listed('ATIVO', 71), use)).toMatchObject([{ type: 'consent.used' }])
 })
 
-describe('a list that showed an open status does not stand against newer ones that may show an end', () => {
+describe('an open status in a list does not count against newer readings that may show an end', () => {
   const vague: readonly (readonly [string, MessageWithParts])[] = [
-    ['a crossed list', { ...observe('REVOGADO'), isStale: true }],
-    ['a crossed list that lacks it', { type: 'consent.miss', data: {}, isStale: true }],
+    ['a concurrent list', { ...observe('REVOGADO'), isStale: true }],
+    ['a concurrent list without it', { type: 'consent.miss', data: {}, isStale: true }],
     [
-      'a crossed reading in full',
+      'a concurrent full reading',
       { type: 'consentService.consentRead', data: { ...reading('REVOGADO'), history: [] }, isStale: true },
     ],
-    ['one that cannot be read', { type: 'consent.observeUnreadable', data: {} }],
+    ['an unreadable one', { type: 'consent.observeUnreadable', data: {} }],
   ]
   const endings: readonly Message[] = [
     { type: 'consentService.readDeclined', data: { httpStatus: 403 } },
@@ -306,7 +306,7 @@ describe('a list that showed an open status does not stand against newer ones th
     const { type, data } = observe(status)
     return { type, data: { ...(data as object), expiresAt: '2027-11-20T12:00:00.000Z' } }
   }
-  test('unless there are none', () => {
+  test('but counts if there are none', () => {
     for (const ending of endings) {
       expect(eventsAfter(listed('PENDENTE'), listed('ATIVO'), ending, use)).toMatchObject([
         { type: 'consent.used' },

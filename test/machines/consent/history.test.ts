@@ -13,13 +13,13 @@ const [one, two] = [longer([[]]), longer(longer([[]]))]
 /** Every history of up to three entries. */
 const histories = [...one, ...two, ...longer(two)]
 
-/** A history as the client reads it. */
+/** Parses a history as the client does. */
 function read(historico: readonly object[], status: string): readonly HistoryEntry[] {
   const found = readConsent(JSON.stringify({ id: 'a', status, historico }), { cpf: '1', id: 'a' })
   return found?.history ?? []
 }
 
-test('whether an ATIVO stands is told the same of an instant then, and later by the same history', () => {
+test('isContradicted() and statusBy() agree about an ATIVO for every history of up to three entries', () => {
   const at = '2026-06-01T00:00:00.000Z'
   for (const historico of histories) {
     const history = { history: read(historico, 'ATIVO'), historyStatus: 'ATIVO' } as const
@@ -30,7 +30,7 @@ test('whether an ATIVO stands is told the same of an instant then, and later by 
   expect(histories).toHaveLength(12 + 144 + 1_728)
 })
 
-test('of the entries of the newest second the end that is shown comes last, whatever the order', () => {
+test('of the entries with the newest time, the shown end comes last in any order', () => {
   const [older = '', newer = ''] = dates
   for (const ends of [
     ['ATIVO', 'REVOGADO'],

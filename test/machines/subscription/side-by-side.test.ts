@@ -15,15 +15,15 @@ const dayMs = 86_400_000
 const endpoint = 'https://a.exemplo.br/x'
 
 type Step =
-  /** The portal delivers, or cannot. */
+  /** A delivery of the portal succeeds or fails. */
   | { readonly at: 'delivered' | 'deliveryFailed' }
   /** Hours pass. */
   | { readonly at: 'pass'; readonly hours: number }
-  /** We look at the portal's list, or at its failure records. */
+  /** We read the portal's list, or its failure records. */
   | { readonly at: 'list' | 'failures' }
   /** Somebody else deletes it in the portal. */
   | { readonly at: 'foreignDelete' }
-  /** We delete it: the answer comes, or the request or its answer is lost. */
+  /** We delete it. The request or its answer may be lost. */
   | { readonly at: 'delete'; readonly how: 'answered' | 'requestLost' | 'answerLost' }
 
 const steps = fc.array(
@@ -46,7 +46,7 @@ const steps = fc.array(
   { maxLength: 40 },
 ) as fc.Arbitrary<Step[]> // The records above are these steps, member by member.
 
-/** The portal's machine and the engine's, and what passes between them. */
+/** The portal's and the engine's state machines, and their communication. */
 class Pair {
   life: SubscriptionLife = beginLife(0)
   state: MachineState = subscriptionMachine.initial
@@ -64,7 +64,7 @@ class Pair {
     return typeof this.state.value === 'object' && this.state.value !== null && 'deleted' in this.state.value
   }
 
-  /** What the engine recorded of the deletion. */
+  /** The deletion as recorded by the engine. */
   get deletion(): { by: string; deletedAt: string | null } {
     const data = this.events.find(event => event.type === 'subscription.deleted')?.data
     return data as { by: string; deletedAt: string | null } // As the machine writes it.
@@ -80,7 +80,7 @@ class Pair {
     if (step.at === 'delete') this.#delete(step.how)
   }
 
-  /** The portal's life, as somebody sees it who looks now. */
+  /** The state at the portal now. */
   look(): SubscriptionLife {
     this.#happen('timePassed')
     return this.life
@@ -95,7 +95,7 @@ class Pair {
     this.#tell({ type: 'subscription.observe', data })
   }
 
-  /** What is deleted is not delivered to, and has no failures. */
+  /** The portal does not deliver to a deleted subscription, so it has no failures. */
   #fail(): void {
     if (this.look().state === 'deleted') return
     this.#failures.push({ remoteId: 100 + this.#failures.length, at: this.#now })
@@ -125,7 +125,7 @@ class Pair {
     this.life = live(this.life, { type, at: this.#now })
   }
 
-  /** Sends the engine's machine a message. False when it refuses. */
+  /** Sends a message to the engine's machine. Returns false when it refuses. */
   #tell(message: Message): boolean {
     const decision = subscriptionMachine.decide(this.state, message)
     if ('refused' in decision) return false
@@ -137,7 +137,7 @@ class Pair {
   }
 }
 
-test('what the portal deletes ends deleted here once it is listed, by the same hand, and never before', () => {
+test('a deletion at the portal is recorded once it is listed, by the right side, and not earlier', () => {
   const reached = { automatic: 0, foreign: 0, ours: 0, active: 0 }
   fc.assert(
     fc.property(steps, given => {
@@ -146,7 +146,7 @@ test('what the portal deletes ends deleted here once it is listed, by the same h
         pair.take(step)
         if (pair.isDeletedHere) expect(pair.look().state).toBe('deleted')
       }
-      // Looked at twice: the first look may end a call whose answer was lost.
+      // The first reading may only end a call whose answer was lost.
       const { state, reason, deletedAt } = pair.look()
       const asked = pair.events.some(event => event.type === 'subscription.deletionRequested')
       pair.list()
@@ -158,10 +158,10 @@ test('what the portal deletes ends deleted here once it is listed, by the same h
       }
       const { by, deletedAt: recorded } = pair.deletion
       if (!asked) expect(by).toBe('portal')
-      // Our own call is answered without a time, the list always says one.
+      // The answer to our own call has no time, but the list always has one.
       if (recorded !== null) expect(recorded).toBe(toInstant(deletedAt ?? 0))
       else expect(by).toBe('us')
-      // Where nobody but us can have done it, it was us.
+      // Without another possible cause, we deleted it.
       const foreign = given.some(step => step.at === 'foreignDelete')
       if (!foreign && reason === undefined) expect(by).toBe('us')
       if (reason !== undefined && !asked) reached.automatic += 1
@@ -170,11 +170,11 @@ test('what the portal deletes ends deleted here once it is listed, by the same h
     }),
     { numRuns: 2_000 },
   )
-  // The sequences lead everywhere, or the property says nothing.
+  // The sequences must cover all cases.
   for (const [name, count] of Object.entries(reached)) expect(count, name).toBeGreaterThan(20)
 })
 
-test('day 29 of nothing but errors is active on both sides, day 30 deleted on both', () => {
+test('after 29 days of errors both sides are active, after 30 both are deleted', () => {
   const pair = new Pair()
   pair.take({ at: 'deliveryFailed' })
   pair.take({ at: 'pass', hours: 29 * 24 })

@@ -40,42 +40,42 @@ test('an active subscription is not registered again', () => {
   expect(after(declare, register, subscribed, register)).toHaveProperty('refused')
 })
 
-test('a deletion that we did not ask for is the portal’s', () => {
+test('a deletion that we did not request is by the portal', () => {
   const deleted = observe({ isDeleted: true, deletedAt: '2026-12-20T12:00:00.000Z' })
   expect(after(declare, register, subscribed, deleted)).toMatchObject({
     events: [{ type: 'subscription.deleted', data: { by: 'portal', deletedAt: '2026-12-20T12:00:00.000Z' } }],
   })
 })
 
-test('a deletion that we asked for is ours, also when its answer was lost', () => {
+test('a deletion that we requested is by us, even without an answer', () => {
   const asked = [declare, register, subscribed, { type: 'subscription.delete', data: {} }]
   expect(after(...asked, observe({ isDeleted: true }))).toMatchObject({ events: [{ data: { by: 'us' } }] })
 })
 
-test('a subscription that the portal no longer lists at all is deleted, as an anomaly', () => {
+test('a subscription that is no longer listed is recorded as deleted, with an anomaly', () => {
   const decision = after(...active, miss)
   expect(decision).toMatchObject({ events: [{ type: 'subscription.deleted', anomaly: expect.any(String) }] })
 })
 
 test.each([
-  ['left out of one list', [miss]],
+  ['missing from one list', [miss]],
   ['shown as deleted', [observe({ isDeleted: true })]],
-  ['left out, and declined when it was asked for again', [miss, register, declined('subscribe')]],
-])('one that was %s and is listed again is active again, as an anomaly', (_, gone) => {
+  ['missing, and declined when registered again', [miss, register, declined('subscribe')]],
+])('a subscription that was %s and is listed again is active, with an anomaly', (_, gone) => {
   const before = [...active, failure(70), ...gone]
   const again = observe({ readAt: '2026-12-06T12:00:00.000Z' })
   expect(after(...before, again)).toMatchObject({
     events: [{ type: 'subscription.reappeared', data: { remoteId: 7 }, anomaly: expect.any(String) }],
   })
   expect(after(...before, again, register)).toHaveProperty('refused')
-  // The thirty days went on meanwhile.
+  // The thirty days continued meanwhile.
   expect(after(...before, again, again)).toMatchObject({
     events: [{ type: 'subscription.threatened', data: { percent: 50 } }],
   })
   expect(after(...before, observe({ isDeleted: true }))).toEqual({ events: [] })
 })
 
-test('one that is listed again when another one has come is told once, and changes nothing', () => {
+test('a former registration that is listed again beside a new one is recorded once, without effect', () => {
   const next = { type: 'portal.subscribed', data: { remoteId: 1_002, endpoint, generation: 1 } }
   const second = [...active, miss, register, next]
   expect(after(...second, observe())).toMatchObject({
@@ -95,14 +95,14 @@ test('a success after the last failure is a recovery', () => {
   })
 })
 
-test('a success with another event says nothing of ours', () => {
+test('a success with another event is no recovery', () => {
   const success = { lastSuccessAt: '2026-11-22T12:00:00.000Z' }
   expect(after(...active, failure(70), observe({ evento: 'outro', ...success }))).toMatchObject({
     events: [{ type: 'subscription.drifted' }],
   })
 })
 
-test('a registration whose answer was lost is listed before anything else', () => {
+test('a registration whose answer was lost is refused until a list shows the outcome', () => {
   const uncertain = [declare, register, lost('subscribe')]
   expect(after(...uncertain, register)).toHaveProperty('refused')
   expect(after(...uncertain, miss)).toMatchObject({
@@ -113,7 +113,7 @@ test('a registration whose answer was lost is listed before anything else', () =
   })
 })
 
-test('another event, another endpoint or other secrets at the portal are a drift', () => {
+test('another event, endpoint or secret at the portal is a drift', () => {
   expect(after(...active, observe())).toEqual({ events: [] })
   const other = observe({ evento: 'outro' })
   expect(after(...active, other)).toMatchObject({
@@ -125,7 +125,7 @@ test('another event, another endpoint or other secrets at the portal are a drift
   })
 })
 
-test('a deletion or a change whose answer was lost is ended by what the list shows', () => {
+test('a list ends a deletion or a change whose answer was lost', () => {
   const deleting = [...active, { type: 'subscription.delete', data: {} }, lost('deleteSubscription')]
   expect(after(...deleting, observe({ isDeleted: true }))).toMatchObject({
     events: [{ type: 'subscription.deleted', data: { by: 'us' }, resolves: { as: 'settled' } }],
@@ -148,7 +148,7 @@ test('a deletion or a change whose answer was lost is ended by what the list sho
   })
 })
 
-test('a call that is lost after a list has told what became of it leaves no doubt', () => {
+test('a lost call is resolved at once if a list already showed the outcome', () => {
   const adopt = { ...observe(), type: 'subscription.adopt' }
   expect(after(declare, register, adopt, lost('subscribe'))).toEqual({
     events: [
@@ -170,7 +170,7 @@ test('a call that is lost after a list has told what became of it leaves no doub
   })
 })
 
-test('a call that is in doubt ends when its subscription is gone', () => {
+test('an uncertain call ends when its subscription is deleted', () => {
   const isDeleted = observe({ isDeleted: true, deletedAt: '2026-11-20T12:00:00.000Z' })
   const changing = [
     ...active,
@@ -192,7 +192,7 @@ test('a call that is in doubt ends when its subscription is gone', () => {
   }
 })
 
-test('what is told of a registration that is gone moves nothing of the next, and ends the call that it is about', () => {
+test('a late answer for a former registration ends its call and does not affect the new one', () => {
   const isDeleted = observe({ isDeleted: true, deletedAt: '2026-11-20T12:00:00.000Z' })
   const rotate = { type: 'subscription.rotate', data: { endpoint } }
   const next = { type: 'portal.subscribed', data: { remoteId: 1_002, endpoint, generation: 1 } }
@@ -201,7 +201,7 @@ test('what is told of a registration that is gone moves nothing of the next, and
     data: { remoteId: 7, ...data },
   })
   const operation = 'changeSubscription'
-  // A change was owed as the portal deleted the first; the second has one of its own.
+  // A change was pending when the portal deleted the first registration. The second has its own change.
   const again = [...active, rotate, isDeleted, register, next, rotate]
   const itsOwn = { type: 'portal.lost', data: { operation, remoteId: 1_002 } }
   const isDone = observe({ remoteId: 1_002, generation: 2 })
@@ -215,14 +215,14 @@ test('what is told of a registration that is gone moves nothing of the next, and
     const answer = after(...again, fact)
     expect(answer).toMatchObject({ events: [event] })
     expect(answer).not.toHaveProperty('events.0.effects')
-    // Its own answer finds it where it was.
+    // Its own answer still ends its own change.
     expect(after(...again, fact, itsOwn, isDone)).toMatchObject({
       events: [
         { type: 'subscription.changed', resolves: { effect: 'portal.changeSubscription', as: 'settled' } },
       ],
     })
   }
-  // A registration under way has no id yet: it does not begin anew.
+  // A pending registration has no id yet; the late answer does not restart it.
   const declined = told('declined', { operation: 'deleteSubscription', httpStatus: 404, code: null })
   expect(after(...active, rotate, isDeleted, register, declined, register)).toHaveProperty('refused')
 })
@@ -230,7 +230,7 @@ test('what is told of a registration that is gone moves nothing of the next, and
 test.each([
   ['a change', { type: 'subscription.rotate', data: { endpoint } }],
   ['a deletion', { type: 'subscription.delete', data: {} }],
-])('while %s waits, threats, recoveries and drifts are told as ever', (_, asks) => {
+])('while %s is pending, threats, recoveries and drifts are recorded', (_, asks) => {
   const waiting = [...active, failure(70), asks]
   const half = observe({ readAt: '2026-12-06T12:00:00.000Z' })
   expect(after(...waiting, half)).toMatchObject({
@@ -245,12 +245,12 @@ test.each([
   })
 })
 
-test('what a change asks for is no drift before its answer is there', () => {
+test('a pending change in a list is no drift', () => {
   const rotate = { type: 'subscription.rotate', data: { endpoint } }
   expect(after(...active, rotate, observe({ generation: 2 }))).toEqual({ events: [] })
 })
 
-test('one reading ends a call whose answer was lost, and tells the health as well', () => {
+test('one reading ends a lost call and records the recovery', () => {
   const rotate = { type: 'subscription.rotate', data: { endpoint } }
   const uncertain = [...active, failure(70), rotate, lost('changeSubscription')]
   expect(after(...uncertain, observe({ lastSuccessAt: '2026-11-22T12:00:00.000Z' }))).toMatchObject({
@@ -258,7 +258,7 @@ test('one reading ends a call whose answer was lost, and tells the health as wel
   })
 })
 
-test('a rotation asks for the next generation and nothing else, and only of an active one', () => {
+test('a rotation requests only the next generation, and only for an unchanged active subscription', () => {
   const rotate = { type: 'subscription.rotate', data: { endpoint } }
   expect(after(declare, rotate)).toHaveProperty('refused')
   for (const other of [{ endpoint: 'https://b.exemplo.br/x' }, { evento: 'outro' }])
@@ -274,7 +274,7 @@ test('a rotation asks for the next generation and nothing else, and only of an a
   })
 })
 
-test('a rotation that was declined leaves the generation as it was, and asks for the same one again', () => {
+test('after a declined rotation, the next one requests the same generation', () => {
   const rotate = { type: 'subscription.rotate', data: { endpoint } }
   const data = { operation: 'changeSubscription', httpStatus: 422, code: null }
   const declined = { type: 'portal.declined', data }
@@ -283,7 +283,7 @@ test('a rotation that was declined leaves the generation as it was, and asks for
   })
 })
 
-test('a threat is announced once for each share of the thirty days, in the order of time', () => {
+test('a threat is announced once for each percentage of the thirty days', () => {
   const failing = [declare, register, subscribed, failure(70)]
   const at = (readAt: string) => observe({ readAt })
   const half = at('2026-12-06T12:00:00.000Z')
@@ -297,7 +297,7 @@ test('a threat is announced once for each share of the thirty days, in the order
   })
 })
 
-test('an answer about a registration that is gone makes no list older', () => {
+test('a late answer for a former registration makes no list stale', () => {
   const late = { type: 'subscription.answeredLate', data: { operation: 'deleteSubscription', remoteId: 7 } }
   expect(subscriptionMachine.isSilent(late)).toBe(true)
 })

@@ -7,7 +7,7 @@ import { openAverba, verifyLog } from '../../../src/index.ts'
 import { yieldToEventLoop } from '../../../src/runtime/event-loop.ts'
 import { createVerifierKey, parseVerifierKey, writeVerifierKey } from '../../../src/verify.ts'
 
-/** A witness as C2SP has it: signs the text of a checkpoint with the time, and answers with the note and its own line. */
+/** A C2SP witness: signs the text of a checkpoint with the time, and returns the note with its own signature line. */
 function createWitness(name: string, seconds = 1_800_000_000) {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const key = createVerifierKey(name, publicKey.export({ format: 'der', type: 'spki' }).subarray(-32), 4)
@@ -30,7 +30,7 @@ function createWitness(name: string, seconds = 1_800_000_000) {
 
 const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-anchors-')), 'log.sqlite')
 
-test('a checkpoint that a witness signed makes the log anchored, as a store and as a bundle', async () => {
+test('a checkpoint signed by a witness anchors the log, as a store and as a bundle', async () => {
   const store = newStore()
   const witness = createWitness('testemunha.exemplo.br')
   const averba = await openAverba({ store, anchor: witness.sign })
@@ -43,7 +43,7 @@ test('a checkpoint that a witness signed makes the log anchored, as a store and 
   const anchored = await verifyLog({ store, witnesses })
   expect(held).toMatchObject({ level: 'held', anchored: 0 })
   expect(anchored).toMatchObject({ level: 'anchored', next: '', faults: [], anchored: anchored.events })
-  // Its owner could still have written it anew before, but not behind the witness: that is not said any more.
+  // The owner cannot have rewritten it after the witness signed, so `unproven` does not list that.
   expect(anchored.unproven.join()).not.toContain('write it anew')
 
   const again = await openAverba({ store, anchor: witness.sign })
@@ -57,7 +57,7 @@ test('a checkpoint that a witness signed makes the log anchored, as a store and 
     level: 'self-consistent',
   })
 
-  // What the witness gave for one checkpoint says nothing of another text, and a changed signature breaks it.
+  // A changed signature of the witness breaks the log.
   const path = join(bundle, 'checkpoints.ndjson')
   const lines = readFileSync(path, 'utf8')
   const [first = ''] = lines.split('\n')
@@ -72,10 +72,10 @@ test('a checkpoint that a witness signed makes the log anchored, as a store and 
 })
 
 test.each([
-  ['gives nothing', async () => undefined, false],
-  ['gives more than is kept', async () => new Uint8Array(65_537), true],
+  ['returns nothing', async () => undefined, false],
+  ['returns too many bytes', async () => new Uint8Array(65_537), true],
   ['fails', () => Promise.reject(new Error('the witness is away')), true],
-])('an anchor that %s leaves the log as good as it was', async (_, anchor, isTold) => {
+])('an anchor that %s leaves the log held', async (_, anchor, isTold) => {
   const store = newStore()
   const lines: unknown[] = []
   const averba = await openAverba({ store, anchor, logger: line => void lines.push(line) })
@@ -86,7 +86,7 @@ test.each([
   expect(JSON.stringify(lines).includes('a checkpoint could not be anchored')).toBe(isTold)
 })
 
-test('what an anchor gives is kept up to 64 kB, and beyond it refused with a code', async () => {
+test('an anchor of up to 64 kB is stored, a longer one is refused', async () => {
   const store = newStore()
   const lines: unknown[] = []
   let size = 65_537
@@ -109,7 +109,7 @@ test('what an anchor gives is kept up to 64 kB, and beyond it refused with a cod
   expect(kept).toEqual([0, 65_536])
 })
 
-test('an anchor that failed is asked for again, with the next checkpoint and by the next process', async () => {
+test('a failed anchor is requested again with the next checkpoint and by the next process', async () => {
   const store = newStore()
   const witness = createWitness('testemunha.exemplo.br')
   let asked = 0
@@ -128,18 +128,18 @@ test('an anchor that failed is asked for again, with the next checkpoint and by 
   await second.close()
   expect(witness.seen).toHaveLength(1)
   expect(await verifyLog({ store, witnesses: [witness.key] })).toMatchObject({ level: 'anchored' })
-  // What is there is not asked for again.
+  // An existing anchor is not requested again.
   await (await openAverba({ store, anchor: witness.sign })).close()
   expect(witness.seen).toHaveLength(1)
 })
 
-test('an export has what the anchor gives for the checkpoint that it ends with', async () => {
+test('an export contains the anchor of its last checkpoint', async () => {
   const store = newStore()
   const witness = createWitness('testemunha.exemplo.br')
   const averba = await openAverba({
     store,
     async anchor(checkpoint) {
-      // Much else happens before it answers.
+      // Other work runs before it answers.
       for (let turn = 0; turn < 100; turn++) await yieldToEventLoop()
       return witness.sign(checkpoint)
     },
@@ -155,7 +155,7 @@ test('an export has what the anchor gives for the checkpoint that it ends with',
   await averba.close()
 })
 
-test('the key of the log is no witness of it, whatever name it is given', async () => {
+test('the own key of a log does not count as a witness under any name', async () => {
   const store = newStore()
   const averba = await openAverba({ store })
   await averba.consents.enrol({ cpf: '25774435016' })
@@ -169,7 +169,7 @@ test('the key of the log is no witness of it, whatever name it is given', async 
   expect(verdict).toMatchObject({ level: 'self-consistent', anchored: 0, faults: [] })
 })
 
-test('an older copy is as good as it was, and every verdict says that more may have come', async () => {
+test('an older copy keeps its level, and every verdict says that newer events may be missing', async () => {
   const [store, older] = [newStore(), newStore()]
   const witness = createWitness('testemunha.exemplo.br')
   const first = await openAverba({ store, anchor: witness.sign })

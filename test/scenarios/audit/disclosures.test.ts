@@ -9,7 +9,7 @@ const asking = { actor: { kind: 'person', ref: 'auditoria-3' }, purpose: 'audito
 const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 const other = '11144477735'
 
-/** Two validations of one person, whose records have keys of their own, and the person enrolled, whose has not. */
+/** A log with two validations of one person, which have record keys, and the person's enrolment, which has none. */
 async function twoRecords(options: WorldOptions['averba'] = { recordKeys: ['validation'] }) {
   const store = newPath()
   const world = await simulate({ averba: { ...options, store } })
@@ -38,7 +38,7 @@ async function keyOf({ averba }: Pick<World, 'averba'>): Promise<VerifierKey[]> 
   )
 }
 
-test('one record is disclosed, on record, and read offline by whoever holds the file', async () => {
+test('the disclosure of a record is recorded and can be read offline', async () => {
   const { averba, world, one, subject, events } = await twoRecords()
   const text = await averba.audit.disclose(one, asking)
   const verdict = await verifyDisclosure(text, await keyOf(world))
@@ -67,7 +67,7 @@ test('one record is disclosed, on record, and read offline by whoever holds the 
   await world.close()
 })
 
-test("a key of one record opens nothing else of its owner's, and nothing of another place passes for it", async () => {
+test("a record's key opens no other record, and nothing from another record is accepted in its place", async () => {
   const { averba, world, one, two, samples } = await twoRecords()
   const keys = await keyOf(world)
   const [a, b] = [await averba.audit.disclose(one, asking), await averba.audit.disclose(two, asking)]
@@ -125,14 +125,14 @@ test("a key of one record opens nothing else of its owner's, and nothing of anot
   await world.close()
 })
 
-test('such parts are read, rotated, verified and replayed as all others, also where the option is gone', async () => {
+test('parts with record keys are read, rotated, verified and replayed, also without the option', async () => {
   const { averba, world, store, one, samples, subject } = await twoRecords()
   const read = async (by = averba) => (await by.validations.get('p1'))?.fields.nome
   expect(await read()).toBeDefined()
   const row = await averba.views.selectFrom('validations').selectAll().executeTakeFirstOrThrow()
   expect(JSON.stringify(await averba.subjects.reveal(row, asking))).not.toBe(JSON.stringify(row))
   const before = JSON.parse(await averba.audit.disclose(one, asking)).keys
-  // The keys that stay are wrapped by another epoch: those of the records are still the same.
+  // The erasure wraps the remaining keys by a new epoch; the record keys stay the same.
   await averba.consents.enrol({ cpf: other })
   await averba.subjects.erase({ cpf: other }, asked)
   expect(JSON.parse(await averba.audit.disclose(one, asking)).keys).toEqual(before)
@@ -154,7 +154,7 @@ test('such parts are read, rotated, verified and replayed as all others, also wh
   await later.close()
 })
 
-test('nothing is disclosed, and nothing recorded, without who, what for, a record, and a key of its own', async () => {
+test('a disclosure without actor, purpose, record or record key is refused and not recorded', async () => {
   const { averba, world, one, samples } = await twoRecords()
   const [enrolled] = await eventsOf(averba, 'subject.enrolled')
   const refused: [Promise<string>, string][] = [
@@ -170,7 +170,7 @@ test('nothing is disclosed, and nothing recorded, without who, what for, a recor
   await world.close()
 })
 
-test('where nobody asks for keys of records, no part has one', async () => {
+test('without the option recordKeys, no part has a record key', async () => {
   const { averba, world } = await twoRecords({})
   const events = await eventsOf(averba)
   const marks = events.flatMap(event => event.parts ?? [])

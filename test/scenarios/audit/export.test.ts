@@ -9,7 +9,7 @@ import { cpfOf } from '../../crash/cpf-of.ts'
 
 const erasure = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
-test('a bundle says why each part is missing, also of what was erased after its checkpoint was signed', async () => {
+test('a bundle explains each missing part, also those erased after the checkpoint was signed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'averba-export-'))
   const store = join(folder, 'log.sqlite')
   const { averba, samples, close } = await simulate({ averba: { store } })
@@ -29,7 +29,7 @@ test('a bundle says why each part is missing, also of what was erased after its 
   await close()
 })
 
-test('an export beside one erasure after the other ends, and asks those who cosign ten times at most', async () => {
+test('an export during continuous erasures gives up after ten checkpoints', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'averba-export-'))
   const [store, dir] = [join(folder, 'log.sqlite'), join(folder, 'bundle')]
   const { averba, close } = await simulate({ averba: { store } })

@@ -17,7 +17,7 @@ beforeAll(async () => {
   sample = await makeSampleStore(20)
 })
 
-/** A copy with the header of one event changed, leaf and all: what no look at single events finds. */
+/** Copies the sample and changes the header and the leaf of one event, so that checks of single events find nothing. */
 function forged(type: string, change: (event: RecordedEvent) => object): { store: string; position: number } {
   const store = copyStore(sample)
   const database = new Sqlite(store)
@@ -32,7 +32,7 @@ function forged(type: string, change: (event: RecordedEvent) => object): { store
   return { store, position }
 }
 
-test('every decision of a log comes out as it is recorded', async () => {
+test('a replay gives every decision as recorded', async () => {
   const { events } = await verifyLog({ store: sample })
   const replayed = await replayLog({ store: sample })
   expect(replayed).toMatchObject({ otherVersions: 0, position: events })
@@ -40,7 +40,7 @@ test('every decision of a log comes out as it is recorded', async () => {
   expect(replayed.decisions).toBeGreaterThan(25)
 })
 
-test('a decision that was forged comes out otherwise: what it says, what it owes, what it was made of', async () => {
+test('a replay finds a forged decision: its data, its effects or its cause', async () => {
   for (const [type, change] of [
     ['validation.requested', (event: RecordedEvent) => ({ ...event, effects: [] })],
     ['validation.requested', (event: RecordedEvent) => ({ ...event, causedBy: 'validation.resolve' })],
@@ -61,7 +61,7 @@ test('a decision that was forged comes out otherwise: what it says, what it owes
   }
 })
 
-test('a replay ends where it is told, by position or by instant', async () => {
+test('a replay ends at the given position or instant', async () => {
   expect(await replayLog({ store: sample, until: 5 })).toMatchObject({ position: 5 })
   expect(await replayLog({ store: sample, until: '2026-11-01' })).toMatchObject({ position: 0, decisions: 0 })
   const { store, position } = forged('validation.requested', event => ({ ...event, effects: [] }))
@@ -69,7 +69,7 @@ test('a replay ends where it is told, by position or by instant', async () => {
   await expect(replayLog({ store, until: 'yesterday' })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
 })
 
-test('a replay that ends between two events of one decision leaves the part out, and finds no divergence', async () => {
+test('a replay that ends between two events of one decision leaves it out and finds no divergence', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-replay-')), 'log.sqlite')
   const world = await simulate({ averba: { store } })
   const { consents, subjects } = world.averba
@@ -87,7 +87,7 @@ test('a replay that ends between two events of one decision leaves the part out,
   expect(parts).not.toEqual([]) // An erasure is one decision of two events.
 })
 
-test('a version of a machine is replayed against what another decided, and only that machine', async () => {
+test('decisions of one machine can be replayed against another version of it', async () => {
   const pages = async function* () {
     const database = new Sqlite(sample, { readonly: true })
     const headers = database.prepare('select header from event order by position').pluck().all() as string[] // Text.

@@ -21,7 +21,7 @@ import { views } from '../../../src/views/views.ts'
 import { UnsentError } from '../../../src/vocabulary/connection-errors.ts'
 import { newPath } from '../../store/sample-store.ts'
 
-/** A world on a file whose services can be out of reach, so that what is asked of them stays owed. */
+/** A simulated world with a file store, whose services can be made unreachable so that effects stay pending. */
 async function openWorld(store: string, seed = 1) {
   const sent: string[] = []
   const reach = { isOpen: true }
@@ -40,7 +40,7 @@ async function openWorld(store: string, seed = 1) {
 const validate = (averba: Averba, id: string) =>
   averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } })
 
-/** A log that was backed up while a paid call and a reading were owed, and went on after that. */
+/** A lost log whose backup was made while a paid call and a reading were pending. */
 async function backedUp() {
   const store = newPath()
   const world = await openWorld(store)
@@ -63,7 +63,7 @@ async function backedUp() {
   return { store, backup, keys }
 }
 
-test('nothing can open a restored log before it says that it goes on: cut off, the restore is made again', async () => {
+test('an interrupted restore leaves no store and can be repeated', async () => {
   const { store, backup } = await backedUp()
   const seen: boolean[] = []
   const dying = new VirtualClock()
@@ -81,7 +81,7 @@ test('nothing can open a restored log before it says that it goes on: cut off, t
   expect((await verifyLog({ store })).faults).toEqual([])
 })
 
-test('a copy that SQLite could not write as a whole gets no name', async () => {
+test('a copy that SQLite could not write completely is not renamed', async () => {
   const { store, backup } = await backedUp()
   const accept = async (copy: string) => writeFileSync(`${copy}-wal`, 'what could not be moved')
   const restoring = restoreBackup({ store, backup, accept, views, entropy: systemEntropy })
@@ -89,7 +89,7 @@ test('a copy that SQLite could not write as a whole gets no name', async () => {
   expect(existsSync(store)).toBe(false)
 })
 
-test('the mark stays that of the former log until the restored one has its name', async () => {
+test('the mark of the former log stays until the restored log is renamed', async () => {
   const { store, backup } = await backedUp()
   const mark = readFileSync(`${store}.mark`)
   const clock = new VirtualClock()
@@ -109,7 +109,7 @@ test('the mark stays that of the former log until the restored one has its name'
   expect(await verifyLog({ store })).toMatchObject({ level: 'held', faults: [] })
 })
 
-test('a damaged mark is told as such: it says nothing of the backup', async () => {
+test('a damaged mark is reported as such and says nothing about the backup', async () => {
   const { store, backup } = await backedUp()
   const mark = readFileSync(`${store}.mark`, 'utf8')
   writeFileSync(`${store}.mark`, mark.slice(0, mark.length / 2))
@@ -132,7 +132,7 @@ test('a backup behind the mark is restored only when the rollback is accepted', 
   expect(restored.lostEvents).toBe(marked - restored.position)
   const verdict = await verifyLog({ store })
   expect(verdict).toMatchObject({ level: 'held', faults: [], origin: restored.resumedAs })
-  // The new name is linked to the old one, and names what is lost.
+  // The event with the new name contains the old name and what is lost.
   const world = await openWorld(store)
   const resumed = []
   for await (const event of world.averba.log.read({ types: ['log.resumed'] })) resumed.push(event)
@@ -146,23 +146,23 @@ test('a backup behind the mark is restored only when the rollback is accepted', 
   await world.close()
 })
 
-test('what was owed when the backup was made becomes unknown and is not paid again; readings are made', async () => {
+test('after a restore, pending paid calls become unknown and are not repeated; readings are made', async () => {
   const { store, backup } = await backedUp()
   await restoreStore({ backup, store, acceptRollback: true, clock: new VirtualClock() })
-  // Another gateway: the first token of the same one would be the one that is held.
+  // Another seed, so that the gateway does not issue the token that the log already has.
   const world = await openWorld(store, 2)
   await world.clock.advance(24 * 60 * 60_000)
   await world.averba.settle()
   expect((await world.averba.validations.get('paid-2'))?.state).toBe('inconclusive')
   expect(world.sent.filter(each => each.includes('validacao'))).toEqual([])
   expect(world.sent.filter(each => each.includes('consentimento'))).not.toEqual([])
-  // What is asked for from now on goes its way.
+  // New calls work.
   valueOf(await validate(world.averba, 'paid-3'))
   await world.close()
   expect(await verifyLog({ store })).toMatchObject({ level: 'held', faults: [] })
 })
 
-test('what was owed when the backup was made and ended with an erasure is in doubt: it may have been paid', async () => {
+test('after a restore, an erasure reports that a pending paid call may have been made', async () => {
   const { store, backup } = await backedUp()
   await restoreStore({ backup, store, acceptRollback: true, clock: new VirtualClock() })
   const { averba, close } = await openWorld(store, 2)
@@ -174,7 +174,7 @@ test('what was owed when the backup was made and ended with an erasure is in dou
   await close()
 })
 
-test('a restore whose own mark was not written yet is opened all the same', async () => {
+test('a restored log whose mark was not written yet can be opened', async () => {
   const { store, backup } = await backedUp()
   copyFileSync(`${store}.mark`, `${store}.lost`)
   await restoreStore({ backup, store, acceptRollback: true, clock: new VirtualClock() })
@@ -189,7 +189,7 @@ const remembered = (store: string) =>
   Object.keys(JSON.parse(readFileSync(`${store}.keys`, 'utf8')).erased ?? {})
 const check = async (averba: Averba) => (await averba.health({ only: ['erasures'] })).checks[0]
 
-/** A log that was lost after two erasures, one of which kept something; its backup knows of neither. */
+/** A log that was lost after two erasures, one of them partial. Its backup was made before both. */
 async function erasedSince() {
   const store = newPath()
   const world = await simulate({ averba: { store, schedules: false } })
@@ -220,7 +220,7 @@ async function erasedSince() {
   return { store, subject, partly, erasedAt, restore }
 }
 
-test('persons who were erased after a backup are told of by all that looks at the restored log, until they are erased again', async () => {
+test('checks of a restored log report subjects erased after the backup until they are erased again', async () => {
   const { store, subject, partly, erasedAt, restore } = await erasedSince()
   const { lostErasures } = await restore()
   expect(lostErasures).toMatchObject([{ subject, at: erasedAt }, { subject: partly }])
@@ -241,7 +241,7 @@ test('persons who were erased after a backup are told of by all that looks at th
   expect(resumed).toMatchObject([{ lostErasures: { count: 2, since: erasedAt } }])
   expect(await check(averba)).toMatchObject({ ok: false, detail: expect.stringContaining(subject) })
 
-  // Remembered for as long as it takes, also when the epochs of the backup are gone.
+  // It is reported until the subject is erased again, even after the epochs of the backup were destroyed.
   await averba.subjects.erase({ subject }, asked)
   await clock.advance(31 * 86_400_000)
   await averba.settle()
@@ -260,28 +260,25 @@ test('persons who were erased after a backup are told of by all that looks at th
 test.each([
   ['all of it', []],
   ['some of it', ['validation.result']],
-] as const)(
-  'what an erasure had kept at the time of a backup, and a later one destroyed, is told of too: %s',
-  async (_, keep) => {
-    const { store, subject, partly, restore } = await erasedSince()
-    await restore()
-    const world = await simulate({ averba: { store, schedules: false } })
-    await world.averba.subjects.erase({ subject }, asked)
-    const both = ['validation.claims', 'validation.result'] as const
-    await world.averba.subjects.erase({ subject: partly }, { ...asked, keep: both })
-    expect(await check(world.averba)).toMatchObject({ ok: true })
-    await world.clock.advance(1_000)
-    const later = `${store}.later`
-    await backupStore({ store, to: later })
-    await world.averba.subjects.erase({ subject: partly }, { ...asked, keep })
-    await world.close()
-    const elsewhere = newPath()
-    const restored = await restoreStore({ backup: later, store: elsewhere, keys: `${store}.keys` })
-    expect(restored.lostErasures).toMatchObject([{ subject: partly }])
-  },
-)
+] as const)('a later erasure of data kept at the time of the backup is reported too: %s', async (_, keep) => {
+  const { store, subject, partly, restore } = await erasedSince()
+  await restore()
+  const world = await simulate({ averba: { store, schedules: false } })
+  await world.averba.subjects.erase({ subject }, asked)
+  const both = ['validation.claims', 'validation.result'] as const
+  await world.averba.subjects.erase({ subject: partly }, { ...asked, keep: both })
+  expect(await check(world.averba)).toMatchObject({ ok: true })
+  await world.clock.advance(1_000)
+  const later = `${store}.later`
+  await backupStore({ store, to: later })
+  await world.averba.subjects.erase({ subject: partly }, { ...asked, keep })
+  await world.close()
+  const elsewhere = newPath()
+  const restored = await restoreStore({ backup: later, store: elsewhere, keys: `${store}.keys` })
+  expect(restored.lostErasures).toMatchObject([{ subject: partly }])
+})
 
-test('after a rollback was accepted, the key file of a bundle proves what was recorded before and after, in any order', async () => {
+test('after an accepted rollback, the keys of a bundle prove events from before and after it', async () => {
   const { store, backup } = await backedUp()
   const restored = await restoreStore({ backup, store, acceptRollback: true, clock: new VirtualClock() })
   const bundle = `${store}.bundle`
@@ -295,7 +292,7 @@ test('after a rollback was accepted, the key file of a bundle proves what was re
       const verdict = await verifyTlogProof(proof, given)
       expect(verdict).toEqual({ isProven: true, fault: '', signedBy: [restored.resumedAs] })
     }
-    // Its former name alone is another log's.
+    // The former name alone counts as another log.
     const [former] = keys
     expect(former && (await verifyTlogProof(proof, [former]))).toMatchObject({ isProven: false })
   }

@@ -3,7 +3,7 @@ import { verifyLog } from '../../../src/index.ts'
 import { simulate } from '../../../src/simulation/index.ts'
 import { newPath } from '../../store/sample-store.ts'
 
-test('a log is verified while its engine signs the next checkpoint', async () => {
+test('a log can be verified while its engine signs the next checkpoint', async () => {
   const store = newPath()
   const { averba, clock, close } = await simulate({ store })
   const signed = async () => {

@@ -7,7 +7,7 @@ import { discloseEvent } from '../../../src/store/checkpoints/disclose.ts'
 import { Store } from '../../../src/store/store.ts'
 import { verifyDisclosure } from '../../../src/verify.ts'
 
-test('a record of several owners is disclosed with a key for each, and a key opens the parts of its owner only', async () => {
+test('a record of several owners is disclosed with a key per owner, for the parts of that owner', async () => {
   const store = await Store.open({
     path: ':memory:',
     views: [],
@@ -51,7 +51,7 @@ test('a record of several owners is disclosed with a key for each, and a key ope
     isProven: false,
     opened: [],
   })
-  // Whoever shall read of one owner only is given that key and those parts.
+  // To disclose the parts of one owner only, give away that owner's key and parts.
   const [, mother] = disclosed.parts
   const less = await verifyDisclosure(JSON.stringify({ ...disclosed, keys: [b], parts: [mother] }), [key])
   expect(less).toMatchObject({ isProven: true, opened: [{ name: 'mother' }], closed: ['child', 'school'] })

@@ -11,7 +11,7 @@ beforeAll(async () => {
   sample = await makeSampleStore(40)
 })
 
-/** A copy with its mark. */
+/** Copies the sample with its mark. */
 function copyMarked(): string {
   const store = copyStore(sample)
   copyFileSync(`${sample}.mark`, `${store}.mark`)
@@ -33,12 +33,12 @@ function edit(store: string, sql: string): void {
   database.close()
 }
 
-/** Takes the last events out as if they had never been there, with all that belongs to them. */
+/** Deletes the last events with everything that belongs to them. */
 const cutOff = (from: number) =>
   ['part', 'effect', 'event'].map(table => `delete from ${table} where position >= ${from};`).join('') +
   `delete from checkpoint where size >= ${from};`
 
-test('closing leaves a signed checkpoint of all events, in the log and beside it', async () => {
+test('closing writes a signed checkpoint of all events to the log and to the mark', async () => {
   const mark = readFileSync(`${sample}.mark`, 'utf8')
   const { events } = await verifyLog({ store: sample })
   expect(parseCheckpoint(mark)?.size).toBe(events)
@@ -47,7 +47,7 @@ test('closing leaves a signed checkpoint of all events, in the log and beside it
   database.close()
 })
 
-test('a log that only was opened and closed keeps its mark and its checkpoints', async () => {
+test('opening and closing without changes keeps the mark and the checkpoints', async () => {
   const store = copyMarked()
   const before = readFileSync(`${store}.mark`, 'utf8')
   await (await openAverba({ store })).close()
@@ -56,7 +56,7 @@ test('a log that only was opened and closed keeps its mark and its checkpoints',
 })
 
 describe('a log is not opened', () => {
-  test('that was cut off behind its mark, whole as it may be', async () => {
+  test('that was truncated behind its mark, even if consistent', async () => {
     const { events } = await verifyLog({ store: sample })
     for (let from = 2; from <= events; from++) {
       const store = copyMarked()
@@ -69,7 +69,7 @@ describe('a log is not opened', () => {
     }
   })
 
-  test('when an older copy was put in its place', async () => {
+  test('when an older copy replaced it', async () => {
     const store = newPath()
     const first = await openAverba({ store, receiver })
     await notify(first, 1)
@@ -83,7 +83,7 @@ describe('a log is not opened', () => {
     expect((await verifyLog({ store })).level).toBe('broken')
   })
 
-  test('that holds other events than when the mark was written, also as many of them', async () => {
+  test('that has the same number of events as under the mark, but different ones', async () => {
     const store = newPath()
     await (await openAverba({ store, receiver })).close()
     copyFileSync(store, `${store}.old`)
@@ -115,7 +115,7 @@ describe('a log is not opened', () => {
   })
 })
 
-test('without its mark a log is only self-consistent, and says so; opening writes the mark anew', async () => {
+test('without its mark a log is only self-consistent, and opening it writes the mark again', async () => {
   const store = copyStore(sample)
   const verdict = await verifyLog({ store })
   expect(verdict).toMatchObject({
@@ -128,7 +128,7 @@ test('without its mark a log is only self-consistent, and says so; opening write
   expect(readFileSync(`${store}.mark`, 'utf8')).toBe(readFileSync(`${sample}.mark`, 'utf8'))
 })
 
-test('the mark is written as the log grows: after ten thousand events, or a minute, and never ahead of it', async () => {
+test('the mark is written after 10,000 events or a minute, and is never ahead of the log', async () => {
   const store = newPath()
   const clock = new VirtualClock()
   const marks: { size: number; committed: number }[] = []
@@ -160,7 +160,7 @@ test('the mark is written as the log grows: after ten thousand events, or a minu
   expect(await verifyLog({ store, mark: known ?? '' })).toMatchObject({ level: 'held', faults: [] })
 })
 
-test('a mark that cannot be written harms nothing, and is told of', async () => {
+test('a mark that cannot be written is logged, and the log works', async () => {
   const lines: Record<string, unknown>[] = []
   const highWaterMark = {
     read: async () => undefined,
@@ -177,7 +177,7 @@ test('a mark that cannot be written harms nothing, and is told of', async () => 
   expect(lines).toContainEqual({ message: 'the high-water mark could not be written', error: 'Error' })
 })
 
-test('a checkpoint that could not be made is made with the next event', async () => {
+test('a failed checkpoint is made with the next event', async () => {
   const store = newPath()
   const clock = new VirtualClock()
   const said: unknown[] = []
