@@ -3,17 +3,11 @@ import type { Event, Message } from '../vocabulary/message.ts'
 import { defineMachine } from './definition/define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './definition/machine.ts'
 
-// Events
-
 /** A paid call was requested; `for` is the id of the command that pays for it. */
 export type BudgetEvent = Event<'budget.spent', { for: string }>
 
-// Commands
-
 /** `max` is the host's current daily limit. */
 type BudgetMessage = Message<'budget.spend', { for: string; max: number }>
-
-// Chart
 
 const chart = setup({
   types: { context: {} as { readonly spent: number }, events: {} as BudgetEvent },
@@ -24,8 +18,6 @@ const chart = setup({
   initial: 'open',
   states: { open: { on: { 'budget.spent': { actions: 'count' } } } },
 })
-
-// Decide
 
 function decide(state: SnapshotFrom<typeof chart>, { data }: BudgetMessage): Decision<BudgetEvent> {
   const { spent } = state.context

@@ -3,8 +3,6 @@ import type { Event, Message } from '../vocabulary/message.ts'
 import { defineMachine } from './definition/define-machine.ts'
 import { type Machine, record } from './definition/machine.ts'
 
-// Events
-
 interface DaysLeft {
   /** The service that uses the certificate for authentication, or `receiver` for the receiver's own. */
   readonly service: string
@@ -18,14 +16,10 @@ export type CertificateEvent =
   /** A new certificate is in use, and no warning applies. */
   | Event<'certificate.renewed', DaysLeft>
 
-// Facts from outside
-
 type CertificateMessage = Message<'certificate.observe', DaysLeft>
 
 /** The days left at which an event is recorded, once each. */
 const warnings = [30, 14, 7, 3, 1]
-
-// Chart
 
 interface CertificateContext {
   readonly daysLeft: number
@@ -48,8 +42,6 @@ const chart = setup({
     },
   },
 })
-
-// Decide
 
 function decide(state: SnapshotFrom<typeof chart>, { data }: CertificateMessage) {
   const isExpiring = state.matches('expiring')

@@ -3,9 +3,6 @@ import type { Event, Instant, Message } from '../vocabulary/message.ts'
 import { defineMachine } from './definition/define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './definition/machine.ts'
 
-// Events
-
-/** An effect in the ledger. */
 interface EffectRef {
   /** Its id: `<stream>/<version>/<n>`. */
   readonly effect: string
@@ -18,7 +15,6 @@ interface ParkedCall extends EffectRef {
   readonly reason: string
 }
 
-/** The retry policy that decided. */
 interface PolicyChoice {
   /** The service answered the attempt, so it received the call's data, but did nothing. */
   readonly isAnswered?: true
@@ -55,16 +51,12 @@ export type EffectEvent =
   /** It did nothing and never will, because another command replaces it. */
   | Event<'effect.withdrawn', EffectRef>
 
-// Commands, and facts from outside
-
 type EffectMessage =
   | Message<'effect.attempt', EndedAttempt>
   | Message<'effect.park', ParkedCall>
   | Message<'effect.retry' | 'effect.withdraw', EffectRef>
   | Message<'effect.defer', DeferredCall>
   | Message<'effect.exhaust', ParkedCall & PolicyChoice>
-
-// Chart
 
 const chart = setup({ types: { events: {} as EffectEvent } }).createMachine({
   id: 'effect',
@@ -75,8 +67,6 @@ const chart = setup({ types: { events: {} as EffectEvent } }).createMachine({
     withdrawn: {},
   },
 })
-
-// Decide
 
 function decide(state: SnapshotFrom<typeof chart>, message: EffectMessage): Decision<EffectEvent> {
   const isByOperator = message.type === 'effect.park' || message.type === 'effect.retry'

@@ -3,32 +3,22 @@ import type { Event, Message } from '../vocabulary/message.ts'
 import { defineMachine } from './definition/define-machine.ts'
 import { type Machine, record } from './definition/machine.ts'
 
-// Events
-
 interface SkippedEvent {
   readonly follower: string
-  /** The event that it skips. */
   readonly position: number
-  /** Why it was parked at this event. */
   readonly reason: string
 }
 
 /** A person lets a parked follower skip an event. Recorded before the follower continues. */
 export type FollowerEvent = Event<'follower.skipRequested', SkippedEvent>
 
-// Commands
-
 type FollowerMessage = Message<'follower.skip', SkippedEvent>
-
-// Chart
 
 const chart = setup({ types: { events: {} as FollowerEvent } }).createMachine({
   id: 'follower',
   initial: 'known',
   states: { known: { on: { 'follower.skipRequested': {} } } },
 })
-
-// Decide
 
 function decide(_: unknown, { data }: FollowerMessage) {
   return record({ type: 'follower.skipRequested', data } as const)

@@ -3,8 +3,6 @@ import type { Event, Instant, Message } from '../vocabulary/message.ts'
 import { defineMachine } from './definition/define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './definition/machine.ts'
 
-// Events
-
 /** A notification as the portal delivered it. */
 export interface ReceivedNotification {
   readonly notification: string
@@ -47,8 +45,6 @@ export type NotificationEvent =
 /** The events that store a notification, after which handlers are called. */
 export const arrivals = ['notification.received', 'notification.recovered'] as const
 
-// Commands, and facts from outside
-
 interface TriedHandler {
   readonly handler: string
   /** All handlers of the `evento` in this process. */
@@ -64,13 +60,10 @@ type NotificationMessage =
   /** Calls the parked handlers again, or all that were called. */
   | Message<'notification.replay', { which: 'parked' | 'all' }>
 
-// Chart
-
 /** The state of one handler for a notification. */
 export interface HandlerState {
   readonly handler: string
   readonly state: 'waiting' | 'failing' | 'handled' | 'parked'
-  /** How often it failed. */
   readonly attempts: number
   readonly retryAt: Instant | null
   readonly reason: string
@@ -203,8 +196,6 @@ const chart = setup({
     parked: {},
   },
 })
-
-// Decide
 
 function decide(
   state: SnapshotFrom<typeof chart>,

@@ -4,8 +4,6 @@ import type { Effect, Event, Instant, Message } from '../vocabulary/message.ts'
 import { defineMachine } from './definition/define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './definition/machine.ts'
 
-// Events
-
 /** The events of our account at the portal. */
 export type PortalEvent =
   | Event<'portal.listRequested', PortalAddress>
@@ -43,7 +41,6 @@ interface ListingCounts {
 
 interface ForeignFailure {
   readonly failure: string
-  /** The portal's id of the record. */
   readonly remoteId: number
   readonly evento: string
   readonly failedAt: Instant | null
@@ -76,7 +73,6 @@ interface DueDay {
 
 /** A day whose failures were requested out of schedule. */
 interface SoonDay extends DueDay {
-  /** Its reading is pending. */
   readonly isOpen?: true
   /** When it is read once more afterwards, because something failed since the request. */
   readonly againAt?: Instant
@@ -98,8 +94,6 @@ export interface ListedFailures {
   readonly stored: number
 }
 
-// Commands, and facts from outside
-
 type PortalMessage =
   | Message<'portal.list', PortalAddress>
   | Message<'portal.listFailures', AskedFailures & PortalAddress>
@@ -110,8 +104,6 @@ type PortalMessage =
   | Message<'portal.subscriptionsListed', ListingCounts>
   | Message<'portal.failuresListed', ListedFailures>
   | Message<'portal.declined', { operation: string; httpStatus: number; day?: string }>
-
-// Chart
 
 interface PortalContext {
   /** The address of this log's portal; empty before the first request. */
@@ -124,8 +116,9 @@ interface PortalContext {
   readonly refused: readonly string[]
 }
 
-/** The days for which the portal keeps failures (document 3, section 4), and today. */
-const soonDaysMax = 31
+/** The days for which the portal keeps failures (document 3, section 4). */
+const keptDays = 30
+const soonDaysMax = keptDays + 1 // With today.
 
 const chart = setup({
   types: { context: {} as PortalContext, events: {} as PortalEvent },
@@ -194,8 +187,6 @@ function afterReading({ day, dueAt, againAt }: SoonDay, how: PortalEvent['type']
   if (againAt === undefined || how === 'portal.readDeclined') return { day, dueAt }
   return { day, dueAt: againAt, isOpen: true }
 }
-
-// Decide
 
 /** How long the portal may take to write a failure record. */
 const recordDelayMs = 10_000
@@ -305,15 +296,11 @@ function firstAddress({ address: known }: PortalContext, { address = '' }: Porta
   return known === '' && address !== '' ? { address } : {}
 }
 
-/** The days for which the portal keeps failures (document 3, section 4). */
-const keptDays = 30
-
 /** Returns the first day to read: the day before, or the day on which the log began if that is earlier. */
 function firstDayToRead(day: string, since: string): string {
   return new Date(Math.min(Date.parse(day) - dayMs, Date.parse(since))).toISOString().slice(0, 10)
 }
 
-/** Returns the first day of which the portal still keeps failures. */
 function oldestKeptDay(day: string): string {
   return new Date(Date.parse(day) - keptDays * dayMs).toISOString().slice(0, 10)
 }

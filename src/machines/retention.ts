@@ -3,8 +3,6 @@ import type { Event, Message } from '../vocabulary/message.ts'
 import { defineMachine } from './definition/define-machine.ts'
 import { type Decision, type Machine, record } from './definition/machine.ts'
 
-// Events
-
 /** The parts that were destroyed when their retention period ended, each as `<position>/<name>`. */
 interface RetentionApplied {
   readonly kind: string
@@ -15,11 +13,7 @@ interface RetentionApplied {
 /** Recorded in the transaction that destroys the parts. */
 export type RetentionEvent = Event<'retention.applied', RetentionApplied>
 
-// Commands
-
 type RetentionMessage = Message<'retention.apply', RetentionApplied>
-
-// Chart
 
 const chart = setup({ types: { events: {} as RetentionEvent } }).createMachine({
   id: 'retention',
@@ -29,8 +23,6 @@ const chart = setup({ types: { events: {} as RetentionEvent } }).createMachine({
     applied: {},
   },
 })
-
-// Decide
 
 function decide(_: unknown, message: RetentionMessage): Decision<RetentionEvent> {
   return record({ type: 'retention.applied', data: message.data })

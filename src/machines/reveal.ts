@@ -3,8 +3,6 @@ import type { Event, Message, PartAddress } from '../vocabulary/message.ts'
 import { defineMachine } from './definition/define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './definition/machine.ts'
 
-// Events
-
 /** Which parts were decrypted for a host, their owners, and the purpose. */
 export interface RevealedParts {
   readonly parts: readonly PartAddress[]
@@ -17,19 +15,13 @@ export interface RevealedParts {
 /** The only event of the stream, recorded before anything is decrypted. */
 export type RevealEvent = Event<'reveal.recorded', RevealedParts>
 
-// Commands
-
 type RevealMessage = Message<'reveal.record', RevealedParts>
-
-// Chart
 
 const chart = setup({ types: { events: {} as RevealEvent } }).createMachine({
   id: 'reveal',
   initial: 'absent',
   states: { absent: { on: { 'reveal.recorded': 'recorded' } }, recorded: {} },
 })
-
-// Decide
 
 function decide(state: SnapshotFrom<typeof chart>, message: RevealMessage): Decision<RevealEvent> {
   if (!state.matches('absent')) return refuse('it was recorded before')

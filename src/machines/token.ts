@@ -4,8 +4,6 @@ import type { Event, Instant, Message } from '../vocabulary/message.ts'
 import { defineMachine } from './definition/define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './definition/machine.ts'
 
-// Events
-
 /**
  * Why a token is requested: there is none, no process has it any more, an operation rejected it, the gateway returned
  * the rejected one again and it has expired since, or the credentials have changed.
@@ -42,10 +40,7 @@ interface TokenRequestRef extends Holder {
   readonly generation: number
 }
 
-// Commands, and facts from outside
-
 type TokenMessage =
-  /** `at` is the time of the request. */
   | Message<'token.request', TokenRequest>
   | Message<'token.reject', TokenRejected>
   | Message<'tokenService.issued', TokenRequestRef & Lifetime>
@@ -66,7 +61,6 @@ interface RejectionCounts extends TokenRequestRef {
   readonly isOver?: boolean
   readonly until?: Instant
   readonly policy?: string
-  /** The code in the 401, if any. */
   readonly code?: string
 }
 
@@ -78,17 +72,12 @@ interface TokenRejected {
   readonly code?: string
 }
 
-// Effects
-
-/** The generation that a request creates, and why. */
 interface RequestToken {
   readonly generation: number
   readonly need: TokenNeed
 }
 
 const requestTokenEffect = (data: RequestToken) => ({ type: 'tokenService.requestToken', data })
-
-// Chart
 
 interface TokenContext extends Holder, Lifetime {
   /** The token in use, and the latest request. */
@@ -97,9 +86,7 @@ interface TokenContext extends Holder, Lifetime {
   /** How many tokens in a row were rejected: those that never worked, and those that worked but were rejected soon. */
   readonly rejections: number
   readonly servedRejections: number
-  /** The code of the last rejection. */
   readonly code: string
-  /** No token is requested before this. */
   readonly until: Instant
 }
 
@@ -114,7 +101,6 @@ const chart = setup({
   actions: {
     keepRequest: assign({
       asked: ({ context }) => context.asked + 1,
-      // Rejections count per contract.
       rejections: ({ context, event }) =>
         holderIn(event, context).contract === context.contract ? context.rejections : 0,
       servedRejections: ({ context, event }) =>
@@ -190,8 +176,6 @@ const chart = setup({
 function holderIn({ data }: TokenEvent, before: Holder): Holder {
   return 'contract' in data ? data : before
 }
-
-// Decide
 
 function decide(state: SnapshotFrom<typeof chart>, message: TokenMessage): Decision<TokenEvent> {
   const { generation } = state.context

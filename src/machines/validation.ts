@@ -6,8 +6,6 @@ import { defineMachine } from './definition/define-machine.ts'
 import { refuseErased } from './definition/erased.ts'
 import { type Decision, type Machine, record, refuse } from './definition/machine.ts'
 
-// Events
-
 /** A requested validation: `validation` is our id, `id` the host's. */
 interface RequestedValidation {
   readonly validation: string
@@ -35,7 +33,6 @@ interface ReusedValidation {
   readonly validation: string
   readonly id: string
   readonly subject: string
-  /** The environment of the earlier one. */
   readonly environment?: string
   readonly from: string
   readonly claims: PartAddress
@@ -43,7 +40,6 @@ interface ReusedValidation {
 }
 
 interface AnsweredValidation {
-  /** How many fields were evaluated. */
   readonly evaluated: number
   /** A digest of the address, service and version. */
   readonly environment: string
@@ -68,10 +64,7 @@ export type ValidationEvent =
   | Event<'validation.resolved', { charged: boolean; by?: 'attempt' }>
   /** It was repeated on purpose, by the validation with the host's id `by`. */
   | Event<'validation.repeated', { by: string }>
-  /** Its data subject was erased before it ended. */
   | Event<'validation.erased', unknown>
-
-// Commands, and facts from outside
 
 type ValidationMessage =
   | Message<'validation.request', RequestedValidation>
@@ -85,8 +78,6 @@ type ValidationMessage =
   | Message<'validationService.lost', unknown>
   | Message<'validationService.undone', unknown>
 
-// Effects
-
 const effectType = 'validationService.validatePerson'
 
 const validatePerson = ({ validation, subject, environment, consent }: RequestedValidation) => ({
@@ -98,8 +89,6 @@ const validatePerson = ({ validation, subject, environment, consent }: Requested
   },
   opens: { cpf: cpfAddress(subject), claims: './claims' },
 })
-
-// Chart
 
 const lateAnswers = {
   'validation.answered': 'answered',
@@ -144,8 +133,6 @@ const chart = setup({
     erased: { on: lateAnswers },
   },
 })
-
-// Decide
 
 function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): Decision<ValidationEvent> {
   switch (message.type) {

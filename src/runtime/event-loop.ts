@@ -1,6 +1,5 @@
 /** Captured at load: a test runner may replace the globals with fake timers. */
 const [nextTurn, cancelTurn] = [setImmediate, clearImmediate]
-/** How many callers wait for a turn of the event loop. */
 let turnsAwaited = 0
 
 /**

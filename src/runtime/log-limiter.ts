@@ -1,7 +1,6 @@
 import { isWithin, minuteMs } from '../vocabulary/instant.ts'
 import type { Clock } from './clock.ts'
 
-/** How many kinds are remembered. */
 const kindsMax = 1_000
 
 /** Logs each kind of line at most once a minute: requests from strangers must not fill the host's disk. */

@@ -4,7 +4,6 @@ import { type Clock, cancelReason } from './clock.ts'
 export class WakeSignal {
   readonly #clock: Clock
   readonly #pollMs: number
-  /** How many wakes there have been. */
   #count = 0
   readonly #resting = new Set<() => void>()
 

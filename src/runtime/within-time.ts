@@ -3,9 +3,7 @@ import { type Clock, cancelReason } from './clock.ts'
 
 /** Lets work observe and change its time limit. */
 export interface TimeLimit {
-  /** Aborts when the time is up. */
   readonly signal: AbortSignal
-  /** Starts counting again from zero. */
   restart(): void
   /** Counts the remaining time by another clock until the returned function is called. */
   countBy(clock: Clock): () => void
@@ -28,7 +26,7 @@ export async function withinTime<T>(
     changed.abort(cancelReason)
     changed = new AbortController()
   }
-  const over = async (working: Promise<T>): Promise<T> => {
+  const rejectWhenLate = async (working: Promise<T>): Promise<T> => {
     while (leftMs() > 0 && !isDone) {
       const { signal } = changed
       await counting.by.sleep(leftMs(), signal, 'the time of a delivery')
@@ -50,7 +48,7 @@ export async function withinTime<T>(
   }
   try {
     const working = work(limit)
-    return await Promise.race([working, over(working)])
+    return await Promise.race([working, rejectWhenLate(working)])
   } finally {
     isDone = true
     changed.abort(cancelReason)

@@ -12,7 +12,6 @@ export interface AwarenessRow {
   appeared_at: Instant
   /** When a list first lacked it; null while it is listed. */
   vanished_at: Instant | null
-  /** The part with the service's id and texts. */
   record: PartAddress
   /** The part with the latest detail; null before the first. */
   detail: PartAddress | null

@@ -22,9 +22,7 @@ export interface ConsentRow {
   unmade: RequestableStatus | null
   /** The CNPJ of the controller; null when the service gave no valid one. */
   controller: string | null
-  /** When its last event was recorded. */
   changed_at: Instant
-  /** The part with the service's id and texts. */
   record: PartAddress
   /** The part with the latest detail, and when it was requested; null before the first. */
   detail: PartAddress | null

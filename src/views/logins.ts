@@ -8,7 +8,6 @@ export interface LoginRow {
   subject: string
   is_authenticated: 0 | 1
   expires_at: Instant | null
-  /** When it was requested. */
   read_at: Instant
 }
 

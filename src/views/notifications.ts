@@ -27,7 +27,6 @@ export interface NotificationRow {
   /** When the delivery of a recovered notification failed, if the portal's record says so. */
   failed_at: Instant | null
   body_bytes: number
-  /** The part with the body and the recipient. */
   body: PartAddress
   /** Every handler that was called or is waiting, as JSON: see `readHandlings`. */
   handlers: string

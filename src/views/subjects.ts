@@ -7,7 +7,6 @@ import { defineView, type RecordedOf } from '../vocabulary/view.ts'
 /** A data subject. */
 export interface SubjectRow {
   subject: string
-  /** The part with the CPF. */
   cpf: PartAddress
   origin: string
   enrolled_at: Instant

@@ -21,7 +21,6 @@ export interface SubscriptionRow {
   generation: number
   /** 0 when the portal showed secrets that are not ours. */
   secrets_are_ours: number
-  /** The first known error since the last success. */
   failing_since: Instant | null
   last_failure_at: Instant | null
   last_success_at: Instant | null

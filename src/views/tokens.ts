@@ -8,7 +8,6 @@ export interface TokenRow {
   state: 'requesting' | 'valid' | 'rejected' | 'repeated' | 'locked' | 'absent'
   /** How many tokens there have been. */
   generation: number
-  /** How many token requests there were. */
   requests: number
   expires_at: Instant | null
   /** No token is requested before this, because the gateway would refuse its use. */

@@ -8,14 +8,12 @@ export const validationStates = ['requested', 'answered', 'declined', 'inconclus
 /** A validation of a person's data. */
 export interface ValidationRow {
   validation: string
-  /** The host's id. */
   id: string
   subject: string
   /** `erased`: its data subject was erased before it ended. */
   state: (typeof validationStates)[number]
   requested_at: Instant
   ended_at: Instant | null
-  /** The parts with the claims and the result. */
   claims: PartAddress
   result: PartAddress | null
   /** The host's ids of the validation whose answer it reuses, of the one it repeats, and of the one that repeats it. */
@@ -26,7 +24,6 @@ export interface ValidationRow {
   charged: number | null
   resolved_at: Instant | null
   note: PartAddress | null
-  /** The part with an answer that could not be read. */
   unreadable: PartAddress | null
 }
 

@@ -25,7 +25,6 @@ const hourlyOffsetsSinceMs = Date.parse('1915-01-01T00:00:00Z')
 const offsets = new Map<number, number>()
 const offsetsMax = 10_000
 
-/** Formats the local date and time in Brasilia like an instant. */
 function toLocalIso(ms: number): string {
   return new Date(Math.max(ms + offsetMs(ms), yearZeroMs)).toISOString()
 }

@@ -8,7 +8,6 @@ export class OversizedError extends Error {
 /** A request that was certainly not sent: the address was not found, or the connection or TLS was refused. */
 export class UnsentError extends Error {
   override readonly name = 'UnsentError'
-  /** Node's error code. */
   readonly code: string
 
   constructor(code: string) {

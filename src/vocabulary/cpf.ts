@@ -54,7 +54,6 @@ function isInHex(text: string, index: number, length: number): boolean {
   return before.length + length + after.length >= hexLengthMin && /[a-f]/i.test(before + after)
 }
 
-/** Decodes the valid escapes and leaves the others as they are. */
 function decodePercentEncoding(text: string): string {
   return text.replace(/(?:%[\da-f]{2})+/gi, encoded => {
     try {

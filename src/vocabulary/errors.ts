@@ -67,9 +67,7 @@ export type ErrorCode =
 export class AverbaError extends Error {
   override readonly name: string = 'AverbaError'
   readonly code: ErrorCode
-  /** What to do next. */
   declare readonly hint?: string
-  /** The file that the message names. */
   declare readonly path?: string
 
   constructor(

@@ -1,6 +1,5 @@
 import { AverbaError } from './errors.ts'
 
-/** An error of the file system with Node's code. */
 type FileError = NodeJS.ErrnoException & { readonly code: string }
 
 /** Checks that an error came from the file system: its code may be shown, its message may not. */
@@ -16,7 +15,6 @@ function isErrno(code: unknown): boolean {
   return typeof code === 'string' && /^E[A-Z0-9]{1,20}$/.test(code)
 }
 
-/** Hints by Node's code. */
 const hints: Readonly<Record<string, string>> = {
   EACCES: 'Check that this user may read and write it, and its folder',
   EPERM: 'Check that this user may read and write it, and its folder',

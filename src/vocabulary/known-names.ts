@@ -5,7 +5,6 @@ interface NameList {
   readonly noun: 'option' | 'member'
   readonly of?: string
   readonly code?: ErrorCode
-  /** Appended to the hint. */
   readonly more?: string
 }
 

@@ -3,23 +3,19 @@
  * an interface, so that a logger for any record accepts it.
  */
 export type LogLine = {
-  /** What happened, in fixed words. */
   readonly message: string
   /** The code or the name of an error, never its message. */
   readonly error?: string
   /** Details in averba's own words. */
   readonly detail?: string
-  /** The path of a created file. */
   readonly path?: string
   readonly view?: string
   readonly follower?: string
   readonly handler?: string
   readonly evento?: string
-  /** The id of a notification. */
   readonly notification?: string
   /** The number of a handler's attempt, from 1. */
   readonly attempt?: number
-  /** The position of an event in the log. */
   readonly position?: number
   /** The HTTP status that averba answered. */
   readonly status?: number
@@ -29,7 +25,6 @@ export type LogLine = {
   /** The address that a server of averba listens on. */
   readonly host?: string
   readonly port?: number
-  /** The signal that stops the process. */
   readonly signal?: string
 }
 

@@ -70,7 +70,6 @@ export interface Event<T extends string = string, D = unknown> extends Message<T
 export interface PartMark {
   readonly name: string
   readonly owner: string
-  /** SHA-256 of the encrypted bytes, in hexadecimal. */
   readonly hash: string
   readonly bytes: number
   /** The commitment of the owner's key, in hexadecimal, when the key was created with this event. */
@@ -96,7 +95,6 @@ export interface RecordedEvent<T extends string = string, D = unknown> extends E
   readonly correlationId?: string
   readonly actor?: Actor
   readonly basis?: Basis
-  /** The effect that this event ends, and how. */
   readonly settles?: { readonly effect: string; readonly as: Settlement }
   /** The effect that this event defers, parks, releases or attempts. */
   readonly moves?: { readonly effect: string; readonly to: 'deferred' | 'parked' | 'owed' | 'started' }
@@ -151,7 +149,6 @@ export interface PendingEffect<D = unknown> extends Effect<string, D> {
   readonly attempts: number
   /** Why it is in this state, without personal data. */
   readonly reason: string
-  /** The position of the event that ended it. */
   readonly settledAt?: number
   /** The event that requests it cannot be read, so it is not performed. */
   readonly isDamaged?: true

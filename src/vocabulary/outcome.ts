@@ -14,7 +14,6 @@ import { clearCode } from './problem.ts'
  *   out.
  */
 export type Outcome<T> = {
-  /** The log position of the first event. */
   readonly position: number
   /** The id of the effect in the ledger. */
   readonly effect: string
@@ -34,7 +33,6 @@ export interface CommandOptions {
   readonly commandId?: string
   readonly actor?: Actor
   readonly basis?: Basis
-  /** Recorded with every event that follows from this command. */
   readonly correlationId?: string
   /** How many whole milliseconds to wait for the service. 0 returns `pending` as soon as the command is durable. */
   readonly waitMs?: number

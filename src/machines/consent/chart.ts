@@ -192,7 +192,6 @@ export const chart = setup({
   },
 })
 
-/** Returns the status in an event. */
 function shows(event: ConsentEvent): ConsentStatus | undefined {
   return 'status' in event.data ? (event.data.status ?? undefined) : undefined
 }

@@ -29,16 +29,12 @@ import {
 import { judge } from './standing.ts'
 import { askedFrom, type RequestableStatus } from './status.ts'
 
-// Events, commands and facts from outside: events.ts. Chart: chart.ts
-
 const asks = { 'consent.approve': 'ATIVO', 'consent.deny': 'NEGADO', 'consent.revoke': 'REVOGADO' } as const
 const asksInstead = {
   'consent.approveInstead': 'ATIVO',
   'consent.denyInstead': 'NEGADO',
   'consent.revokeInstead': 'REVOGADO',
 } as const
-
-// Decide
 
 function decide(state: ConsentChartState, message: MessageWithParts<ConsentMessage>): Decision<ConsentEvent> {
   const decideNow = () => decideKnown(state, message)

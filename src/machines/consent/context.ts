@@ -11,7 +11,6 @@ export interface ConsentContext extends History {
   readonly reading: ConsentReading
   /** The requested status, while the answer is missing or contradicts the request. */
   readonly asked: RequestableStatus | null
-  /** When we requested it. */
   readonly askedAt: Instant | null
   /** The differing status in a list, until the history has been read. */
   readonly shown: ListedStatus | null

@@ -3,8 +3,6 @@ import type { HistoryEntry } from './history.ts'
 import type { StandingReason } from './standing.ts'
 import type { ConsentStatus, RequestableStatus } from './status.ts'
 
-// Events
-
 /** A consent as shown by a reading. `controller` is null when the service gave no valid CNPJ. */
 export interface ConsentReading {
   readonly status: ConsentStatus
@@ -115,8 +113,6 @@ export type ConsentEvent =
   | Event<'consent.useRefused', UseQuestion & { reason: StandingReason }>
   /** Its data subject was erased. */
   | Event<'consent.erased', Record<string, never>>
-
-// Commands, and facts from outside
 
 /** The change that an answer ends, and when its request was sent. */
 export interface AnsweredChange {

@@ -20,7 +20,6 @@ export interface MachineTable {
 /** A transition. Without `to` the state stays the same. */
 interface TableMove {
   readonly to?: string
-  /** Only when the event's data has these values. */
   readonly if?: Readonly<Record<string, string | boolean>>
   /** The guard depends on more than the event, so the transition may be taken or not. */
   readonly perhaps?: true
@@ -53,7 +52,6 @@ function nodesUnder(node: AnyStateNode): AnyStateNode[] {
   return [node, ...Object.values(node.states).flatMap(nodesUnder)]
 }
 
-/** Follows the initial states inwards. */
 function innermostState(node: AnyStateNode): AnyStateNode {
   const inner = node.initial.target[0]
   return inner && inner !== node ? innermostState(inner) : node

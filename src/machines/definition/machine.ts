@@ -27,7 +27,6 @@ export interface Machine {
   readonly skippedInReplay: readonly string[]
   /** Returns the state after an event. Events that the chart does not expect change nothing. */
   evolve(state: MachineState, event: Message): MachineState
-  /** Decides a command or a fact from outside. */
   decide(state: MachineState, message: Message): Decision
   /** The xstate chart, for tests and audits; its types stay in this folder. */
   readonly chart: object

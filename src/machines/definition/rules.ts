@@ -3,11 +3,9 @@ export interface MachineRule {
   readonly event: string
   /** The states in which it may, by path. Of each region that is named, one of the named states must be current. */
   readonly in?: readonly string[]
-  /** Only with these values in its data. */
   readonly if?: Readonly<Record<string, string | boolean>>
   /** `always`: it is marked as an anomaly. `elsewhere`: it is marked as one in states other than `in`. */
   readonly anomaly?: 'always' | 'elsewhere'
-  /** The effects that it may request. */
   readonly owes?: readonly string[]
 }
 

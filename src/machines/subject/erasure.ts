@@ -18,7 +18,6 @@ export interface ErasureSummary {
   readonly parts: number
   /** SHA-256 over a line for each destroyed part: position, name and hash. */
   readonly list: string
-  /** Deleted rows of the keyed index. */
   readonly indexRows: number
   /** The last bytes of destroyed parts, in hexadecimal; the file is searched for them afterwards. */
   readonly endings: readonly string[]

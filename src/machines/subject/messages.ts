@@ -1,8 +1,6 @@
 import type { Event, Instant, Message } from '../../vocabulary/message.ts'
 import type { ErasureCompleted, ErasureRequest, ErasureSummary } from './erasure.ts'
 
-// Events
-
 /** How averba first learned of a person. */
 export type SubjectOrigin = 'host' | 'validation' | 'notification'
 
@@ -35,9 +33,7 @@ export type SubjectEvent =
   /** The first event: its part `cpf` holds the CPF. */
   | Event<'subject.enrolled', { subject: string; origin: SubjectOrigin }>
   | Event<'subject.syncRequested' | 'subject.awarenessRequested' | 'subject.loginRequested', unknown>
-  /** Its consents are read every `everyMs`. */
   | Event<'subject.scheduled', { everyMs: number }>
-  /** Its consents are no longer read on a schedule. */
   | Event<'subject.unscheduled', unknown>
   /** `isPartial`: the list was not read completely, so it confirms no consent, and no consent counts as missing. */
   | Event<
@@ -71,8 +67,6 @@ export type SubjectEvent =
   | Event<'subject.erasureCompleted', ErasureCompleted>
   /** The destroyed data can no longer be decrypted in any backup. */
   | Event<'subject.epochsDestroyed', { epochs: readonly number[] }>
-
-// Commands, and facts from outside
 
 /** The commands, and the facts from outside, of a data subject. */
 export type SubjectMessage =

@@ -7,8 +7,6 @@ import { type Decision, type Machine, record, refuse } from '../definition/machi
 import type { ErasureCompleted } from './erasure.ts'
 import type { AwarenessReading, SubjectEvent, SubjectMessage, SyncAgain } from './messages.ts'
 
-// Effects
-
 function serviceCall(subject: string, verb: string, parts: Record<string, string> = {}, data: object = {}) {
   return { type: `consentService.${verb}`, data, opens: { cpf: cpfAddress(subject), ...parts } }
 }
@@ -20,17 +18,13 @@ function nextSync({ subject, everyMs, schedules }: SubjectContext, again: SyncAg
   return { effects: [{ ...reading, dueAt: again.dueAt }] }
 }
 
-// Chart
-
 interface SubjectContext {
   readonly subject: string
   /** The latest listed state of the awareness records that have not vanished. */
   readonly awareness: readonly AwarenessReading[]
   /** The interval of the schedule; null without one. */
   readonly everyMs: number | null
-  /** How many schedules there have been. */
   readonly schedules: number
-  /** The reasons of the current holds. */
   readonly holds: readonly string[]
   /** The kinds of parts that an erasure has kept. */
   readonly keeps: readonly string[]
@@ -130,8 +124,6 @@ function enrolledSubject(event: SubjectEvent): string | undefined {
   return event.type === 'subject.enrolled' ? event.data.subject : undefined
 }
 
-// Decide
-
 type SubjectState = SnapshotFrom<typeof chart>
 
 /** Messages that are refused or ignored after an erasure. Others are recorded without effects. */
@@ -174,12 +166,10 @@ function decideEnrolled(
     return state.matches('unmet') ? record({ type: 'subject.enrolled', data: message.data }) : record()
   }
   if (state.matches('unmet')) return refuse('no data subject is enrolled under this id')
-  const { subject, awareness, holds } = state.context
+  const { subject } = state.context
   switch (message.type) {
     case 'subject.sync':
-      return record(
-        readingRequested('subject.syncRequested', serviceCall(subject, 'listConsents'), message.data),
-      )
+      return requestReading('subject.syncRequested', serviceCall(subject, 'listConsents'), message.data)
     case 'subject.refuseUse':
       return record({ type: 'subject.useRefused', data: { ...message.data, reason: 'never-read' } })
     case 'subject.schedule': {
@@ -193,6 +183,39 @@ function decideEnrolled(
     case 'subject.unschedule':
       if (state.context.everyMs === null) return record()
       return record({ type: 'subject.unscheduled', data: {}, ...cancelEffects(message.data.effects) })
+    case 'subject.readAwareness':
+      return requestReading('subject.awarenessRequested', serviceCall(subject, 'listAwareness'), message.data)
+    case 'subject.readAwarenessDetail':
+      return record({
+        type: 'subject.awarenessDetailRequested',
+        data: message.data,
+        effects: [serviceCall(subject, 'readAwareness', { id: './id' }, message.data)],
+      })
+    case 'subject.readLogin':
+      return requestReading('subject.loginRequested', serviceCall(subject, 'readLogin'), message.data)
+    case 'subject.readLoginAddress': {
+      const parts = message.data.hasRedirect ? { redirect: './redirect' } : {}
+      const effects = [serviceCall(subject, 'readLoginAddress', parts)]
+      return record({ type: 'subject.loginAddressRequested', data: message.data, effects })
+    }
+    case 'subject.erase':
+    case 'subject.hold':
+    case 'subject.release':
+    case 'keys.rotated':
+    case 'keys.epochsDestroyed':
+      return decideErasure(state.context, message)
+    default:
+      return decideReading(state.context, message)
+  }
+}
+
+type ErasureMessage = Extract<
+  SubjectMessage,
+  { type: 'subject.erase' | 'subject.hold' | 'subject.release' | `keys.${string}` }
+>
+
+function decideErasure({ holds }: SubjectContext, message: ErasureMessage): Decision<SubjectEvent> {
+  switch (message.type) {
     case 'subject.erase': {
       const { requester, legalBasis, effects, ...erased } = message.data
       const request = { requester, legalBasis, keeps: erased.keeps }
@@ -216,27 +239,23 @@ function decideEnrolled(
       return record(erasureCompleted(message.data))
     case 'keys.epochsDestroyed':
       return record({ type: 'subject.epochsDestroyed', data: message.data })
-    case 'subject.readAwareness':
-      return record(
-        readingRequested('subject.awarenessRequested', serviceCall(subject, 'listAwareness'), message.data),
-      )
-    case 'subject.readAwarenessDetail':
-      return record({
-        type: 'subject.awarenessDetailRequested',
-        data: message.data,
-        effects: [serviceCall(subject, 'readAwareness', { id: './id' }, message.data)],
-      })
-    case 'subject.readLogin':
-      return record(
-        readingRequested('subject.loginRequested', serviceCall(subject, 'readLogin'), message.data),
-      )
-    case 'subject.readLoginAddress': {
-      const parts = message.data.hasRedirect ? { redirect: './redirect' } : {}
-      const effects = [serviceCall(subject, 'readLoginAddress', parts)]
-      return record({ type: 'subject.loginAddressRequested', data: message.data, effects })
-    }
+  }
+}
+
+type ReadingMessage = Extract<
+  SubjectMessage,
+  { type: 'subject.observeAwareness' | 'subject.missAwareness' | `consentService.${string}` }
+>
+
+/** Decides the facts of a reading. */
+function decideReading(
+  context: SubjectContext,
+  message: MessageWithParts<ReadingMessage>,
+): Decision<SubjectEvent> {
+  const { subject, awareness } = context
+  switch (message.type) {
     case 'subject.observeAwareness':
-      return record(...awarenessChanges(state.context, message))
+      return record(...awarenessChanges(context, message))
     case 'subject.missAwareness':
       if (message.isStale || !awareness.some(each => each.record === message.data.record)) return record()
       return record({
@@ -250,7 +269,7 @@ function decideEnrolled(
         type: 'subject.synced',
         data,
         ...anomalyIfUnreadable(data),
-        ...nextSync(state.context, again),
+        ...nextSync(context, again),
       })
     }
     case 'consentService.awarenessListed':
@@ -267,7 +286,7 @@ function decideEnrolled(
       return record({ type: 'subject.loginAddressRead', data: {} })
     case 'consentService.readDeclined': {
       const { again, ...data } = message.data
-      return record({ type: 'subject.readDeclined', data, ...nextSync(state.context, again) })
+      return record({ type: 'subject.readDeclined', data, ...nextSync(context, again) })
     }
   }
 }
@@ -284,12 +303,12 @@ function awarenessChanges(
 }
 
 /** Requests a reading, which replaces deferred ones. */
-function readingRequested(
+function requestReading(
   type: 'subject.syncRequested' | 'subject.awarenessRequested' | 'subject.loginRequested',
   reading: Effect,
   { effects }: { readonly effects?: readonly string[] },
-): SubjectEvent {
-  return { type, data: {}, effects: [reading], ...cancelEffects(effects) }
+): Decision<SubjectEvent> {
+  return record({ type, data: {}, effects: [reading], ...cancelEffects(effects) })
 }
 
 function cancelEffects(effects: readonly string[] = []): Pick<Event, 'cancels'> {

@@ -9,9 +9,7 @@ export interface SubscriptionContext extends HeldEndpoint, HealthState {
   readonly remoteId: number | null
   /** The portal's id of the former registration, which was deleted or not listed: the portal may list it again. */
   readonly formerId: number | null
-  /** What the pending change requests. */
   readonly asked: HeldEndpoint
-  /** Whether the portal last showed the secrets that we want. */
   readonly areSecretsOurs: boolean
 }
 

@@ -16,7 +16,6 @@ export interface HealthState {
 /** The portal will delete the subscription unless a delivery succeeds. */
 export interface DeletionThreat {
   readonly percent: number
-  /** Whole days, rounded down. */
   readonly daysLeft: number
   readonly failingSince: Instant
   readonly deletionAt: Instant

@@ -1,8 +1,6 @@
 import type { Event, Instant, Message } from '../../vocabulary/message.ts'
 import type { DeletionThreat } from './health.ts'
 
-// Events
-
 /** The subscription that we want at the portal. The host supplies the secrets when a request is sent. */
 export interface DesiredEndpoint {
   readonly evento: string
@@ -11,7 +9,6 @@ export interface DesiredEndpoint {
 
 /** The events of a subscription. */
 export type SubscriptionEvent =
-  /** The first event. */
   | Event<'subscription.declared', DesiredEndpoint & { subscription: string }>
   | Event<'subscription.registrationRequested' | 'subscription.changeRequested', HeldEndpoint>
   /** New secrets are requested: the generation is one more than the current one. */
@@ -95,8 +92,6 @@ interface FailureRecord {
   readonly failedAt: Instant | null
   readonly evento: string
 }
-
-// Commands, and facts from outside
 
 /** A row of the portal's list, without its secrets. */
 export interface SubscriptionReading {

@@ -25,15 +25,11 @@ import { findDrift, findReappearance, healthEvents, laterGeneration } from './re
 
 export type { SubscriptionEvent } from './messages.ts'
 
-// Effects
-
 function portalCall(verb: string, { evento, remoteId }: SubscriptionContext, held: HeldEndpoint) {
   return { type: `portal.${verb}`, data: { evento, ...held, ...(remoteId !== null && { remoteId }) } }
 }
 
 const listSubscriptions = { type: 'portal.listSubscriptions', data: {} }
-
-// Chart
 
 /** The loss of a call for a former registration changes nothing. */
 const formerRegistration = { guard: 'isOfFormerRegistration' as const }
@@ -149,8 +145,6 @@ const chart = setup({
     },
   },
 })
-
-// Decide
 
 type SubscriptionState = SnapshotFrom<typeof chart>
 
@@ -287,7 +281,6 @@ function isUncertain(state: SubscriptionState): boolean {
   return state.matches({ registering: 'uncertain' })
 }
 
-/** The events of a row of the portal's list. */
 function eventsOfReading(state: SubscriptionState, shown: SubscriptionReading): SubscriptionEvent[] {
   const { context } = state
   // A pending registration is matched by its event and endpoint instead.

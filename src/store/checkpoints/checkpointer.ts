@@ -33,7 +33,6 @@ export class Checkpointer {
   #at: number
   #isDue = false
   #last: Promise<unknown> = Promise.resolve()
-  /** The pending anchors, by the size of their checkpoint. */
   readonly #anchoring = new Map<number, Promise<void>>()
 
   constructor(parts: CheckpointerParts) {
@@ -48,8 +47,8 @@ export class Checkpointer {
     this.#size = newest?.size ?? 0
     if (isNeeded) await this.make()
     else if (newest) {
-      await this.#write(mark, newest.note)
-      this.#anchor(newest)
+      await this.#writeMark(mark, newest.note)
+      this.#requestAnchor(newest)
     }
   }
 
@@ -80,12 +79,12 @@ export class Checkpointer {
     const made = await connection.transact(() => makeCheckpoint(signer))
     this.#at = clock.now()
     this.#size = made.size
-    await this.#write(mark, made.note)
-    this.#anchor(made)
+    await this.#writeMark(mark, made.note)
+    this.#requestAnchor(made)
     return made
   }
 
-  async #write(mark: HighWaterMark | undefined, note: string): Promise<void> {
+  async #writeMark(mark: HighWaterMark | undefined, note: string): Promise<void> {
     try {
       await mark?.write(note)
     } catch (error) {
@@ -95,7 +94,7 @@ export class Checkpointer {
   }
 
   /** Requests a missing anchor. A failed one is requested again with the next checkpoint. */
-  #anchor({ note, size, anchor: existing }: StoredCheckpoint): void {
+  #requestAnchor({ note, size, anchor: existing }: StoredCheckpoint): void {
     const { anchor, connection, onTrouble } = this.#parts
     if (!anchor || existing || this.#anchoring.has(size)) return
     const requestAnchor = async () => {

@@ -10,7 +10,6 @@ import { rootAt, treeHead } from '../log/tree.ts'
 
 /** A stored, signed checkpoint. */
 export interface StoredCheckpoint {
-  /** Counts from 1 without gaps. */
   readonly number: number
   readonly size: number
   readonly note: string

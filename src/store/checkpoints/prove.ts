@@ -26,7 +26,6 @@ export function* proveEvent(which: EventSelector): Steps<string> {
 /** An event's exact header with the hashes that lead from it to the root of a tree (RFC 6962, section 2.1.1). */
 export interface InclusionProof {
   readonly header: string
-  /** The position of the event, less one. */
   readonly index: number
   /** The hashes from its sibling upwards, in hexadecimal. */
   readonly path: readonly string[]

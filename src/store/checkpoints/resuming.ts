@@ -40,7 +40,6 @@ export function verifierKeyLine(origin: string, signer: Signer): string {
   return writeVerifierKey(createVerifierKey(origin, signer.publicKey))
 }
 
-/** What `checkAgainstMark` needs. */
 interface MarkComparison {
   readonly connection: Connection
   readonly keyring: Pick<Keyring, 'signer' | 'erased'>

@@ -17,7 +17,6 @@ export interface BackupResult extends StoreFacts, Pick<CheckFindings, 'parts'> {
 
 /** How to make a backup. */
 export interface BackupOptions {
-  /** The path of the store. It may be in use. */
   readonly store: string
   /** The path of the backup, which must not exist. */
   readonly to: string

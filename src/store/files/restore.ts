@@ -54,7 +54,6 @@ export interface RestoreOptions {
   /** Accepts a rollback: lets the copy continue, although it is behind the high-water mark of the former store. */
   readonly accept?: (copy: string) => Promise<void>
   readonly views: readonly View[]
-  /** The kinds of keyed digests to compare with the log. */
   readonly claimedKinds?: readonly ClaimedKind[]
   readonly entropy: Entropy
   readonly onProgress?: (what: 'copy' | 'log' | 'views', done: number, end: number) => void
@@ -99,7 +98,6 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
   }
 }
 
-/** Copies a backup, checks the copy, and puts its keyring beside the new store. */
 async function copyChecked(
   source: Snapshot,
   keyring: string,
