@@ -53,10 +53,10 @@ const textMax = 500
 /** Keeps only the known fields of a line that have the right type, and shortens long texts. */
 export function onlyAllowed(line: LogLine): LogLine {
   const given: Readonly<Record<string, unknown>> = line
-  const kept: Record<string, unknown> = {}
+  const allowed: Record<string, unknown> = {}
   for (const [name, kind] of Object.entries(fields)) {
     const value = Object.hasOwn(given, name) ? given[name] : undefined
-    if (typeof value === kind) kept[name] = typeof value === 'string' ? value.slice(0, textMax) : value
+    if (typeof value === kind) allowed[name] = typeof value === 'string' ? value.slice(0, textMax) : value
   }
-  return { ...kept, message: String(line.message).slice(0, textMax) }
+  return { ...allowed, message: String(line.message).slice(0, textMax) }
 }

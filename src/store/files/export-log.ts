@@ -70,21 +70,21 @@ export async function exportLog(
   makeFolder(dir)
   const { size } = newest
   const written: string[] = []
-  const write = (name: string, texts: Iterable<string>) =>
+  const writeFile = (name: string, texts: Iterable<string>) =>
     writeLines(join(dir, name), texts, () => written.push(name))
   let parts = 0
   const origin = snapshot.run(readOrigin)
   try {
-    await write('key', new Set(snapshot.run(readKeyLines).map(({ key }) => `${key}\n`)))
-    await write('checkpoints.ndjson', checkpoints.map(checkpointLine))
-    await write('leaves.ndjson', leafLines(snapshot, size, onProgress))
-    await write(
+    await writeFile('key', new Set(snapshot.run(readKeyLines).map(({ key }) => `${key}\n`)))
+    await writeFile('checkpoints.ndjson', checkpoints.map(checkpointLine))
+    await writeFile('leaves.ndjson', leafLines(snapshot, size, onProgress))
+    await writeFile(
       'parts.ndjson',
       partLines(snapshot, size, () => (parts += 1)),
     )
-    await write('README', [exportReadme({ origin, size })])
+    await writeFile('README', [exportReadme({ origin, size })])
     // Written last: a folder without it is incomplete.
-    await write('checkpoint', [newest.note])
+    await writeFile('checkpoint', [newest.note])
   } catch (error) {
     // Remove the incomplete files, so that the next export can use the folder.
     for (const name of written) rmSync(join(dir, name), { force: true })
