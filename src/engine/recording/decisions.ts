@@ -166,7 +166,8 @@ export class Decisions {
     if (await readOn({ limit: shortRows })) {
       // Its end is found first: were events added after that, the decision would rest on an old version.
       const last = await this.#store.readLast({ stream })
-      while (await readOn({ limit: logPageRows, exceptTypes: machine.skippedInReplay })) await yieldToEventLoop()
+      while (await readOn({ limit: logPageRows, exceptTypes: machine.skippedInReplay }))
+        await yieldToEventLoop()
       if (last && last.version > loaded.version)
         loaded = { ...loaded, version: last.version, position: last.position }
     }

@@ -63,9 +63,7 @@ test('a name that has passed events of a type does not follow that type as well;
   expect(await next(['subject.enrolled', 'log.began'])).toEqual({
     seen: [],
     code: 'INVALID_INPUT',
-    detail: expect.stringMatching(
-      /^crm cannot continue: .*added types: log\.began: .*under a new name/,
-    ),
+    detail: expect.stringMatching(/^crm cannot continue: .*added types: log\.began: .*under a new name/),
     types: ['subject.enrolled'],
   })
   // The others went on meanwhile.
