@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Engine } from '../src/engine/engine.ts'
-import { tablesOf } from '../src/engine/machine-tables.ts'
+import { collectTables } from '../src/engine/machine-tables.ts'
 import { machines } from '../src/machines/machines.ts'
 import { LogVerifier, type PresentPart } from '../src/proof/log-verifier.ts'
 import { leafHash } from '../src/proof/merkle.ts'
@@ -137,7 +137,7 @@ async function requestAll(engine: Engine, subjects: readonly string[], count: nu
 }
 
 function openWithTables(path: string): Promise<Store> {
-  const beginning = tablesOf(machines)
+  const beginning = collectTables(machines)
   return Store.open({ path, views, clock: systemClock, entropy: systemEntropy, createId, beginning })
 }
 

@@ -3,7 +3,7 @@ import { readTrace } from '../engine/performing/attempt-trace.ts'
 import type { DecisionRequest } from '../engine/recording/decisions.ts'
 import type { RequestContext } from '../engine/recording/recorder.ts'
 import type { CommandResult } from '../engine/recording/repeated-command.ts'
-import { ofErased } from '../engine/recording/repeated-command.ts'
+import { erasedCommandError } from '../engine/recording/repeated-command.ts'
 import { type Clock, cancelReason } from '../runtime/clock.ts'
 import type { Store } from '../store/store.ts'
 import { checkKnownNames } from '../vocabulary/known-names.ts'
@@ -112,7 +112,7 @@ export class Commands {
       const pending =
         (await this.wait(this.#perform(effect), commandOptions, over)) ?? (await this.#store.effect(effect))
       if (!pending) throw new TypeError(`The command owes no effect "${effect}"`)
-      if (isOfErased) throw ofErased(about.commandId ?? '', await this.#endedAs(pending))
+      if (isOfErased) throw erasedCommandError(about.commandId ?? '', await this.#endedAs(pending))
       return { position, effect, replayed, ...(await this.#describe(pending, value)) }
     })
   }
@@ -187,7 +187,7 @@ export class Commands {
     // A restored log cannot know what was done after the backup was made.
     const isCancelledSince = !this.#store.isFromBeforeRestore({ position: settledAt })
     if (this.#store.isFromBeforeRestore(pending) && isCancelledSince) return true
-    return (await readTrace(this.#store, pending)).isUnderWay
+    return (await readTrace(this.#store, pending)).isInProgress
   }
 
   async #endOf(pending: PendingEffect): Promise<RecordedEvent> {

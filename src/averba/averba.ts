@@ -23,7 +23,7 @@ import { createRows } from '../api/view-rows.ts'
 import type { EngineEvents } from '../engine/diagnostics.ts'
 import { Engine } from '../engine/engine.ts'
 import { Followers } from '../engine/following/followers.ts'
-import { addTables, tablesOf } from '../engine/machine-tables.ts'
+import { addTables, collectTables } from '../engine/machine-tables.ts'
 import type { Machine } from '../machines/definition/machine.ts'
 import { machines } from '../machines/machines.ts'
 import { systemClock } from '../runtime/clock.ts'
@@ -42,28 +42,28 @@ import type { View } from '../vocabulary/view.ts'
 import { type IndexRebuildResult, rebuildKeyedIndex } from './rebuild-index.ts'
 import { runAll, settleAll } from './run.ts'
 
-/** What a listener is given: the event of its type, or the hint. */
+/** The payload of a listener: the event of its type, or the diagnostic event. */
 export type ListenerPayload<T extends keyof Events | keyof EngineEvents> = T extends keyof EngineEvents
   ? EngineEvents[T]
   : T extends keyof Events
     ? Recorded<T>
     : never
 
-/** Options of `openAverba`. Only `store` is required; a call to an area without its service is refused. */
+/** Options of `openAverba`. Only `store` is required; calls to a service that is not configured are refused. */
 export interface AverbaOptions extends HostOptions {
-  /** What else the process `averba run` does. A host that embeds averba leaves it out. */
+  /** Options of the process `averba run`, which a host that embeds averba leaves out. */
   readonly run?: RunOptions
 }
 
-/** What the process `averba run` does. */
+/** Options of the process `averba run`. */
 export interface RunOptions extends ServingOptions {
   /** Called once before anything runs: for `notifications.handle` and `log.follow`. */
   readonly prepare?: (averba: Averba) => void | Promise<void>
 }
 
 /**
- * Types the options of an `averba.config.ts`, so that an editor knows each of them: one object for the host, which
- * gives it to `openAverba`, and for the command line. Nothing is checked or opened here.
+ * Types the options of an `averba.config.ts`, so that an editor completes them. The host gives the same object to
+ * `openAverba`, and the command line reads it. Nothing is checked or opened here.
  *
  * @example
  * ```ts
@@ -76,7 +76,7 @@ export function defineConfig(options: AverbaOptions): AverbaOptions {
   return options
 }
 
-/** An open log with the services that the host works with. */
+/** An open log with the configured services. */
 export interface Averba
   extends ConsentMethods,
     ValidationMethods,
@@ -88,96 +88,91 @@ export interface Averba
     AuditMethods,
     HealthMethods {
   /**
-   * The rows of a view as they were when the log ended at a position, or at an instant: built from the log, in memory.
-   * A time of the log says what averba knew then.
+   * The rows of a view as they were at a position or an instant of the log, built from the log in memory. An instant
+   * shows what averba knew at that time.
    *
-   * @throws {AverbaError} `INVALID_INPUT` for a view that is not there, a position or an instant that is none or has
-   * not come yet, and where neither is given
+   * @throws {AverbaError} `INVALID_INPUT` for an unknown view, an invalid or future position or instant, and when
+   * neither is given
    */
   viewAsOf<N extends keyof Views>(name: N, asOf: { position?: number; at?: Instant }): Promise<Views[N][]>
   /**
-   * Typed tables of current state, read-only. Rows hold clear data and the addresses of sealed parts. A query throws
-   * `VIEW_STOPPED` while a view that it reads stands still, and `INVALID_INPUT` when it reads anything else.
+   * Typed, read-only tables of current state. Rows hold clear data and the addresses of sealed parts. A query throws
+   * `VIEW_STOPPED` while one of its views is stopped, and `INVALID_INPUT` when it reads anything else.
    */
   readonly views: ViewsHandle<Views>
   /**
-   * Hears of events after their commit, and of the work itself, in this process, at most once: for screens and
-   * metrics. What must not be missed is read from the log.
+   * Subscribes to committed events and diagnostic events in this process. Delivery is best effort, for screens and
+   * metrics: use `log.follow` for work that must not be missed.
    */
   on<T extends keyof Events | keyof EngineEvents>(
     type: T,
-    listener: (told: ListenerPayload<T>) => void,
+    listener: (payload: ListenerPayload<T>) => void,
   ): () => void
   /**
-   * Goes on until the signal: performs what is due, and calls followers. Wakes up at once when this process appends,
-   * and every second for what others did. Safe in several processes on one file. Closing ends it too.
+   * Performs due calls, runs schedules and calls followers until the signal. Wakes at once when this process appends,
+   * and polls every second for other processes. Several processes may run on one file. Closing ends it too.
    *
    * @throws {AverbaError} `CLOSED` once the log is closing
    */
   run(options: { signal: AbortSignal }): Promise<void>
   /**
-   * Performs what is due now, waits for the calls that this process has begun, and calls followers for what is there
-   * now. For scripts, cron and tests. After `timeoutMs` it begins nothing more and counts what has ended; what is under
-   * way goes on by itself.
+   * Performs what is due now, waits for the calls that this process has begun, and calls followers for the events
+   * available now. For scripts, cron and tests. After `timeoutMs` it begins nothing more and returns the counts so far;
+   * work in progress continues.
    *
    * @throws {AverbaError} `INVALID_INPUT` when `timeoutMs` is not a whole number of milliseconds; `REFUSED` within a
-   * handler, whose end it would wait for
+   * handler, which it would wait for
    */
   settle(options?: { timeoutMs?: number }): Promise<{ settled: number; deferred: number; unknown: number }>
-  /**
-   * What will happen by itself until an instant: calls that go, readings, ends of consents, deletions at the portal.
-   */
+  /** What averba will do by itself until an instant: calls, readings, ends of consents, deletions at the portal. */
   due(until: Instant): Promise<DueItem[]>
-  /** Where averba stands, in numbers: for metrics. */
+  /** The current numbers of averba, for metrics. */
   figures(): Promise<Figures>
   /**
-   * Builds every view anew from the log, beside the rows that serve, and puts it in their place;
-   * `differences` 0 says that they were equal. A signal ends it between two pages, and the next call goes on.
+   * Rebuilds every view from the log beside the serving rows, and then replaces them; `differences` 0 means that they
+   * were equal. A signal stops it between two pages, and the next call continues.
    */
   rebuild(options?: RebuildAll): Promise<RebuildResult[]>
   /**
-   * Makes the index by which CPFs, ids of the services and contents are found anew, from the log and its parts. What
-   * was erased is not found again, but for failure records, which the portal's id finds.
+   * Rebuilds the index by which CPFs, service ids and contents are found, from the log and its parts. Erased data is
+   * not found again, except failure records, which are found by the portal's id.
    */
   rebuildIndex(): Promise<IndexRebuildResult>
   /**
-   * Lets the calls under way end, then closes the store. Nothing is lost. Within a handler it resolves at once, and the
-   * log is closed when the handler has returned.
+   * Waits for calls in progress, then closes the store. Nothing is lost. Within a handler it resolves at once, and the
+   * log is closed after the handler returns.
    */
   close(): Promise<void>
 }
 
-/** The machines that decide, and the views that show. */
+/** The machines and views of a version. */
 export interface Definitions {
   readonly machines: readonly Machine[]
   readonly views: readonly View[]
 }
 
-/** Every machine and view of this version. */
-export const version: Definitions = { machines, views }
+/** All machines and views of this version. */
+export const currentDefinitions: Definitions = { machines, views }
 
 /**
- * Opens a log, or makes one. Starts no timer and no listener.
+ * Opens a log, or creates one. Starts no timer and no listener.
  *
- * @throws {AverbaError} `MISCONFIGURED`, `STORE_UNSAFE`, `STORE_BUSY`, `NOT_OURS`, `CORRUPT`,
- * `KEYS_MISSING`, `KEYS_MISMATCH`
+ * @throws {AverbaError} `MISCONFIGURED`, `STORE_UNSAFE`, `STORE_BUSY`, `NOT_OURS`, `CORRUPT`, `KEYS_MISSING`,
+ * `KEYS_MISMATCH`
  */
 export function openAverba(options: AverbaOptions): Promise<Averba> {
   return openOn(undefined, options)
 }
 
-/**
- * The same on a medium that outlives the engine, or with machines and views of another version, as a simulated world
- * has it.
- */
+/** Like `openAverba`, on a medium that outlives the engine or with other machines and views: for simulated worlds. */
 export async function openOn(
   medium: StoreOptions['medium'],
   options: AverbaOptions,
-  { machines, views }: Definitions = version,
+  { machines, views }: Definitions = currentDefinitions,
 ): Promise<Averba> {
   const { clock = systemClock } = options
   await checkOptions(options, clock)
-  const context = await openArea(medium, options, { machines, views })
+  const context = await openContext(medium, options, { machines, views })
   const { store, engine } = context
   const { methods, modules } = createModules(context, machines)
   try {
@@ -188,17 +183,17 @@ export async function openOn(
     throw error
   }
   for (const each of modules) engine.register(each)
-  return { ...methods, ...createFace(context, modules) }
+  return { ...methods, ...createTopMethods(context, modules) }
 }
 
-/** Opens the store, and puts together what the areas share. */
-async function openArea(
+/** Opens the store and creates what the modules share. */
+async function openContext(
   medium: StoreOptions['medium'],
   options: AverbaOptions,
   { machines, views }: Definitions,
 ): Promise<ApiContext> {
   const { clock = systemClock, entropy = systemEntropy, actor, basis } = options
-  const log = safely(options.logger)
+  const log = wrapLogger(options.logger)
   const createId = createIds(clock, entropy)
   const tracing = await loadTracing()
   const store = await Store.open({
@@ -208,18 +203,18 @@ async function openArea(
     clock,
     entropy,
     createId,
-    beginning: tablesOf(machines),
+    beginning: collectTables(machines),
     ...(options.highWaterMark !== undefined && { highWaterMark: options.highWaterMark }),
     ...(options.anchor && { anchor: options.anchor }),
     ...(options.keys && { keys: options.keys }),
     ...(options.recordKeys && { recordKeys: options.recordKeys }),
-    ...tellingOfStore(log),
+    ...logStoreTroubles(log),
   })
   const engine = new Engine({
     ...{ store, clock, entropy, createId, machines, tracing },
     onTrouble: (what, error) => log({ message: what, error: errorName(error) }),
     onGivenUp: ({ id, type }, after) =>
-      log({ message: 'a call is parked: effects.retry lets it go', detail: `${type} ${id}: ${after}` }),
+      log({ message: 'a call is parked: effects.retry releases it', detail: `${type} ${id}: ${after}` }),
   })
   const defaults = { ...(actor && { actor }), ...(basis && { basis }) }
   return createApiContext({
@@ -233,21 +228,24 @@ async function openArea(
   })
 }
 
-/** What an operator should know of the store. */
-function tellingOfStore(log: (line: LogLine) => void) {
+/** Logs what an operator should know about the store. */
+function logStoreTroubles(log: (line: LogLine) => void) {
   return {
     onTrouble: (what: string, error: unknown) => log({ message: what, error: errorName(error) }),
     onViewStopped: (view: string) =>
-      log({ message: 'a view failed and stands still, and is tried again', view }),
+      log({ message: 'a view failed and is stopped; it is tried again', view }),
     onViewTaken: (view: string) =>
-      log({ message: 'another process has stopped a view, or has it in another version: see health', view }),
-    onViewBack: (view: string) => log({ message: 'a view stood still and has caught up', view }),
+      log({
+        message: 'another process has stopped a view, or has another version of it: see health',
+        view,
+      }),
+    onViewBack: (view: string) => log({ message: 'a stopped view has caught up and is running again', view }),
     onKeyringCreated: (path: string) =>
-      log({ message: 'a keyring was made: back it up, apart from the store', path }),
+      log({ message: 'a keyring was created: back it up, apart from the store', path }),
   }
 }
 
-/** Makes every area. In this order their jobs are done. */
+/** Creates every module of the API. Their jobs run in this order. */
 function createModules(context: ApiContext, machines: readonly Machine[]) {
   const portal = createSubscriptionModule(context)
   const consents = createConsentModule(context)
@@ -257,9 +255,9 @@ function createModules(context: ApiContext, machines: readonly Machine[]) {
   const log = createLogModule(context, machines)
   const subjects = createSubjectModule(context)
   const audit = createAuditModule(context)
-  const looked = [portal, consents, validations, notifications, receiver, log, subjects, audit]
-  const health = createHealthModule(context, looked)
-  const modules: readonly Module[] = [...looked, health]
+  const areas = [portal, consents, validations, notifications, receiver, log, subjects, audit]
+  const health = createHealthModule(context, areas)
+  const modules: readonly Module[] = [...areas, health]
   const methods = {
     ...consents.methods,
     ...validations.methods,
@@ -274,8 +272,8 @@ function createModules(context: ApiContext, machines: readonly Machine[]) {
   return { modules, methods }
 }
 
-/** The methods of `Averba` that are of no single area. */
-function createFace(context: ApiContext, modules: readonly Module[]) {
+/** The methods of `Averba` that belong to no single module. */
+function createTopMethods(context: ApiContext, modules: readonly Module[]) {
   const { engine, followers, http, store, tracing, views } = context
   let closed: Promise<void> | undefined
   const close = async () => {
@@ -290,11 +288,11 @@ function createFace(context: ApiContext, modules: readonly Module[]) {
         await checkAsOf(context, asOf)
         return (await store.viewAsOf(name, asOf)) as Views[N][] // The view of this name has these rows.
       }),
-    // A handler that caused the event does not wait for its listeners. The cast: the type names what is told.
+    // A handler that caused the event does not wait for its listeners. The cast: the type names the payload.
     on: <T extends keyof Events | keyof EngineEvents>(
       type: T,
-      listener: (told: ListenerPayload<T>) => void,
-    ) => engine.on(type, told => followers.scope.outside(() => listener(told as never))),
+      listener: (payload: ListenerPayload<T>) => void,
+    ) => engine.on(type, payload => followers.scope.outside(() => listener(payload as never))),
     run: ({ signal }: { signal: AbortSignal }) =>
       engine.admit(closing =>
         engine.answer(over => {
@@ -306,7 +304,7 @@ function createFace(context: ApiContext, modules: readonly Module[]) {
       if (timeoutMs !== undefined) checkMs(timeoutMs, 'timeoutMs')
       if (followers.scope.isWithin) {
         throw new AverbaError('REFUSED', 'Cannot settle within a handler: it would wait for its own end', {
-          hint: 'Let the handler return: what it asked for is performed by `run`, or by the next `settle`',
+          hint: 'Let the handler return: `run`, or the next `settle`, performs what it asked for',
         })
       }
       return settleAll(context, modules, timeoutMs)
@@ -322,28 +320,28 @@ function createFace(context: ApiContext, modules: readonly Module[]) {
     close() {
       closed ??= close()
       if (!followers.scope.isWithin) return closed
-      closed.catch(() => undefined) // Who closes outside of handlers is told.
+      closed.catch(() => undefined) // A caller outside of handlers gets the error.
       return Promise.resolve()
     },
   }
 }
 
-/** What will happen by itself until an instant, the first first. */
+/** What averba will do by itself until an instant, earliest first. */
 async function listDue(modules: readonly Module[], until: Instant): Promise<DueItem[]> {
   const all = (await Promise.all(modules.map(each => each.due?.(until) ?? []))).flat()
   return all.filter(each => each.at <= until).sort((a, b) => (a.at < b.at ? -1 : 1))
 }
 
-/** Gathers the numbers of all areas, as they stand. */
+/** Reads the numbers of all modules. */
 async function readFigures(modules: readonly Module[]): Promise<Figures> {
   const parts = await Promise.all(modules.map(each => each.figures?.()))
-  return Object.assign({}, ...parts) as Figures // Every member is an area's: the tests ask for each.
+  return Object.assign({}, ...parts) as Figures // Tests check that the modules have every member.
 }
 
-/** A logger gets allow-listed fields only, and its own failures stay away from what it was told of. */
-function safely(logger: AverbaOptions['logger']): (line: LogLine) => void {
+/** Wraps a logger: it gets allow-listed fields only, and its own failures are ignored. */
+function wrapLogger(logger: AverbaOptions['logger']): (line: LogLine) => void {
   return line => {
-    // Nobody is left to tell of a failure of the logger.
+    // A failure of the logger cannot be reported.
     const tell = async () => logger?.(onlyAllowed(line))
     tell().catch(() => undefined)
   }

@@ -5,20 +5,20 @@ import { yieldToEventLoop } from '../runtime/event-loop.ts'
 import type { Store } from '../store/store.ts'
 import type { IndexEntry } from '../store/writing/append.ts'
 
-/** What became of the index: how many rows it had, and how many it has now. */
+/** The number of index rows before and after a rebuild. */
 export interface IndexRebuildResult {
   readonly before: number
   readonly after: number
   /**
-   * Data subjects whose CPF leads to another one who was enrolled later, while the index was gone: what is theirs is
-   * found by their ref alone.
+   * Data subjects whose CPF leads to another one, enrolled later while the index was missing: they are found by their
+   * ref only.
    */
   readonly hidden: readonly SubjectRef[]
 }
 
 /**
- * Makes the index by which CPFs and ids of the services are found anew, from the log and its parts. What was
- * erased has none, and is not found again, but for failure records, whose ids stand in clear.
+ * Rebuilds the index by which CPFs and service ids are found, from the log and its parts. Erased data is not found
+ * again, except failure records, whose ids are in clear.
  */
 export async function rebuildKeyedIndex(
   store: Store,
@@ -35,7 +35,7 @@ export async function rebuildKeyedIndex(
     const from = begunAt ?? end
     begunAt = from
     if (events.some(({ type, position }) => type === 'subject.erased' && position > from)) {
-      // What was opened of the person before that would come back: all is read anew.
+      // The index would still find what was opened of the person before: all is read again.
       claims.clear()
       rowsOf = makeRows()
       hidden.clear()
@@ -50,7 +50,7 @@ export async function rebuildKeyedIndex(
         const key = `${kind} ${Buffer.from(digest).toString('hex')}`
         const older = claims.get(key)
         if (kind === 'cpf' && older) hidden.add(older.value as SubjectRef) // Only refs are kept under this kind.
-        // The newest counts, as it did when it was claimed.
+        // The newest entry counts, as it did when it was made.
         claims.set(key, { kind, digest, value })
       }
     }

@@ -6,16 +6,16 @@ import { LogLimiter } from '../runtime/log-limiter.ts'
 import { errorName } from '../vocabulary/error-words.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 
-/** How often the ledger is searched for what came due, or was left by another process. */
+/** How often the ledger is searched for due calls, including those that another process left. */
 const lookEveryMs = 1_000
 /** How often schedules are checked. */
 const scheduleEveryMs = 60_000
-/** How long what is under way is waited for after the signal. */
+/** How long work in progress is waited for after the signal. */
 const endWaitMs = 15_000
 
 /**
- * Does what is due now, within a time: then nothing more is begun, and what is under way goes on by itself, no longer
- * waited for.
+ * Does what is due now, within a time limit. After it, nothing more is begun and work in progress is no longer waited
+ * for.
  */
 export async function settleAll(
   context: ApiContext,
@@ -25,13 +25,13 @@ export async function settleAll(
   const { engine, followers, store, clock } = context
   const counts = { settled: 0, deferred: 0, unknown: 0 }
   const [over, done] = [new AbortController(), new AbortController()]
-  // What fails in one of them, such as at a damaged event, holds up none of the others.
+  // A failure of one, such as a damaged event, does not stop the others.
   const work = (closing: AbortSignal) =>
     runSequentially(
       () => store.retryStoppedViews(AbortSignal.any([closing, over.signal])),
-      () => doJobs(context, modules),
+      () => runDueJobs(context, modules),
       () => engine.settle(counts, over.signal),
-      () => tellAll(modules),
+      () => reportToModules(modules),
       () => followers.settle(over.signal),
     )
   const settling = engine.admit(work)
@@ -39,43 +39,42 @@ export async function settleAll(
     if (timeoutMs === undefined) await settling
     else await Promise.race([settling, clock.sleep(timeoutMs, done.signal)])
   } finally {
-    // A timer that is left running would keep a script from ending.
+    // A timer left running would keep a script from ending.
     done.abort()
     over.abort()
-    // Later failures are told when they are tried again.
+    // Later failures are reported when the work is tried again.
     settling.catch(() => undefined)
   }
   return { ...counts }
 }
 
-/** Does what is due because time has passed. What fails in one job holds up no other. */
-async function doJobs({ options }: ApiContext, modules: readonly Module[]): Promise<void> {
+/** Runs the jobs that are due because time has passed. A failing job stops no other. */
+async function runDueJobs({ options }: ApiContext, modules: readonly Module[]): Promise<void> {
   if (options.schedules === false) return
   await runSequentially(...modules.flatMap(({ jobs = [] }) => jobs.map(job => () => job.look())))
 }
 
-/** Does what a process does once, when it begins to run. */
+/** Runs what each job does once, when the process begins to run. */
 async function beginJobs({ options }: ApiContext, modules: readonly Module[]): Promise<void> {
   if (options.schedules === false) return
   await runSequentially(...modules.flatMap(({ jobs = [] }) => jobs.map(job => async () => job.begin?.())))
 }
 
-async function tellAll(modules: readonly Module[]): Promise<void> {
+async function reportToModules(modules: readonly Module[]): Promise<void> {
   await runSequentially(...modules.map(each => async () => each.tell?.()))
 }
 
 /** Until when a process runs. */
 interface RunEnd {
   readonly signal: AbortSignal
-  /** Says that nothing more is waited for, whatever is under way: the store closes. */
+  /** Ends all waiting, even for work in progress: the store closes. */
   readonly over: AbortSignal
 }
 
 /**
- * Performs what comes due, keeps to the schedules, brings views back and calls followers, until the signal. Each
- * service is served by itself: one that hangs holds up no other. Failures are told, and tried again. Nothing more is
- * begun once the signal has come. What is under way then is waited for, within a bound: what has not ended by then
- * stays in the ledger as begun.
+ * Performs due calls, runs schedules, restarts views and calls followers, until the signal. Services run independently:
+ * one that hangs stops no other. Failures are logged, and the work is tried again. After the signal, nothing more is
+ * begun. Work in progress is waited for, up to a limit; calls that have not ended by then stay in the ledger as begun.
  */
 export async function runAll(
   context: ApiContext,
@@ -83,78 +82,77 @@ export async function runAll(
   { signal, over }: RunEnd,
 ): Promise<void> {
   const { engine, followers, store, clock, log } = context
-  const seldom = new LogLimiter(clock)
-  /** Tells why something failed once a minute: most of it is tried again every second. */
-  const failed = (what: string) => (error: unknown) => {
-    // What outlives the store ends as if its process had died.
+  const limiter = new LogLimiter(clock)
+  /** Logs each failure at most once a minute: most work is tried again every second. */
+  const logFailure = (what: string) => (error: unknown) => {
+    // Work that outlives the store ends as if its process had died.
     if (signal.aborted && error instanceof AverbaError && error.code === 'CLOSED') return
-    seldom.log(`${what} ${errorName(error)}`, times =>
-      log({ message: 'running failed, and goes on', detail: what, error: errorName(error), times }),
+    limiter.log(`${what} ${errorName(error)}`, times =>
+      log({ message: 'part of run failed; it continues', detail: what, error: errorName(error), times }),
     )
   }
-  const again = (what: string, work: () => Promise<unknown>, everyMs = lookEveryMs) =>
-    repeat(work, () => clock.sleep(everyMs, signal, `run: ${what}`), signal, failed(what))
+  const every = (what: string, work: () => Promise<unknown>, everyMs = lookEveryMs) =>
+    repeatUntil(work, () => clock.sleep(everyMs, signal, `run: ${what}`), signal, logFailure(what))
   const begin = () => engine.admit(() => beginJobs(context, modules))
-  // Before anything else is written: it needs to know where the log ended.
-  await begin().catch(failed('schedules'))
+  // Before anything is written, since jobs need to know where the log ended.
+  await begin().catch(logFailure('schedules'))
   const work = Promise.all([
-    ...engine.services.map(service => serve(context, service, signal, failed(`calls of ${service}`))),
-    again('schedules', () => engine.admit(() => doJobs(context, modules)), scheduleEveryMs),
-    again('subscriptions', () => engine.admit(() => tellAll(modules)), scheduleEveryMs),
-    again('views', () =>
+    ...engine.services.map(service => makeCalls(context, service, signal, logFailure(`calls of ${service}`))),
+    every('schedules', () => engine.admit(() => runDueJobs(context, modules)), scheduleEveryMs),
+    every('subscriptions', () => engine.admit(() => reportToModules(modules)), scheduleEveryMs),
+    every('views', () =>
       engine.admit(closing => store.retryStoppedViews(AbortSignal.any([closing, signal]))),
     ),
-    again('followers', () => followers.run(signal)),
+    every('followers', () => followers.run(signal)),
   ])
   const ended = new AbortController()
   const bound = async () => {
-    await aborted(signal)
-    const haveHadTheirTime = [engine.noteUnderWay(), followers.noteUnderWay()]
+    await whenAborted(signal)
+    const noted = [engine.noteInFlight(), followers.noteInFlight()]
     await clock.sleep(endWaitMs, ended.signal, 'the end of run')
-    // After an abort, closing need not wait again for what was waited for here.
-    if (!ended.signal.aborted) for (const each of haveHadTheirTime) each()
+    // After an abort, `close` need not wait again for the same work.
+    if (!ended.signal.aborted) for (const each of noted) each()
   }
-  await Promise.race([work, bound(), aborted(over)])
+  await Promise.race([work, bound(), whenAborted(over)])
   ended.abort()
 }
 
-/** Makes the calls of one service as they come due. */
-async function serve(
+/** Makes the calls of one service as they become due. */
+async function makeCalls(
   { engine, clock }: ApiContext,
   service: string,
   signal: AbortSignal,
-  failed: (error: unknown) => void,
+  logFailure: (error: unknown) => void,
 ): Promise<void> {
-  const calls = engine.callsOf(service, signal, failed)
-  let room = new AbortController()
+  const calls = engine.callsOf(service, signal, logFailure)
+  let roomFree = new AbortController()
   const begin = () => {
-    // Asked for first: what ends while others begin leaves room as well.
-    room = new AbortController()
-    calls.onceRoom(() => room.abort())
+    // Registered before `begin`: a call that ends meanwhile makes room too.
+    roomFree = new AbortController()
+    calls.onceRoom(() => roomFree.abort())
     return engine.admit(() => calls.begin())
   }
   const rest = () =>
-    clock.sleep(lookEveryMs, AbortSignal.any([signal, room.signal]), `run: calls of ${service}`)
-  await repeat(begin, rest, signal, failed)
-  await calls.over()
+    clock.sleep(lookEveryMs, AbortSignal.any([signal, roomFree.signal]), `run: calls of ${service}`)
+  await repeatUntil(begin, rest, signal, logFailure)
+  await calls.waitForAll()
 }
 
-/** Resolves when the signal comes. */
-function aborted(signal: AbortSignal): Promise<void> {
+function whenAborted(signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
 }
 
-async function repeat(
+async function repeatUntil(
   work: () => Promise<unknown>,
   rest: () => Promise<void>,
   signal: AbortSignal,
-  failed: (error: unknown) => void,
+  logFailure: (error: unknown) => void,
 ): Promise<void> {
   while (!signal.aborted) {
-    await work().catch(failed)
+    await work().catch(logFailure)
     await rest()
   }
 }

@@ -1,15 +1,15 @@
 import type { RecordedEvent } from '../vocabulary/message.ts'
 import type { EffectClass } from '../vocabulary/performer.ts'
 
-/** What averba tells of its own work while it does it, beside events: for screens and metrics, in this process. */
+/** What averba reports about its own work, besides events: for screens and metrics in this process. */
 export interface EngineEvents {
-  /** Any event that this process recorded. */
+  /** An event that this process recorded. */
   recorded: RecordedEvent
-  /** A transaction that this process committed. The event loop stood still for that time. */
+  /** A transaction that this process committed. It blocked the event loop for this long. */
   committed: { readonly ms: number }
-  /** An attempt at a call that ended. */
+  /** An attempt at a call ended. */
   attempted: AttemptReport
-  /** A request to the receiver that was answered, with its HTTP status. */
+  /** A request to the receiver was answered with this HTTP status. */
   answered: { readonly status: number; readonly ms: number }
 }
 
@@ -20,8 +20,8 @@ export interface AttemptReport {
   readonly effectClass: EffectClass
   /** Counted from 1. */
   readonly attempt: number
-  /** `deferred` is certainly not done, `unknown` perhaps. */
+  /** `deferred` was certainly not done, `unknown` perhaps. */
   readonly outcome: 'settled' | 'declined' | 'deferred' | 'unknown'
-  /** Absent where the attempt never reported back. */
+  /** Absent when the attempt never reported back. */
   readonly ms?: number
 }

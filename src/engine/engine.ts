@@ -18,21 +18,21 @@ import {
 import { type ServiceLimits, Throttle } from './performing/throttle.ts'
 import { type DecisionRequest, Decisions } from './recording/decisions.ts'
 import { type InFlight, Recorder, type RecordOptions, type RequestContext } from './recording/recorder.ts'
-import { type CommandResult, replayed } from './recording/repeated-command.ts'
+import { type CommandResult, repeatResult } from './recording/repeated-command.ts'
 
-/** What an engine is made of. */
+/** What an engine works with. */
 export interface EngineParts extends EffectRunnerParts {
   readonly createId: () => string
   readonly machines: readonly Machine[]
 }
 
-/** What an area of the API brings to the engine. */
+/** What a module of the API registers with the engine. */
 export interface Registration extends Partial<EffectRegistry> {
-  /** How much of a service is used at most, by the name that its effects begin with. */
+  /** Limits of each service, by the first part of its effect types. */
   readonly limits?: Readonly<Record<string, ServiceLimits>>
 }
 
-/** What became of the effects that were due. One that was given up counts as deferred: it is certainly not done. */
+/** How the due effects ended. Those given up count as deferred: they were certainly not done. */
 export type AttemptCounts = Record<'settled' | 'deferred' | 'unknown', number>
 
 const countedAs: Readonly<Partial<Record<EffectState, keyof AttemptCounts>>> = {
@@ -44,14 +44,14 @@ const countedAs: Readonly<Partial<Record<EffectState, keyof AttemptCounts>>> = {
 }
 
 const closeWaitMs = 15_000
-/** How long `run` leaves a call alone after it made it, or another process had it. */
+/** How long `run` waits before it tries a call again that may still be due. */
 const restMs = 1_000
-/** Of the calls that are due, when asked which of them are left to others. */
-const lookedAtMax = 100
+/** How many due calls `left` looks at. */
+const leftSearchMax = 100
 
 /**
- * The loop: a command is decided, its events and effects are recorded, the effects are performed, and
- * their outcomes come back as facts that are decided and recorded in turn.
+ * The main loop: decides commands, records their events and effects, performs the effects, and records their outcomes
+ * as facts, which are decided in turn.
  */
 export class Engine {
   readonly #parts: EngineParts
@@ -60,20 +60,20 @@ export class Engine {
   readonly #chunkRecorders: Record<string, ChunkRecorder> = {}
   readonly #limits: Record<string, ServiceLimits> = {}
   readonly #recorder: Recorder
-  readonly #attempts: EffectRunner
+  readonly #effectRunner: EffectRunner
   readonly #throttles = new Map<string, Throttle>()
-  /** Ends waiting for a turn where no caller waits. */
+  /** Ends waiting for a throttle where no caller is waiting. */
   readonly #closing = new AbortController()
   /** Ends all waiting. */
-  readonly #over = new AbortController()
+  readonly #waitOver = new AbortController()
   readonly #emitter = new EventEmitter()
-  /** Effects under way, by id; each resolves to whether its turn came before the signal. */
+  /** Effects in progress, by id. Each resolves to whether it got its turn before the signal. */
   readonly #performing = new Map<string, Promise<boolean>>()
   readonly #running = new Set<Promise<unknown>>()
-  /** Work that `run` has waited for already: closing does not wait for it again. */
+  /** Work that `run` has already waited for: closing does not wait for it again. */
   readonly #waitedFor = new WeakSet<Promise<unknown>>()
-  /** Answers that hosts wait for, which have to be given before the store closes. */
-  readonly #answering = new Set<Promise<unknown>>()
+  /** Answers to hosts, which must be given before the store closes. */
+  readonly #answers = new Set<Promise<unknown>>()
 
   constructor(parts: EngineParts) {
     this.#parts = parts
@@ -90,54 +90,53 @@ export class Engine {
       routers: this.#routers,
       chunkRecorders: this.#chunkRecorders,
     }
-    this.#attempts = new EffectRunner({ ...parts, ...registered }, this.#recorder, hint =>
-      this.hint('attempted', hint),
+    this.#effectRunner = new EffectRunner({ ...parts, ...registered }, this.#recorder, report =>
+      this.emit('attempted', report),
     )
-    store.transacted.add(ms => this.hint('committed', { ms }))
+    store.transacted.add(ms => this.emit('committed', { ms }))
   }
 
-  /** Takes what performs effects and takes in their answers, before any effect is performed. One of each type. */
+  /** Registers performers, routers and limits, before any effect is performed. Each type has exactly one. */
   register({ performers = {}, routers = {}, chunkRecorders = {}, limits = {} }: Registration): void {
-    addTo(this.#performers, performers)
-    addTo(this.#routers, routers)
-    addTo(this.#chunkRecorders, chunkRecorders)
-    addTo(this.#limits, limits)
+    addUnique(this.#performers, performers)
+    addUnique(this.#routers, routers)
+    addUnique(this.#chunkRecorders, chunkRecorders)
+    addUnique(this.#limits, limits)
   }
 
   /**
-   * Lets a host's work in, and keeps the store open until it has ended. The work gets a signal that the log is closing.
+   * Starts work of a host and keeps the store open until it ends. The signal tells the work that the log is closing.
    *
    * @throws {AverbaError} `CLOSED` once the log is closing
    */
   async admit<T>(work: (closing: AbortSignal) => Promise<T>): Promise<T> {
     this.#checkOpen()
-    return this.#hold(work(this.#closing.signal))
+    return this.#track(work(this.#closing.signal))
   }
 
   #checkOpen(): void {
     if (this.#closing.signal.aborted) throw closedError()
   }
 
-  #hold<T>(work: Promise<T>, among = this.#running): Promise<T> {
+  #track<T>(work: Promise<T>, among = this.#running): Promise<T> {
     const held = work.finally(() => among.delete(held))
     among.add(held)
     return held
   }
 
   /**
-   * Gives a host its answer: closing waits for it, however long it takes. Once the signal says that the wait is over,
-   * the answer has to come soon.
+   * Runs work whose result a host waits for: closing waits for it without a limit. It must end soon after the signal.
    */
   answer<T>(give: (over: AbortSignal) => Promise<T>): Promise<T> {
-    return this.#hold(give(this.#over.signal), this.#answering)
+    return this.#track(give(this.#waitOver.signal), this.#answers)
   }
 
   /**
-   * Decides a command and records what follows from it. The same id gives the same answer again.
+   * Decides a command and records the result. The same command id gives the same result again.
    *
-   * @param input what the command id stands for, personal data included: kept as a keyed digest only
-   * @throws {AverbaError} `REFUSED`, `CONFLICT`, `COMMAND_REUSED`, and `SUBJECT_ERASED` where the digest went with the
-   * person
+   * @param input what identifies the command, personal data included: stored as a keyed digest only
+   * @throws {AverbaError} `REFUSED`, `CONFLICT`, `COMMAND_REUSED`, and `SUBJECT_ERASED` when the digest was erased with
+   * the person
    */
   async handle(
     input: Json,
@@ -146,20 +145,20 @@ export class Engine {
   ): Promise<CommandResult> {
     const { store, createId } = this.#parts
     const commandId = about.commandId ?? createId()
-    // With the id in it, no two commands have the same digest, whoever they are about.
+    // The id is part of it, so no two commands share a digest, whoever they are about.
     const digest = store.digest('command', canonicalJson({ commandId, input }, { fractions: true }))
     const isNew = about.commandId === undefined
     const known = isNew ? undefined : await store.receipt(commandId)
-    if (known) return replayed(known, digest)
+    if (known) return repeatResult(known, digest)
     const receipt = { commandId, digest, isNew }
     const recording = this.#recorder.record(deliver, { about: { ...about, commandId }, receipt })
     const appended = await recording.catch(async (error: unknown) => {
-      // Another call with the same id may have been faster: its answer is the answer.
+      // Another call with the same id may have been recorded first: its result counts.
       const meanwhile = isNew ? undefined : await store.receipt(commandId).catch(() => undefined)
       if (meanwhile && error instanceof AverbaError) return { status: 'known', receipt: meanwhile } as const
       throw error
     })
-    if (appended.status === 'known') return replayed(appended.receipt, digest)
+    if (appended.status === 'known') return repeatResult(appended.receipt, digest)
     const effect = appended.events.find(event => event.effects?.length)
     return {
       position: appended.position,
@@ -170,9 +169,9 @@ export class Engine {
   }
 
   /**
-   * Records a fact from outside: decided again on the newest versions until it is in.
+   * Records a fact from outside. It is decided again on the newest versions until it is recorded.
    *
-   * @throws {AverbaError} where the sender keeps the fact: `STORE_BUSY` when too many are under way, and `CLOSED` once
+   * @throws {AverbaError} when the sender keeps the fact: `STORE_BUSY` when too many are in progress, and `CLOSED` once
    * the log is closing
    */
   async record(
@@ -180,37 +179,40 @@ export class Engine {
     options: Pick<RecordOptions, 'isKeptElsewhere'> = {},
   ): Promise<readonly RecordedEvent[]> {
     if (options.isKeptElsewhere) this.#checkOpen()
-    return this.#hold(this.#recorder.record(deliver, options).then(made => made.events))
+    return this.#track(this.#recorder.record(deliver, options).then(made => made.events))
   }
 
-  /** How many commands and facts are under way. */
-  get underWay(): InFlight {
-    return this.#recorder.underWay
+  /** How many commands and facts are in progress. */
+  get inFlight(): InFlight {
+    return this.#recorder.inFlight
   }
 
   /**
-   * Performs one effect, if it is due and nobody else does, and records how it ended. It waits for its turn at the
-   * service before it is taken, so that closing leaves it as it was.
+   * Performs one effect, if it is due and no other process performs it, and records the outcome. It waits for the
+   * throttle before it claims the effect, so closing leaves a waiting effect unchanged.
    */
   async perform(id: string): Promise<void> {
-    await this.#performUntil(this.#over.signal, id)
+    await this.#performUntil(this.#waitOver.signal, id)
   }
 
-  /** Performs an effect once at a time, whoever asks. Where a caller before left the queue, the next one tries. */
+  /** Performs an effect once at a time for all callers. If an earlier caller gave up waiting, the next one tries. */
   #performUntil(signal: AbortSignal, id: string): Promise<boolean> {
     const running = this.#performing.get(id)
     if (running)
       return running.then(hadTurn => hadTurn || (!signal.aborted && this.#performUntil(signal, id)))
-    const work = this.#hold(this.#perform(id, signal)).finally(() => this.#performing.delete(id))
+    const work = this.#track(this.#perform(id, signal)).finally(() => this.#performing.delete(id))
     this.#performing.set(id, work)
     return work
   }
 
   async #perform(id: string, signal: AbortSignal): Promise<boolean> {
-    const found = await this.#attempts.taking.find(id)
-    // Nothing to do, such as what is left to others, takes nobody's turn.
+    const found = await this.#effectRunner.claimer.findClaimable(id)
+    // An effect that cannot be claimed takes no turn of the throttle.
     if (!found) return true
-    return this.#throttleOf(serviceOf(found.pending.type)).pass(() => this.#attempts.make(found), signal)
+    return this.#throttleOf(serviceOf(found.pending.type)).run(
+      () => this.#effectRunner.makeAttempt(found),
+      signal,
+    )
   }
 
   #throttleOf(service: string): Throttle {
@@ -220,15 +222,14 @@ export class Engine {
     return throttle
   }
 
-  /** The services that this process performs effects at. */
+  /** The services that this process can call. */
   get services(): string[] {
     return [...new Set(Object.keys(this.#performers).map(serviceOf))]
   }
 
   /**
-   * Performs what is due now, and what comes due by it, every service at its own pace, until the signal. What this
-   * process has already begun is no longer due, but is waited for as well. Each call is made once; one that fails holds
-   * up no other.
+   * Performs everything due now, and what becomes due by it, until the signal; services run in parallel. Effects that
+   * this process has already begun are waited for as well. Each call is made once, and a failure stops no other call.
    */
   async settle(counts: AttemptCounts, signal: AbortSignal): Promise<void> {
     const over = AbortSignal.any([this.#closing.signal, signal])
@@ -237,7 +238,7 @@ export class Engine {
     const settle = (id: string) => this.#settleOne(id, over, counts)
     const ids = new Set(this.#performing.keys())
     const begun = [...ids].map(id => settle(id).catch(onFailed))
-    // What waits for its turn is still due: it is counted with what was begun.
+    // Calls waiting for the throttle are still due: they are counted with those already begun.
     const make = async (id: string) => ids.has(id) || settle(id)
     const services = this.services.map(service =>
       this.#dueCalls(service, { make, restMs: Number.POSITIVE_INFINITY, onFailed }),
@@ -245,20 +246,20 @@ export class Engine {
     const makeAll = (calls: DueCalls) =>
       calls.makeAll(over).catch(async error => {
         onFailed(error)
-        await calls.over()
+        await calls.waitForAll()
         return 0
       })
     for (let made = -1; made !== 0; ) {
       const waited = begun.splice(0)
       const all = await Promise.all(services.map(makeAll))
       await Promise.all(waited)
-      // A service with nothing left may owe something again because of another.
+      // Outcomes at one service may make calls due at another.
       made = all.reduce((sum, each) => sum + each, waited.length)
     }
     if (bugs.length > 0) throw bugs[0]
   }
 
-  /** What comes due at one service, for as long as it is asked for. No two services wait for each other. */
+  /** The calls that become due at one service, until the signal. Services do not wait for each other. */
   callsOf(service: string, signal: AbortSignal, onFailed: (error: unknown) => void): DueCalls {
     const over = AbortSignal.any([this.#closing.signal, signal])
     const make = async (id: string) => {
@@ -274,21 +275,21 @@ export class Engine {
     return new DueCalls({
       ...how,
       find: limit => findDue({ ...this.#parts, performers: this.#performers }, types, limit),
-      max: this.#throttleOf(service).atOnceMax * 2, // Few are queued: a host's own call comes soon.
+      max: this.#throttleOf(service).atOnceMax * 2, // Few are queued, so that a host's own call gets its turn soon.
       elapsedMs: monotonicClock(clock),
     })
   }
 
-  /** Of the oldest calls that are due, those that this process leaves to one that is configured as they were asked. */
-  async left(): Promise<string[]> {
+  /** Of the oldest due calls, those that this process leaves to one with another configuration. */
+  async listLeftToOthers(): Promise<string[]> {
     const { store, clock } = this.#parts
     const types = Object.keys(this.#performers).filter(type => this.#performers[type]?.takes)
-    const due = await store.dueEffects(clock.now(), { types, limit: lookedAtMax })
-    const areLeft = await Promise.all(due.map(id => this.#attempts.taking.isLeft(id)))
+    const due = await store.dueEffects(clock.now(), { types, limit: leftSearchMax })
+    const areLeft = await Promise.all(due.map(id => this.#effectRunner.claimer.isLeftToOthers(id)))
     return due.filter((_, n) => areLeft[n])
   }
 
-  /** Performs one, and counts what became of it, also when that failed. True where it has not ended. */
+  /** Performs one effect and counts its outcome, also after an error. True if it has not ended. */
   async #settleOne(id: string, signal: AbortSignal, counts: AttemptCounts): Promise<boolean> {
     let count: keyof AttemptCounts | undefined
     try {
@@ -301,22 +302,22 @@ export class Engine {
     return count !== 'settled'
   }
 
-  /** Tells of the work itself, as `on` tells of events. */
-  hint<K extends Exclude<keyof EngineEvents, 'recorded'>>(name: K, hint: EngineEvents[K]): void {
-    this.#emitter.emit(name, hint)
+  /** Emits a diagnostic event; `on` subscribes to it. */
+  emit<K extends Exclude<keyof EngineEvents, 'recorded'>>(name: K, event: EngineEvents[K]): void {
+    this.#emitter.emit(name, event)
   }
 
-  /** The class of what performs effects of a type; `undefined` for a type that this process cannot perform. */
+  /** The class of an effect type; `undefined` when this process cannot perform it. */
   classOf(type: string): EffectClass | undefined {
     return this.#performers[type]?.effectClass
   }
 
-  /** Calls a listener for events after their commit, and for hints, in this process, at most once. */
-  on(type: string, listener: (told: unknown) => unknown): () => void {
-    const guarded = (told: unknown) => {
+  /** Subscribes to committed events and diagnostic events in this process. Delivery is best effort. */
+  on(type: string, listener: (payload: unknown) => unknown): () => void {
+    const guarded = (payload: unknown) => {
       const fail = (error: unknown) => this.#parts.onTrouble('a listener failed', error)
       try {
-        Promise.resolve(listener(told)).catch(fail)
+        Promise.resolve(listener(payload)).catch(fail)
       } catch (error) {
         fail(error)
       }
@@ -330,15 +331,15 @@ export class Engine {
     return this.#parts.clock.now()
   }
 
-  /** Notes what is under way now; calling the result keeps closing from waiting for that again. */
-  noteUnderWay(): () => void {
+  /** Remembers the work in progress; the returned function keeps `close` from waiting for it again. */
+  noteInFlight(): () => void {
     const noted = [...this.#running]
     return () => {
       for (const each of noted) this.#waitedFor.add(each)
     }
   }
 
-  /** Lets what is under way end, within a bound: what has not ended then stays in the ledger. */
+  /** Waits for work in progress, up to a limit. Effects that have not ended by then stay in the ledger. */
   async close(): Promise<void> {
     this.#closing.abort()
     const stop = new AbortController()
@@ -348,18 +349,18 @@ export class Engine {
     }
     await Promise.race([
       ended(),
-      this.#parts.clock.sleep(closeWaitMs, stop.signal, 'the end of what is under way'),
+      this.#parts.clock.sleep(closeWaitMs, stop.signal, 'work in progress to end'),
     ])
     stop.abort()
-    this.#over.abort()
-    await Promise.allSettled(this.#answering)
+    this.#waitOver.abort()
+    await Promise.allSettled(this.#answers)
     this.#emitter.removeAllListeners()
   }
 }
 
-function addTo<T>(known: Record<string, T>, more: Readonly<Record<string, T>>): void {
+function addUnique<T>(known: Record<string, T>, more: Readonly<Record<string, T>>): void {
   for (const [name, one] of Object.entries(more)) {
-    if (Object.hasOwn(known, name)) throw new TypeError(`Two areas register "${name}"`)
+    if (Object.hasOwn(known, name)) throw new TypeError(`Two modules register "${name}"`)
     known[name] = one
   }
 }

@@ -12,7 +12,8 @@ import { claimedKinds, type OpenedWith, withStore } from './with-store.ts'
 type OnProgress = NonNullable<BackupOptions['onProgress']>
 
 /**
- * Copies a store, which may be in use, into one file that was checked. The keyring is not in it: keep it apart.
+ * Copies a store, which may be in use, into one file and checks the copy. The keyring is not in it: back it up
+ * separately.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
@@ -25,13 +26,13 @@ export function backupStore(options: {
 }
 
 /**
- * Makes a store of a backup, and checks it before it gets its name. Nothing is overwritten. Calls that were owed when
- * the backup was made may have been made since: the restored log would make them again.
+ * Restores a store from a backup, and checks it before it gets its name. Nothing is overwritten. Calls that were
+ * pending in the backup may have been made since: the restored log would make them again.
  *
- * `acceptRollback` lets the log go on under a new name, linked to the old one by an event: also where events that stand
- * behind the backup are lost. Every call that was owed then, except readings, becomes `unknown` instead of being made
- * again. `lostEvents` says how many events stood behind the backup when the high-water mark beside the store was
- * written: so many are lost at least. It is absent where no mark tells of any.
+ * `acceptRollback` lets the log continue under a new name, linked to the old one by an event, even if later events are
+ * lost. Every call that was pending in the backup, except readings, becomes `unknown` instead of being made again.
+ * `lostEvents` is the minimum number of lost events: those between the backup and the high-water mark beside the store.
+ * It is absent when the mark shows no loss.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `KEYS_MISSING`, `KEYS_MISMATCH`, `ROLLED_BACK`,
  * `STORE_UNSAFE`, `CORRUPT`
@@ -45,9 +46,9 @@ export async function restoreStore(
   },
 ): Promise<RestoreResult & { readonly resumedAs?: string; readonly lostEvents?: number }> {
   const { entropy = systemEntropy, acceptRollback = false } = options
-  let resumed: Awaited<ReturnType<typeof resume>> | undefined
+  let resumed: Awaited<ReturnType<typeof resumeFromCopy>> | undefined
   const accept = async (copy: string) => {
-    resumed = await resume(options, copy)
+    resumed = await resumeFromCopy(options, copy)
   }
   const how = { ...options, views, claimedKinds, entropy }
   const restored = await restoreBackup({ ...how, ...(acceptRollback && { accept }) })
@@ -58,10 +59,10 @@ export async function restoreStore(
 }
 
 /**
- * Lets a copy go on as the log of a store, before anything could open it under that name. The mark moves only when it
- * has the name: until then, what stood there may still be found, or has to be restored again.
+ * Records in a copy that the log continues from a backup, before the copy gets the store's name. The mark is moved only
+ * afterwards: until then, the old store may be found again or the restore repeated.
  */
-async function resume(options: OpenedWith, copy: string) {
+async function resumeFromCopy(options: OpenedWith, copy: string) {
   const mark = createFileMark(markPath(options.store))
   let moved: string | undefined
   const highWaterMark: HighWaterMark = {
@@ -73,9 +74,9 @@ async function resume(options: OpenedWith, copy: string) {
   const medium: StoreOptions['medium'] = { open: () => openSqlite(copy), keyring: open => open() }
   const how = { medium, highWaterMark, acceptRollback: true }
   const found = await withStore(options, store => store.reader.read(readLastResume), how)
-  if (!found) throw new TypeError('A restore was accepted and not recorded')
+  if (!found) throw new TypeError('A restore was accepted but not recorded')
   const moveMark = async () => {
-    // The log says what is lost: whatever opens it moves the mark, too.
+    // The log records the loss, so whatever opens it next moves the mark too.
     if (moved !== undefined) await mark.write(moved).catch(() => undefined)
   }
   return { ...found.resumed, moveMark }

@@ -8,8 +8,8 @@ import { AverbaError } from '../vocabulary/errors.ts'
 import { claimedKinds, type OpenedWith, withStore } from './with-store.ts'
 
 /**
- * Looks at a store, which may be in use, without writing to it: how large it is, how it grows, what is owed and
- * what is wrong. `isDeep` compares everything in it with everything else; `keys` names the keyring of a backup.
+ * Diagnoses a store, which may be in use, without writing to it: its size and growth, pending calls and faults.
+ * `isDeep` compares everything in it with everything else; `keys` names the keyring of a backup.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
@@ -24,7 +24,7 @@ export function diagnoseStore(options: {
 }
 
 /**
- * Builds views of a store, which may be in use, anew, and tells how the rows that served differed.
+ * Rebuilds views of a store, which may be in use, and reports how their rows differed.
  *
  * @throws {AverbaError} `NOT_FOUND`, `STORE_BUSY` when another process rebuilds the same view, and as `openAverba`
  */
@@ -33,7 +33,7 @@ export function rebuildStore(options: OpenedWith & RebuildAll): Promise<RebuildR
 }
 
 /**
- * The statements that bring the tables of a store from a version to today's, as opening it would run them.
+ * The statements that migrate the tables of a store from a version to the current one, as opening it does.
  *
  * @throws {AverbaError} `INVALID_INPUT`
  */

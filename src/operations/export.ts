@@ -3,16 +3,15 @@ import { type ExportResult, exportLog, openSignedSnapshot } from '../store/files
 import { type OpenedWith, withStore } from './with-store.ts'
 
 /**
- * Writes a log, which may be in use, to a new folder that anyone can verify without it, up to a checkpoint that is
- * signed for it now.
+ * Exports a log, which may be in use, to a new folder that anyone can verify, up to a checkpoint that it signs now.
  *
- * @throws {AverbaError} `INVALID_INPUT` when something is in the folder, and as `openAverba`
+ * @throws {AverbaError} `INVALID_INPUT` when the folder is not empty, and as `openAverba`
  */
 export async function exportBundle(options: OpenedWith & ExportTo): Promise<ExportResult> {
   return exportUpTo(options, () => withStore(options, store => store.checkpoint()))
 }
 
-/** Writes a log to a new folder, up to a checkpoint that `sign` makes. */
+/** Exports a log to a new folder, up to a checkpoint that `sign` makes. */
 export async function exportUpTo(
   { store, dir, onProgress }: { store: string } & ExportTo,
   sign: () => Promise<unknown>,
@@ -31,8 +30,7 @@ interface ExportTo {
 }
 
 /**
- * The proof that an event of a log, which may be in use, is in it: one file of C2SP tlog-proof, up to a checkpoint that
- * is signed for it now.
+ * Proves that an event is in a log, which may be in use: a C2SP tlog-proof file, up to a checkpoint that it signs now.
  *
  * @throws {AverbaError} `NOT_FOUND`, and as `openAverba`
  */

@@ -9,27 +9,29 @@ import { AverbaError } from '../vocabulary/errors.ts'
 import { parseInstant } from '../vocabulary/instant.ts'
 import type { Event, RecordedEvent } from '../vocabulary/message.ts'
 
-/** Up to where to replay, and by which version of one machine, as `consent@2`. */
+/** Up to where to replay, and which version of a machine to use. */
 export interface ReplayOptions {
-  /** A position, or an instant: events recorded after it are left out, and so is a decision that it cuts in two. */
+  /** A position or an instant. Events recorded after it are left out, and so is a decision that it cuts in two. */
   readonly until?: number | string
-  /** Only this machine, by this version, also what another version decided. */
+  /**
+   * A machine's version, as `consent@2`: decides only this machine's streams, including decisions of other versions.
+   */
   readonly against?: string
 }
 
-/** What a replay came to. */
+/** The result of a replay. */
 export interface ReplayResult {
-  /** How many decisions were made again. */
+  /** How many decisions were repeated. */
   readonly decisions: number
-  /** How many were made by a version of a machine that is not available, and were not repeated. */
+  /** How many decisions were skipped because their machine version is not available. */
   readonly otherVersions: number
   /** The last position that was read. */
   readonly position: number
-  /** The first decision that comes out differently. */
+  /** The first decision that differs. */
   readonly divergence?: Divergence
 }
 
-/** A decision that comes out differently from the record: both as text, without personal data. */
+/** A decision that differs from the record, both as text without personal data. */
 export interface Divergence {
   readonly position: number
   readonly stream: string
@@ -38,15 +40,15 @@ export interface Divergence {
   readonly decided: string
 }
 
-/** A decision as it is recorded: one or more events in a row. */
+/** A recorded decision: one or more consecutive events. */
 interface RecordedDecision {
   readonly first: RecordedEvent
   readonly events: RecordedEvent[]
 }
 
 /**
- * Makes every recorded decision again, from the data of its command or fact and the state that the events before it
- * lead to, and compares what comes out. Refusals are not in the log, and are not replayed.
+ * Repeats every recorded decision from the data of its command or fact and the state before it, and compares the
+ * results. Refusals are not in the log and are not replayed.
  *
  * @throws {AverbaError} `INVALID_INPUT` when `against` names a version that is not available
  */
@@ -55,25 +57,25 @@ export async function replay(
   machines: readonly Machine[],
   options: ReplayOptions = {},
 ): Promise<ReplayResult> {
-  const run = new LogReplay(machinesFor(machines, options.against), options.against !== undefined)
+  const run = new LogReplay(selectMachines(machines, options.against), options.against !== undefined)
   let position = 0
   for await (const page of pages) {
     for (const event of page) {
-      if (isAfter(event, options.until)) {
-        run.cutBefore(event)
-        return run.end(position)
+      if (isPastEnd(event, options.until)) {
+        run.dropIfContinued(event)
+        return run.finish(position)
       }
       position = event.position
-      if (run.hear(event)) return run.end(position)
+      if (run.addEvent(event)) return run.finish(position)
     }
   }
-  return run.end(position)
+  return run.finish(position)
 }
 
 class LogReplay {
   readonly #machines: ReadonlyMap<string, Machine>
-  /** Also what another version decided. */
-  readonly #isAgainst: boolean
+  /** Whether decisions of other versions are repeated too. */
+  readonly #includesOtherVersions: boolean
   readonly #states = new Map<string, MachineState>()
   #open: RecordedDecision | undefined
   #decisions = 0
@@ -82,40 +84,41 @@ class LogReplay {
 
   constructor(machines: ReadonlyMap<string, Machine>, isAgainst: boolean) {
     this.#machines = machines
-    this.#isAgainst = isAgainst
+    this.#includesOtherVersions = isAgainst
   }
 
-  /** Takes the next event, and reports whether a decision came out differently. */
-  hear(event: RecordedEvent): boolean {
-    if (this.#open && continues(this.#open, event)) {
+  /** Adds the next event, and returns whether a decision differed. */
+  addEvent(event: RecordedEvent): boolean {
+    if (this.#open && continuesDecision(this.#open, event)) {
       this.#open.events.push(event)
       return false
     }
-    this.#close()
+    this.#replayOpen()
     this.#open = { first: event, events: [event] }
     return this.#divergence !== undefined
   }
 
-  /** Drops the recording that the event continues: half of a decision cannot be compared. */
-  cutBefore(event: RecordedEvent): void {
-    if (this.#open && continues(this.#open, event)) this.#open = undefined
+  /** Drops the open decision if the event continues it: half a decision cannot be compared. */
+  dropIfContinued(event: RecordedEvent): void {
+    if (this.#open && continuesDecision(this.#open, event)) this.#open = undefined
   }
 
-  end(position: number): ReplayResult {
-    if (!this.#divergence) this.#close()
+  finish(position: number): ReplayResult {
+    if (!this.#divergence) this.#replayOpen()
     const divergence = this.#divergence
     const counts = { decisions: this.#decisions, otherVersions: this.#otherVersions }
     return { ...counts, position, ...(divergence && { divergence }) }
   }
 
-  #close(): void {
+  #replayOpen(): void {
     const recording = this.#open
     this.#open = undefined
     const machine = recording && this.#machines.get(recording.first.machine.name)
     if (!machine) return
     const { first, events } = recording
     const state = this.#states.get(first.stream) ?? machine.initial
-    if (first.machine.version === machine.version || this.#isAgainst) this.#compare(machine, state, recording)
+    if (first.machine.version === machine.version || this.#includesOtherVersions)
+      this.#compare(machine, state, recording)
     else this.#otherVersions += 1
     this.#states.set(
       first.stream,
@@ -129,45 +132,44 @@ class LogReplay {
     const data = 'data' in input ? input.data : first.data
     const message = { type: causedBy, data, ...(input.isStale && { isStale: true }) }
     const decision = machine.decide(state, message)
-    const recorded = events.map(describe).join('\n')
+    const recorded = events.map(formatDecided).join('\n')
     const decided =
-      'refused' in decision ? `refused: ${decision.refused}` : decision.events.map(describe).join('\n')
+      'refused' in decision ? `refused: ${decision.refused}` : decision.events.map(formatDecided).join('\n')
     if (recorded !== decided) this.#divergence = { position, stream, causedBy, recorded, decided }
   }
 }
 
-/** Reports whether an event continues the same decision. */
-function continues({ first, events }: RecordedDecision, { stream, input }: RecordedEvent): boolean {
+/** Whether an event continues the same decision. */
+function continuesDecision({ first, events }: RecordedDecision, { stream, input }: RecordedEvent): boolean {
   return first.stream === stream && input?.nth === events.length
 }
 
-/** What a machine decides of an event. */
-function describe({ type, data, effects, anomaly, resolves }: Event): string {
+/** The decided parts of an event, as text. */
+function formatDecided({ type, data, effects, anomaly, resolves }: Event): string {
   return canonicalJson({ type, data, effects: effects?.length ? effects : undefined, anomaly, resolves })
 }
 
-function machinesFor(machines: readonly Machine[], against: string | undefined): Map<string, Machine> {
+function selectMachines(machines: readonly Machine[], against: string | undefined): Map<string, Machine> {
   const chosen = machines.filter(
     ({ name, version }) => against === undefined || against === `${name}@${version}`,
   )
   if (chosen.length > 0) return new Map(chosen.map(machine => [machine.name, machine]))
   throw new AverbaError(
     'INVALID_INPUT',
-    `Cannot replay against "${against}": there is no such version here`,
+    `Cannot replay against "${against}": this version does not exist here`,
     {
       hint: `Use one of ${machines.map(({ name, version }) => `${name}@${version}`).join(', ')}`,
     },
   )
 }
 
-function isAfter({ position, at }: RecordedEvent, until: number | string | undefined): boolean {
+function isPastEnd({ position, at }: RecordedEvent, until: number | string | undefined): boolean {
   if (until === undefined) return false
   return typeof until === 'number' ? position > until : at > until
 }
 
 /**
- * Makes every recorded decision of a log again, which may be in use, and tells the first one that comes out
- * differently.
+ * Repeats every recorded decision of a log, which may be in use, and reports the first one that differs.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
@@ -193,7 +195,7 @@ export async function replayLog(options: ReplayLogOptions): Promise<ReplayResult
   }
 }
 
-/** How to replay a log. */
+/** Options of `replayLog`. */
 export interface ReplayLogOptions extends ReplayOptions {
   readonly store: string
   readonly onProgress?: (position: number, end: number) => void

@@ -14,11 +14,11 @@ import { claimedKinds } from './with-store.ts'
 
 /**
  * Verifies a store, which may be in use, or an exported bundle, without writing to it: every signature, the root from
- * the bytes of the headers, every part or what explains that it is gone, and every decision; of a store also that its
- * tables and views say the same.
+ * the bytes of the headers, every part or the event that explains its absence, and every decision. For a store it also
+ * verifies that tables and views agree with the log.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, and `KEYS_MISMATCH`
- * when the root key that is given does not open the keyring
+ * when the given root key does not open the keyring
  */
 export async function verifyLog(options: VerifyLogOptions): Promise<Verdict> {
   const { store, onProgress, ...others } = options
@@ -32,8 +32,8 @@ export async function verifyLog(options: VerifyLogOptions): Promise<Verdict> {
     }
     return verifyBundle(openBundle(store), { ...known, ...(mark !== undefined && { mark }), ...progress })
   }
-  // Before the log: a mark that is written meanwhile is ahead of what is looked at.
-  const mark = markNow(others.mark ?? markPath(store))
+  // Read before the log: a mark written meanwhile would be ahead of the snapshot.
+  const mark = readMarkText(others.mark ?? markPath(store))
   const snapshot = await Snapshot.open(store)
   try {
     const given = { ...others, ...(mark !== undefined && { mark }), ...(onProgress && { onProgress }) }
@@ -44,8 +44,8 @@ export async function verifyLog(options: VerifyLogOptions): Promise<Verdict> {
   }
 }
 
-/** The text of a mark; what cannot be read as one is looked at later, where it is a fault. */
-function markNow(mark: string): string | undefined {
+/** The text of a mark. If it cannot be read, `verifyStore` reports that as a fault. */
+function readMarkText(mark: string): string | undefined {
   if (mark.includes('\n')) return mark
   try {
     const text = readMark(mark)
@@ -55,15 +55,15 @@ function markNow(mark: string): string | undefined {
   }
 }
 
-/** Whoever names a mark wants the log held against it: a verdict without it would answer another question. */
+/** A given mark must exist: a verdict without it would answer another question. */
 function checkGivenMark(mark: string | undefined): void {
   if (mark === undefined || mark.includes('\n') || existsSync(mark)) return
-  throw new AverbaError('NOT_FOUND', `Cannot hold the log against "${mark}": it is not there`, {
+  throw new AverbaError('NOT_FOUND', `Cannot compare the log with "${mark}": the file does not exist`, {
     hint: 'Name the file of a checkpoint that was kept, such as <store>.mark or the file "checkpoint" of a bundle',
   })
 }
 
-/** How to verify: the file of a store or the folder of a bundle, and what is known of it from elsewhere. */
+/** What to verify, the file of a store or the folder of a bundle, and what is known about it from elsewhere. */
 export type VerifyLogOptions = { readonly store: string } & Omit<
   VerifyStoreOptions,
   'views' | 'entropy' | 'claimedKinds'
@@ -72,6 +72,6 @@ export type VerifyLogOptions = { readonly store: string } & Omit<
 function checkKeyLine(line: string): void {
   if (parseVerifierKey(line.trim())) return
   throw new AverbaError('INVALID_INPUT', 'Cannot use a verifier key: it is not a line of an Ed25519 key', {
-    hint: 'Such as the line in the file "key" of an exported bundle',
+    hint: 'Give a line like the one in the file "key" of an exported bundle',
   })
 }

@@ -13,21 +13,21 @@ import type { Instant } from '../vocabulary/message.ts'
 /** A store, and what it is opened with. */
 export interface OpenedWith {
   readonly store: string
-  /** Who holds the root key of the log, where its keyring has none: as `keys` of `openAverba`. */
+  /** Who holds the root key of the log, if its keyring has none: as `keys` of `openAverba`. */
   readonly rootKey?: Keys
   readonly clock?: Clock
   readonly entropy?: Entropy
 }
 
-/** Opens a store for one piece of work, which is told the time, and closes it. */
+/** Opens a store, runs work with it and the current time, and closes it. */
 export async function withStore<T>(
   { store: path, rootKey, clock = systemClock, entropy = systemEntropy }: OpenedWith,
   work: (store: Store, at: Instant) => Promise<T>,
   more: Pick<StoreOptions, 'medium' | 'highWaterMark' | 'acceptRollback'> = {},
 ): Promise<T> {
-  // Opening would create one.
+  // Otherwise `Store.open` would create it.
   if (!more.medium && !existsSync(path))
-    throw new AverbaError('NOT_FOUND', `Cannot open "${path}": it is not there`)
+    throw new AverbaError('NOT_FOUND', `Cannot open "${path}": it does not exist`)
   const createId = createIds(clock, entropy)
   const keys = rootKey && { keys: rootKey }
   const store = await Store.open({ path, views, clock, entropy, createId, ...keys, ...more })
@@ -38,7 +38,7 @@ export async function withStore<T>(
   }
 }
 
-/** Where the value of each kind of keyed digest is found: a deep check looks there. */
+/** Where the value of each kind of keyed digest is found, for deep checks. */
 export const claimedKinds: readonly ClaimedKind[] = [
   { kind: 'cpf', stream: 'subject-', isOfEach: true },
   { kind: 'consent', stream: 'consent-' },

@@ -50,7 +50,7 @@ import { Owners } from './owners/owners.ts'
 import { isOlderThanLog } from './owners/unopened-keys.ts'
 import { openPart } from './parts/parts.ts'
 import type { HighWaterMark, StoreOptions } from './store-options.ts'
-import { hasDiscarded, sweep } from './views/discarded-tables.ts'
+import { hasDiscardedTables, sweepDiscardedTables } from './views/discarded-tables.ts'
 import { Projector, readCheckpointsOf, type ViewCheckpoint } from './views/projector.ts'
 import { type RebuildAll, rebuildAll } from './views/rebuild-all.ts'
 import { Rebuilder, type RebuildResult, type ViewBound } from './views/rebuilder.ts'
@@ -175,7 +175,7 @@ export class Store {
       await store.#checkpointer.start(options.acceptRollback === true)
       store.#restoredAt = (await connection.read(readLastResume))?.position ?? 0
       await store.#stoppedViews.restore()
-      if (await hasDiscarded(connection)) store.#sweep(options)
+      if (await hasDiscardedTables(connection)) store.#sweep(options)
       return store
     } catch (error) {
       await connection.close()
@@ -186,7 +186,7 @@ export class Store {
   /** Removes discarded tables in the background. What it leaves is removed when the log is opened again. */
   #sweep({ onTrouble = () => undefined }: StoreOptions): void {
     const onFailed = (error: unknown) => onTrouble('discarded tables could not be removed', error)
-    this.#sweeping = sweep(this.#connection, this.#closing.signal).catch(onFailed)
+    this.#sweeping = sweepDiscardedTables(this.#connection, this.#closing.signal).catch(onFailed)
   }
 
   /** Appends to one or more streams with parts, receipt and claims: all of it or nothing. */
@@ -297,7 +297,7 @@ export class Store {
 
   /** Retries the stopped views that are due, outside of appends, until the signal. */
   retryStoppedViews(signal: AbortSignal): Promise<void> {
-    return this.#stoppedViews.look(AbortSignal.any([signal, this.#closing.signal]))
+    return this.#stoppedViews.retryDue(AbortSignal.any([signal, this.#closing.signal]))
   }
 
   /**

@@ -1,7 +1,7 @@
 import { staticHeaders } from '../../src/adapters/portal/authentication.ts'
 import type { ValidationInput } from '../../src/api/validations/validations.ts'
 import type { Averba } from '../../src/averba/averba.ts'
-import { type Definitions, version } from '../../src/averba/averba.ts'
+import { currentDefinitions, type Definitions } from '../../src/averba/averba.ts'
 import type { AverbaOptions } from '../../src/index.ts'
 import type { Entropy } from '../../src/runtime/entropy.ts'
 import {
@@ -63,7 +63,7 @@ export class Box {
   /** What engines want to be notified of from now on. */
   wanted = subscriptions
   /** What engines decide and show by from now on. */
-  version: Definitions = version
+  version: Definitions = currentDefinitions
   /** Who acts for others, or for themselves: whoever was enrolled last. */
   actor: Actor | undefined
   /** Who was erased. */

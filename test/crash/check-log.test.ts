@@ -70,7 +70,7 @@ test.each([
   ],
   ['a leaf', 'update event set leaf = randomblob(32) where position = 9', 'the tile 1/0 is not'],
   ['a tile', 'update tile set hashes = randomblob(32)', 'the tile 1/0 is not'],
-  ['a tile that is gone', 'delete from tile', 'has another last tile on level 1'],
+  ['a tile that is gone', 'delete from tile', 'the last tile on level 1 does not match'],
   ['a version', 'update event set version = 99 where position = 301', 'says 99'],
   ['a type', "update event set type = 'x' where position = 9", 'the header at 9 is of another event'],
   ['a receipt', "update receipt set position = 5 where command_id = 'c9'", 'the receipt of c9'],

@@ -82,13 +82,13 @@ test('the key of who was erased is there exactly where parts were kept, and is t
   const kept = 'is_erased = 1 and epoch > 0'
   const none = "update owner_key set epoch = 0, wrapped = x'', commitment = x''"
   expect(await looked(`${none} where ${kept}`)).toMatch(
-    /^keys: of "subject-\w+" parts were kept, and the key is gone/,
+    /^keys: parts of "subject-\w+" were kept, but the key is destroyed/,
   )
   // The part that it was made with is gone.
   expect(await looked(`update owner_key set commitment = zeroblob(32) where ${kept}`)).toMatch(
     /^keys: the key of "subject-\w+" is not the one that was made at \d+/,
   )
   expect(await looked(`update owner_key set wrapped = x'00' where is_erased = 1 and epoch = 0`)).toMatch(
-    /^keys: "subject-\w+" was erased, and the key is there/,
+    /^keys: "subject-\w+" was erased, but the key still exists/,
   )
 })

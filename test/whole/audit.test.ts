@@ -265,7 +265,7 @@ test('averba verify says of a store what it reaches, by exit codes', async () =>
   expect((await averba('verify', `${store}.nowhere`)).code).toBe(1)
   expect(await averba('verify', unmarked, '--mark', `${store}.nowhere`)).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('NOT_FOUND: Cannot hold the log against'),
+    stderr: expect.stringContaining('NOT_FOUND: Cannot compare the log with'),
   })
   expect((await averba('verify', store, '--key', 'x')).code).toBe(1)
 })

@@ -201,7 +201,7 @@ test('a restore refuses a keyring that is beside and lacks an epoch, whatever ot
   writeFileSync(`${other}.keys`, JSON.stringify({ ...file, epochs: { 2: second } }))
   await expect(restoreStore({ backup, store: other, keys: `${store}.keys` })).rejects.toMatchObject({
     code: 'KEYS_MISMATCH',
-    message: expect.stringContaining(`${other}.keys": the keyring lacks the epoch 1`),
+    message: expect.stringContaining(`${other}.keys": the epoch 1 is missing in the keyring`),
   })
   writeFileSync(`${other}.keys`, JSON.stringify({ ...file, epochs: { ...epochs, 2: second } }))
   await restoreStore({ backup, store: other, keys: `${store}.keys` })
@@ -289,7 +289,7 @@ test('the commands say what an operator has to know, to people and to programs',
   rmSync(`${elsewhere}.keys`)
   await expect(averba('doctor', elsewhere)).rejects.toMatchObject({
     code: 1,
-    stdout: expect.stringMatching(/WRONG:\n {2}keys: the keyring is not there.* --keys on the command line/),
+    stdout: expect.stringMatching(/WRONG:\n {2}keys: the keyring is missing.* --keys on the command line/),
   })
   // The keyring of a backup is kept apart from it.
   const apart = await averba('doctor', backup, '--keys', `${store}.keys`, '--deep', '--json')

@@ -84,7 +84,7 @@ test('averba rebuild names what is wrong with its arguments', async () => {
   })
   expect(await averba('rebuild', await givenLog(), '--view', 'nothing')).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/^INVALID_INPUT: .*no such view\nThere are .*\bconsents\b/),
+    stderr: expect.stringMatching(/^INVALID_INPUT: .*no such view\nThe views are .*\bconsents\b/),
   })
 })
 

@@ -1,4 +1,4 @@
-import { unlessStopped } from '../../store/views/view-reader.ts'
+import { undefinedIfStopped } from '../../store/views/view-reader.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { CheckResult } from '../check.ts'
 import type { Figures } from '../figures.ts'
@@ -7,7 +7,7 @@ import { countActiveUnmade } from './unmade-changes.ts'
 
 /** Logs when consents cannot be kept as fresh as asked for. */
 export async function logLateReadings(context: ApiContext): Promise<void> {
-  const plan = await unlessStopped(planSync(context))
+  const plan = await undefinedIfStopped(planSync(context))
   if (plan) logLatePlan(context, plan)
 }
 
@@ -32,8 +32,8 @@ export async function checkFreshness(context: ApiContext): Promise<CheckResult> 
 
 /** The newest and the oldest reading, by one index look-up each. */
 export async function readReadingFigures({ views }: ApiContext): Promise<Figures['readings']> {
-  const newest = await unlessStopped(newestReading(views).executeTakeFirst())
-  const oldest = await unlessStopped(oldestReading(views).executeTakeFirst())
+  const newest = await undefinedIfStopped(newestReading(views).executeTakeFirst())
+  const oldest = await undefinedIfStopped(oldestReading(views).executeTakeFirst())
   return { newestAt: newest?.synced_at ?? null, oldestAt: oldest?.awaiting_since ?? null }
 }
 

@@ -1,5 +1,5 @@
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
-import { unlessStopped } from '../../store/views/view-reader.ts'
+import { undefinedIfStopped } from '../../store/views/view-reader.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import type { ApiContext } from '../api-context.ts'
@@ -15,7 +15,7 @@ export async function expireConsents(context: ApiContext): Promise<void> {
   let failed: PromiseRejectedResult | undefined
   for (let last = { consent: '', at: '' }; ; ) {
     // A stopped view cannot find them; they follow once it has caught up.
-    const rows = (await unlessStopped(selectExpired(context, now, last))) ?? []
+    const rows = (await undefinedIfStopped(selectExpired(context, now, last))) ?? []
     const record = ({ consent: stream }: { consent: string }) =>
       engine.record(async () => ({ targets: [{ stream, message }] }))
     // They share commits, and one that fails does not stop the others.

@@ -1,4 +1,4 @@
-import { unlessStopped } from '../../store/views/view-reader.ts'
+import { undefinedIfStopped } from '../../store/views/view-reader.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
 import { type CommandOptions, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
@@ -77,7 +77,7 @@ export function createConsentReadings(context: ApiContext): ConsentReadings {
       .where('subject', '=', subject)
       .where('knowledge', '=', 'changed')
       .execute()
-    for (const { consent } of (await unlessStopped(changed)) ?? (await findPendingReadings(subject))) {
+    for (const { consent } of (await undefinedIfStopped(changed)) ?? (await findPendingReadings(subject))) {
       const pending = await store.effects({ stream: consent, states: ['owed'] })
       for (const { id } of pending) await engine.perform(id)
     }

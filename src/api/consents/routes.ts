@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type ListRecord, readId, type Summary } from '../../adapters/consent/protocol.ts'
 import type { Listing } from '../../adapters/http/listing.ts'
 import type { AddressedMessage, DecisionRequest } from '../../engine/recording/decisions.ts'
-import { unlessStopped } from '../../store/views/view-reader.ts'
+import { undefinedIfStopped } from '../../store/views/view-reader.ts'
 import type { Instant, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
 import { idOfStream, streamOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
@@ -77,7 +77,7 @@ function groupById({ items, unreadable }: Pick<ConsentList, 'items' | 'unreadabl
 
 async function readKnownStreams({ views }: ApiContext, subject: string): Promise<string[] | undefined> {
   const rows = views.selectFrom('consents').select('consent').where('subject', '=', subject).execute()
-  return (await unlessStopped(rows))?.map(({ consent }) => consent)
+  return (await undefinedIfStopped(rows))?.map(({ consent }) => consent)
 }
 
 function toListedMessage(data: object): MessageWithParts {

@@ -1,5 +1,5 @@
 import type { DecisionRequest } from '../../engine/recording/decisions.ts'
-import { refusal } from '../../engine/recording/recorder.ts'
+import { refusalError } from '../../engine/recording/recorder.ts'
 import { type AsyncList, lazyList } from '../../runtime/lazy-list.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
@@ -51,7 +51,7 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
       const pending = await store.effect(id)
       if (!pending) throw unknownCall(verb)
       if (!from.includes(pending.state))
-        throw refusal(refusalReason(pending, engine.classOf(pending.type) === 'probed'))
+        throw refusalError(refusalReason(pending, engine.classOf(pending.type) === 'probed'))
       const { type, attempts } = pending
       const isParking = verb === 'park'
       const data = {

@@ -44,7 +44,7 @@ export function logChecks({ store, followers, options, clock, engine }: ApiConte
       return { ok: false, detail: `${each}: run or rebuild recovers what it can` }
     },
     async effects() {
-      return checkPending(await store.countPending(), await engine.left())
+      return checkPending(await store.countPending(), await engine.listLeftToOthers())
     },
     async followers() {
       const parked = (await followers.list()).filter(each => each.isParked).map(each => each.name)

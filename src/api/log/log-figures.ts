@@ -20,7 +20,7 @@ export async function readLogFigures({ store, engine, followers }: ApiContext): 
         count,
       })),
     ),
-    underWay: engine.underWay,
+    underWay: engine.inFlight,
     views: (await store.checkpoints()).map(({ view, isRunning, position: at }) => {
       return { view, behind: behind(at), isRunning }
     }),

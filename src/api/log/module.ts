@@ -1,4 +1,4 @@
-import { typesOf } from '../../engine/machine-tables.ts'
+import { listEventTypes } from '../../engine/machine-tables.ts'
 import type { Machine } from '../../machines/definition/machine.ts'
 import type { PendingEffect } from '../../vocabulary/message.ts'
 import type { ApiContext } from '../api-context.ts'
@@ -18,7 +18,7 @@ export interface LogMethods {
 export function createLogModule(context: ApiContext, machines: readonly Machine[]): Module<LogMethods> {
   const { store } = context
   return {
-    methods: { log: createLog(context, typesOf(machines)), effects: createEffects(context) },
+    methods: { log: createLog(context, listEventTypes(machines)), effects: createEffects(context) },
     checks: logChecks(context),
     due: async () => (await store.effects({ states: ['owed', 'deferred'] })).map(toDue),
     figures: () => readLogFigures(context),

@@ -1,4 +1,4 @@
-import { type Followers, unlessDamaged } from '../../engine/following/followers.ts'
+import { damageOrThrow, type Followers } from '../../engine/following/followers.ts'
 import type { HandlerFailure } from '../../engine/following/handler-call.ts'
 import { arrivals, bodyMissing, type NotificationEvent } from '../../machines/notification.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
@@ -96,14 +96,14 @@ export class HandlerWorker {
 
   async #workOn(closing: AbortSignal): Promise<void> {
     const { followers } = this.#parts
-    const follower = await followers.take(this.#name)
+    const follower = await followers.claim(this.#name)
     if (follower?.position !== this.#standing?.follower.position) this.#standing = undefined
     // Another process calls the handler now.
     if (!follower) this.#unrecorded.clear()
     if (!follower || !followers.isDue(follower)) return
     this.#standing ??= { follower, cursor: follower.position, pending: new Map() }
     const standing = this.#standing
-    await followers.keep(this.#name, () => this.#goOn(standing, closing))
+    await followers.withLease(this.#name, () => this.#goOn(standing, closing))
   }
 
   /** Looks before it takes: a process that waits writes nothing. */
@@ -113,7 +113,7 @@ export class HandlerWorker {
     const { pending, cursor, damage } = this.#standing
     for (const { dueAt } of pending.values()) if (this.#isDue({ dueAt })) return true
     if (damage) return pending.size === 0
-    return followers.hasNews(cursor, types)
+    return followers.hasNewEvents(cursor, types)
   }
 
   async #goOn(standing: WorkerState, closing: AbortSignal): Promise<void> {
@@ -138,7 +138,7 @@ export class HandlerWorker {
     if (limit <= 0) return true
     const page = await this.#parts.context.store
       .readWithEnd({ after: cursor, types, limit })
-      .catch(unlessDamaged)
+      .catch(damageOrThrow)
     if (page instanceof AverbaError) {
       standing.damage = page
       return true
@@ -192,7 +192,7 @@ export class HandlerWorker {
   /** Calls the handler for a notification whose turn it is. True when it is done or parked. */
   async #tryOne(stream: string, one: PendingNotification, held: ReadonlySet<string>): Promise<boolean> {
     const { context, registered } = this.#parts
-    const read = await readClear(context.store, stream, registered).catch(unlessDamaged)
+    const read = await readClear(context.store, stream, registered).catch(damageOrThrow)
     if (read instanceof AverbaError) return this.#setAside(stream, one, read)
     const { clear, version } = read
     delete one.damage

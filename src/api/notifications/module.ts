@@ -1,4 +1,4 @@
-import { unlessStopped } from '../../store/views/view-reader.ts'
+import { undefinedIfStopped } from '../../store/views/view-reader.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkHandlers } from '../check.ts'
 import type { HandlerTroubles } from '../figures.ts'
@@ -15,7 +15,9 @@ export function createNotificationModule(context: ApiContext): Module<Notificati
   return {
     methods: { notifications: createNotifications(context) },
     checks: { notifications: async () => checkHandlers(await countTroubled(context.views)) },
-    figures: async () => ({ notifications: (await unlessStopped(countTroubled(context.views))) ?? null }),
+    figures: async () => ({
+      notifications: (await undefinedIfStopped(countTroubled(context.views))) ?? null,
+    }),
   }
 }
 

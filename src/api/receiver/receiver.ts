@@ -33,7 +33,7 @@ export function createReceiving(
       refused.taken(incoming.evento)
     },
     tracing,
-    onAnswered: (status, ms) => engine.hint('answered', { status, ms }),
+    onAnswered: (status, ms) => engine.emit('answered', { status, ms }),
     onRefused(status, reason, evento, detail) {
       refused.refused(evento, status)
       const more = { ...(detail !== undefined && { detail }), ...named(evento) }

@@ -69,7 +69,7 @@ export async function readReceipt(store: Store, subject: SubjectRef): Promise<Er
   if (!request || !erased) return undefined
   const completed = find<ErasureCompleted>('subject.erasureCompleted')
   const { requester, legalBasis, keeps } = request.data
-  const parts = await store.owners.partsOf(subject)
+  const parts = await store.owners.namedParts(subject)
   const first = await store.readAt(1)
   const { origin = '' } = (first?.data ?? {}) as { origin?: string } // The first event of every log.
   const kept = new Set(erased.data.kept)

@@ -1,4 +1,4 @@
-import { hasLeft, readTrace } from '../../engine/performing/attempt-trace.ts'
+import { mayHaveBeenSent, readTrace } from '../../engine/performing/attempt-trace.ts'
 import { GenerationalCache } from '../../runtime/generational-cache.ts'
 import type { Store } from '../../store/store.ts'
 import type { Effect, RecordedEvent } from '../../vocabulary/message.ts'
@@ -87,7 +87,7 @@ export class SentCalls {
   async #hasLeft(id: string): Promise<boolean> {
     const request = this.#requests.get(id) ?? (await this.#readRequest(id))
     if (!request) return false
-    return hasLeft(await readTrace(this.#store, { id, position: request.position }))
+    return mayHaveBeenSent(await readTrace(this.#store, { id, position: request.position }))
   }
 
   async #readRequest(id: string): Promise<RecordedEvent | undefined> {

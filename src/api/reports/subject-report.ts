@@ -1,4 +1,4 @@
-import { hasLeft, isAttempt, traceOf } from '../../engine/performing/attempt-trace.ts'
+import { isAttempt, mayHaveBeenSent, summarizeTrace } from '../../engine/performing/attempt-trace.ts'
 import { describeCall, describeEvent, describeKind, wordsOf } from '../../pages/describe.ts'
 import type { Language } from '../../pages/language.ts'
 import { sourceOf } from '../../pages/source-of.ts'
@@ -183,7 +183,7 @@ async function countHeldKinds(
       .map(({ name, bytes }) => ({ position, name, kind: `${type}/${name}`, at, bytes })),
   )
   parts.sort((one, other) => one.position - other.position)
-  const held = new Set(await store.owners.present(parts))
+  const held = new Set(await store.owners.existingParts(parts))
   const found = new Map<string, HeldKind>()
   for (const part of parts) {
     const { kind, at, bytes } = part
@@ -263,7 +263,7 @@ function reportCalls(
 
 function wasSent(id: string, events: readonly RecordedEvent[]): boolean {
   const attempts = events.filter(isAttempt).filter(({ data }) => data.effect === id)
-  return hasLeft(traceOf(attempts))
+  return mayHaveBeenSent(summarizeTrace(attempts))
 }
 
 /** Converts an event to an entry of a timeline. */

@@ -177,7 +177,7 @@ export class Retention {
     const preconditions = await Promise.all(owners.map(owner => this.#expectedVersion(owner)))
     const held = new Set<string>()
     for (const owner of owners) if (await this.#isHeld(owner)) held.add(owner)
-    const free = await this.#context.store.owners.present(due.filter(({ owner }) => !held.has(owner)))
+    const free = await this.#context.store.owners.existingParts(due.filter(({ owner }) => !held.has(owner)))
     if (free.length === 0) return { targets: [] }
     const data = { ...named, parts: free.map(partPlaceKey) }
     const message = { type: 'retention.apply', data }

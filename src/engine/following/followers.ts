@@ -17,45 +17,45 @@ import {
   type HandlerTime,
 } from './handler-call.ts'
 
-/** Does what an event asks for. It may be called again for the same event: its id tells. */
+/** Handles an event. The same event may be delivered more than once: use its id to recognise it. */
 export type FollowHandler = (event: RecordedEvent, call: HandlerCall) => Promise<void>
 
 interface FollowerWork {
   readonly name: string
-  /** Does what is there to do now, up to the signal. Gives why some of it cannot be done, where all else was. */
+  /** Does the work that is available now, until the signal. Returns the error of a part that it had to leave out. */
   readonly work: (closing: AbortSignal) => Promise<unknown>
 }
 
 const attemptsMax = 8
 const backoffBaseMs = 1_000
 const backoffMaxMs = 5 * 60_000
-/** Other processes append without telling this one. */
+/** Appends of other processes do not wake this one. */
 const pollMs = 1_000
-/** How many events of other types a follower stays behind before that is written down. */
-const passedMax = 100
+/** How many events of other types a follower may skip before its position is saved. */
+const skippedMax = 100
 const closeWaitMs = 15_000
 const failedOrParked = ['a follower failed', 'a follower failed too often and is parked'] as const
-const cannotGoOn = ['a follower cannot go on, and is tried again', ''] as const
+const cannotContinue = ['a follower cannot continue; it is tried again', ''] as const
 
 /**
- * Durable handlers of events: each is called for every event of its types, in order, at least once, by one process at
- * a time. One that fails is tried again with growing waits, then parked until a person lets it go on; it never passes
- * over an event by itself, and holds up no other follower.
+ * Durable event handlers: each receives every event of its types, in order, at least once, in one process at a time. A
+ * failing handler is retried with growing waits, then parked until an operator releases it. It never skips an event by
+ * itself, and blocks no other follower.
  */
 export class Followers {
-  /** Every call of a handler is within it. */
+  /** Every handler call runs in this scope. */
   readonly scope = new HandlerScope()
   readonly #store: Store
   readonly #clock: Clock
   readonly #log: (line: LogLine) => void
-  readonly #following = new Map<string, FollowerWork>()
-  readonly #working = new Map<string, Promise<void>>()
-  readonly #taken = new Set<string>()
-  /** How many `run` go on. */
-  #runs = 0
-  /** Followers that this process cannot go on with, and why. */
+  readonly #registered = new Map<string, FollowerWork>()
+  readonly #inProgress = new Map<string, Promise<void>>()
+  readonly #claimed = new Set<string>()
+  /** How many `run` calls are active. */
+  #activeRuns = 0
+  /** The followers that this process cannot continue, with the error. */
   readonly #troubles = new Map<string, unknown>()
-  /** Work that `run` has waited for already: closing does not wait for it again. */
+  /** Work that `run` has already waited for: closing does not wait for it again. */
   readonly #waitedFor = new WeakSet<Promise<void>>()
   readonly #closing = new AbortController()
   readonly #wakes: WakeSignal
@@ -69,10 +69,10 @@ export class Followers {
   }
 
   /**
-   * Adds a handler under a name that is its own for ever: its place in the log is kept under it.
+   * Registers a handler under a permanent, unique name, which its position in the log is stored under.
    *
-   * @throws {AverbaError} `INVALID_INPUT` when another handler of this process has the name, types or handler are
-   * missing, or its time is out of range
+   * @throws {AverbaError} `INVALID_INPUT` when another handler of this process has the name, when types or handler are
+   * missing, or when the time is out of range
    */
   follow(name: string, types: readonly string[], handler: FollowHandler, time?: HandlerTime): void {
     const timeoutMs = checkHandlerTime(time)
@@ -84,212 +84,219 @@ export class Followers {
     const own = [...new Set(types)].sort()
     const call = (event: RecordedEvent) =>
       this.scope.within(() => callInTime(this.#clock, timeoutMs, given => handler(event, given)))
-    this.attach(name, closing => this.#followOn(name, own, call, closing))
+    this.attach(name, closing => this.#deliverEvents(name, own, call, closing))
   }
 
   /**
-   * Adds work of another kind that goes on along the log: called when there may be something new, one at a time. It
-   * takes the follower of its name, and moves it, by itself. Throws as `follow` does.
+   * Registers other work along the log. It is called when there may be new events, one call at a time, and claims and
+   * moves its follower by itself. Throws as `follow` does.
    */
   attach(name: string, work: FollowerWork['work']): void {
-    if (this.#following.has(name)) {
+    if (this.#registered.has(name)) {
       throw new AverbaError('INVALID_INPUT', `Cannot follow as "${name}": another handler has this name`, {
-        hint: 'Give each a name of its own, and begin with it once in a process',
+        hint: 'Give each handler a name of its own, and register it once per process',
       })
     }
-    this.#following.set(name, { name, work })
+    this.#registered.set(name, { name, work })
     this.wake()
   }
 
-  /** Says that there may be new events. */
+  /** Reports that there may be new events. */
   wake(): void {
     this.#wakes.wake()
   }
 
   /**
-   * Calls every handler for what is there now, until the signal. Those that fail wait for their time, or for a person.
-   * What this process cannot go on with is thrown, once the others have done theirs.
+   * Calls every handler for the events available now, until the signal. Failed handlers wait for their retry time or an
+   * operator. An error that this process cannot continue after is thrown once the others are done.
    */
   async settle(signal: AbortSignal): Promise<void> {
     const over = AbortSignal.any([this.#closing.signal, signal])
-    const all = [...this.#following.values()].map(following => this.#work(following, over))
+    const all = [...this.#registered.values()].map(following => this.#runWork(following, over))
     const failed = (await Promise.allSettled(all)).find(each => each.status === 'rejected')
     if (failed) throw failed.reason
   }
 
-  /** Goes on until the signal: at once when this process appends, and every second for the others. */
+  /** Runs until the signal. Wakes at once when this process appends, and polls every second for other processes. */
   async run(signal: AbortSignal): Promise<void> {
     const over = AbortSignal.any([signal, this.#closing.signal])
     const loops = new Map<string, Promise<void>>()
-    this.#runs += 1
+    this.#activeRuns += 1
     try {
       while (!over.aborted) {
         const wakes = this.#wakes.count
-        for (const following of this.#following.values()) {
-          if (!loops.has(following.name)) loops.set(following.name, this.#runOne(following, over))
+        for (const following of this.#registered.values()) {
+          if (!loops.has(following.name)) loops.set(following.name, this.#runLoop(following, over))
         }
         await this.#wakes.rest(wakes, over)
       }
       await Promise.all(loops.values())
     } finally {
-      this.#runs -= 1
+      this.#activeRuns -= 1
     }
-    // Not under the hands of another `run` or `settle` of this process: others would call the same handlers.
-    if (this.#runs === 0) await this.#release([...this.#taken].filter(name => !this.#working.has(name)))
+    // If another `run` or `settle` of this process still uses a follower, releasing it would let two processes call it.
+    if (this.#activeRuns === 0)
+      await this.#release([...this.#claimed].filter(name => !this.#inProgress.has(name)))
   }
 
-  /** Each follower has a loop of its own: one that is slow or stuck holds up no other. */
-  async #runOne(following: FollowerWork, over: AbortSignal): Promise<void> {
+  /** Each follower has its own loop, so a slow or stuck one blocks no other. */
+  async #runLoop(following: FollowerWork, over: AbortSignal): Promise<void> {
     const { name } = following
     for (let failures = 0; !over.aborted; ) {
       const wakes = this.#wakes.count
       try {
-        await this.#work(following, over)
+        await this.#runWork(following, over)
         failures = 0
         await this.#wakes.rest(wakes, over)
       } catch (error) {
         const waitMs = backoffMs(failures, backoffBaseMs, backoffMaxMs)
         failures += 1
         const failure = { attempt: failures, reason: errorName(error), isParked: false }
-        const line = failureLine(failure, cannotGoOn, { follower: name })
+        const line = failureLine(failure, cannotContinue, { follower: name })
         if (line) this.#log(line)
-        await this.#clock.sleep(waitMs, over, 'a follower that cannot go on')
+        await this.#clock.sleep(waitMs, over, 'the retry of a follower')
       }
     }
   }
 
-  /** Notes what is under way now; calling the result keeps closing from waiting for that again. */
-  noteUnderWay(): () => void {
-    const noted = [...this.#working.values()]
+  /** Remembers the work in progress; the returned function keeps `close` from waiting for it again. */
+  noteInFlight(): () => void {
+    const noted = [...this.#inProgress.values()]
     return () => {
       for (const each of noted) this.#waitedFor.add(each)
     }
   }
 
-  /** Lets handlers finish, within a bound, and other processes take over at once. */
+  /** Waits for handlers, up to a limit, and releases their leases so that other processes can take over at once. */
   async close(): Promise<void> {
     this.#closing.abort()
     const stop = new AbortController()
-    const left = [...this.#working.values()].filter(each => !this.#waitedFor.has(each))
+    const left = [...this.#inProgress.values()].filter(each => !this.#waitedFor.has(each))
     const working = Promise.allSettled(left)
-    await Promise.race([working, this.#clock.sleep(closeWaitMs, stop.signal, 'the end of handlers')])
+    await Promise.race([working, this.#clock.sleep(closeWaitMs, stop.signal, 'handlers to end')])
     stop.abort()
-    await this.#release([...this.#taken])
+    await this.#release([...this.#claimed])
   }
 
   async #release(names: readonly string[]): Promise<void> {
-    await Promise.all(names.map(name => this.#letGo(name)))
+    await Promise.all(names.map(name => this.#releaseLease(name)))
   }
 
-  /** What this process cannot go on with, and why: the log is no help there, or cannot be written. */
+  /**
+   * The followers that this process cannot continue, with the error: an unexpected one, or the log cannot be read or
+   * written.
+   */
   get troubles(): ReadonlyMap<string, unknown> {
     return this.#troubles
   }
 
-  /** Where every follower stands. */
+  /** The state of every follower. */
   list(): Promise<Follower[]> {
     return this.#store.followers.list()
   }
 
-  /** One at a time for each follower. What runs for another caller may end early: this caller's follows it. */
-  #work(following: FollowerWork, closing: AbortSignal): Promise<void> {
-    const running = this.#working.get(following.name)
-    if (running) return running.then(() => (closing.aborted ? undefined : this.#work(following, closing)))
-    const work = this.#try(following, closing).finally(() => this.#working.delete(following.name))
-    this.#working.set(following.name, work)
+  /**
+   * Runs one call per follower at a time. A running call may end early for its own caller, so this caller's follows it.
+   */
+  #runWork(following: FollowerWork, closing: AbortSignal): Promise<void> {
+    const running = this.#inProgress.get(following.name)
+    if (running) return running.then(() => (closing.aborted ? undefined : this.#runWork(following, closing)))
+    const work = this.#tryWork(following, closing).finally(() => this.#inProgress.delete(following.name))
+    this.#inProgress.set(following.name, work)
     return work
   }
 
-  /** Releases a follower that this process cannot go on with: another process may be able to. */
-  async #try({ name, work }: FollowerWork, closing: AbortSignal): Promise<void> {
+  /** Releases a follower that this process cannot continue: another process may be able to. */
+  async #tryWork({ name, work }: FollowerWork, closing: AbortSignal): Promise<void> {
     try {
       const trouble = await work(closing)
       if (trouble === undefined) this.#troubles.delete(name)
       else this.#troubles.set(name, trouble)
     } catch (error) {
       this.#troubles.set(name, error)
-      await this.#letGo(name)
+      await this.#releaseLease(name)
       throw error
     }
   }
 
-  /** A lease that cannot be released runs out by itself: no error. */
-  async #letGo(name: string): Promise<void> {
-    if (this.#taken.delete(name)) await this.#store.followers.release(name).catch(() => undefined)
+  /** A failed release is no error, since leases expire. */
+  async #releaseLease(name: string): Promise<void> {
+    if (this.#claimed.delete(name)) await this.#store.followers.release(name).catch(() => undefined)
   }
 
-  /** Takes a follower for this process, until it closes or stops running; `undefined` while another has it. */
-  async take(name: string): Promise<Follower | undefined> {
+  /** Claims a follower until this process closes or stops running; `undefined` while another process has it. */
+  async claim(name: string): Promise<Follower | undefined> {
     const taken = await this.#store.followers.take(name)
-    if (taken) this.#taken.add(name)
+    if (taken) this.#claimed.add(name)
     return taken
   }
 
-  /** Gives each event to a call that says why it failed. */
-  async #followOn(
+  /** Passes each event to `call`, which returns the reason of a failure. */
+  async #deliverEvents(
     name: string,
     types: readonly string[],
     call: (event: RecordedEvent) => Promise<string | undefined>,
     closing: AbortSignal,
   ): Promise<void> {
     if (closing.aborted || !(await this.mayHaveWork(name, types))) return
-    const taken = await this.take(name)
+    const taken = await this.claim(name)
     if (!taken || !this.isDue(taken)) return
     await this.#store.followers.keepTypes(taken, types)
     let follower = taken
     for (;;) {
-      const page = await this.#store.readWithEnd({ after: follower.position, types }).catch(unlessDamaged)
+      const page = await this.#store.readWithEnd({ after: follower.position, types }).catch(damageOrThrow)
       if (page instanceof AverbaError) return this.failAtNext(follower, types, page)
       const { events, end } = page
       for (const event of events) {
-        const failure = await this.keep(name, () => call(event))
+        const failure = await this.withLease(name, () => call(event))
         if (failure !== undefined) return this.#fail(follower, event.position, failure)
         if (!(await this.#store.followers.move(follower, event.position))) return
         follower = { ...follower, position: event.position, attempts: 0 }
-        // A handler that never waits would keep everything else from its turn.
+        // Otherwise a handler that never waits would block the event loop.
         await yieldToEventLoop()
         if (closing.aborted) return
       }
       if (events.length > 0) continue
-      // Nothing between here and the end is of its types: next time it need not be looked at again.
+      // No event up to the end is of its types: the next read starts there.
       if (end > follower.position) await this.#store.followers.move(follower, end)
       return
     }
   }
 
-  /** Looks before it takes: a process that waits for such events writes nothing. */
+  /** Reads before claiming, so that an idle process writes nothing. */
   async mayHaveWork(name: string, types: readonly string[]): Promise<boolean> {
     if (this.#closing.signal.aborted) return false
     const follower = await this.#store.followers.find(name)
     if (!follower) return true
     if (!this.isDue(follower)) return false
     return (
-      (follower.types !== null && !followsTypes(follower, types)) || this.hasNews(follower.position, types)
+      (follower.types !== null && !followsTypes(follower, types)) ||
+      this.hasNewEvents(follower.position, types)
     )
   }
 
-  /** Whether there are events of some types after a position, or so many others that it should move past them. */
-  async hasNews(position: number, types: readonly string[]): Promise<boolean> {
+  /** Whether events of these types follow a position, or so many others that the position should move past them. */
+  async hasNewEvents(position: number, types: readonly string[]): Promise<boolean> {
     const { followers } = this.#store
-    if ((await followers.next(position + passedMax - 1)) !== undefined) return true
+    if ((await followers.next(position + skippedMax - 1)) !== undefined) return true
     return (await followers.next(position, types)) !== undefined
   }
 
-  /** Fails at the next event, which cannot be read. A process that can read it gets a turn in between. */
+  /** Fails at the next event, which cannot be read. Releases the follower: another process may be able to read it. */
   async failAtNext(follower: Follower, types: readonly string[], error: AverbaError): Promise<void> {
     const at = await this.#store.followers.next(follower.position, types)
     if (at === undefined) throw error
     await this.#fail(follower, at, error.code)
-    await this.#letGo(follower.name)
+    await this.#releaseLease(follower.name)
   }
 
-  /** Reports whether a follower is neither parked nor has to wait. */
+  /** Whether a follower is neither parked nor waiting. */
   isDue({ isParked, dueAt }: Follower): boolean {
     return !isParked && (dueAt === null || isWaitOver(fromInstant(dueAt), this.#clock.now(), backoffMaxMs))
   }
 
-  /** Keeps the lease of a follower while work goes on. */
-  async keep<T>(name: string, work: () => Promise<T>): Promise<T> {
+  /** Keeps a follower's lease while work runs. */
+  async withLease<T>(name: string, work: () => Promise<T>): Promise<T> {
     const done = new AbortController()
     const keeping = this.#renew(name, done.signal)
     try {
@@ -302,9 +309,9 @@ export class Followers {
 
   async #renew(name: string, done: AbortSignal): Promise<void> {
     for (;;) {
-      await this.#clock.sleep(this.#store.leaseMs / 3, done, 'a lease to be renewed')
+      await this.#clock.sleep(this.#store.leaseMs / 3, done, 'the renewal of a lease')
       if (done.aborted) return
-      // A lost lease shows when the follower is moved on.
+      // If the lease is lost, moving the follower fails.
       await this.#store.followers.keep(name).catch(() => undefined)
     }
   }
@@ -321,8 +328,11 @@ export class Followers {
   }
 }
 
-/** A damaged event fails like a handler: nobody can read it. Any other error may be this process's alone: thrown. */
-export function unlessDamaged(error: unknown): AverbaError {
+/**
+ * Returns the error of a damaged event, which fails like a handler: no process can read it. Throws any other error,
+ * which may concern this process only.
+ */
+export function damageOrThrow(error: unknown): AverbaError {
   if (error instanceof AverbaError && error.code === 'CORRUPT') return error
   throw error
 }

@@ -6,13 +6,13 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { dayMs } from '../../vocabulary/instant.ts'
 import type { LogLine } from '../../vocabulary/log-line.ts'
 
-/** What a handler is called with beside what it handles. */
+/** What a handler receives besides what it handles. */
 export interface HandlerCall {
-  /** Aborts when the handler's time is over: the call counts as failed, and the handler is called again later. */
+  /** Aborts when the handler's time is up: the call counts as failed, and the handler is called again later. */
   readonly signal: AbortSignal
 }
 
-/** How long one call of a handler may take. */
+/** The time limit of a handler call. */
 export interface HandlerTime {
   /** A whole number of milliseconds, up to a day; a minute when absent. */
   readonly timeoutMs?: number
@@ -22,18 +22,18 @@ const timeoutDefaultMs = 60_000
 const timeoutMaxMs = dayMs
 
 /**
- * How long a handler may take.
+ * The time limit of a handler in milliseconds.
  *
  * @throws {AverbaError} `INVALID_INPUT` when it is not a whole number of milliseconds up to a day
  */
 export function checkHandlerTime({ timeoutMs = timeoutDefaultMs }: HandlerTime = {}): number {
   if (Number.isSafeInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= timeoutMaxMs) return timeoutMs
-  throw new AverbaError('INVALID_INPUT', 'Cannot give a handler this time: timeoutMs is out of range', {
+  throw new AverbaError('INVALID_INPUT', 'Cannot set the time of a handler: timeoutMs is out of range', {
     hint: 'Give a whole number of milliseconds, 1 to 86400000',
   })
 }
 
-/** Calls a handler within its time. Says why it failed, in words of ours: never the message of its error. */
+/** Calls a handler within its time. Returns why it failed, never with the message of its error. */
 export async function callInTime(
   clock: Clock,
   timeoutMs: number,
@@ -47,17 +47,17 @@ export async function callInTime(
   }
 }
 
-/** A call of a handler of the host that failed. */
+/** A failed call of a host's handler. */
 export interface HandlerFailure {
   /** Counted from 1. */
   readonly attempt: number
-  /** The name or the code of the error, or words of ours: nothing of what was handled. */
+  /** The name or code of the error, or a text of our own: nothing of what was handled. */
   readonly reason: string
-  /** It is not called again by itself. */
+  /** Whether it stays parked until an operator releases it. */
   readonly isParked: boolean
 }
 
-/** What the logger is told of a failure: at the first one, whenever attempts have doubled, and when it is given up. */
+/** The log line of a failure: at the first one, whenever attempts have doubled, and when it is parked. */
 export function failureLine(
   { attempt, reason, isParked }: HandlerFailure,
   [failed, parked]: readonly [string, string],
@@ -70,8 +70,8 @@ export function failureLine(
 }
 
 /**
- * Tells whether code runs within a call of a handler of one log: there, nobody may wait for all handlers to end, since
- * this one is among them.
+ * Detects whether code runs inside a handler call of a log. Such code must not wait for all handlers, since its own is
+ * among them.
  */
 export class HandlerScope {
   readonly #calls = new AsyncLocalStorage<{ isOver: boolean } | undefined>()
@@ -86,7 +86,7 @@ export class HandlerScope {
     }
   }
 
-  /** Does what a handler caused, but does not wait for. */
+  /** Runs work that a handler caused but does not wait for. */
   outside<T>(work: () => T): T {
     return this.#calls.run(undefined, work)
   }

@@ -4,18 +4,16 @@ import type { PendingEffect, RecordedEvent } from '../../vocabulary/message.ts'
 import { effectStream } from '../../vocabulary/names.ts'
 import type { RecordedOf } from '../../vocabulary/view.ts'
 
-/**
- * What the log tells of the attempts at a call that changes or costs something. A call that only reads leaves no trace.
- */
+/** What the log records about the attempts at a call that changes something or costs money. Readings leave no trace. */
 export interface AttemptTrace {
-  /** The last attempt never reported back: the service may have done what it asks for. */
-  readonly isUnderWay: boolean
-  /** The service answered an attempt, and did nothing: it was told what the call carries. */
+  /** The last attempt never reported back, so the service may have done the work. */
+  readonly isInProgress: boolean
+  /** The service answered an attempt without doing the work, so it has received the call's data. */
   readonly wasAnswered: boolean
 }
 
-const types = ['effect.attempted', 'effect.deferred', 'effect.parked'] as const
-type AttemptEvent = Extract<EffectEvent, { type: (typeof types)[number] }>
+const attemptTypes = ['effect.attempted', 'effect.deferred', 'effect.parked'] as const
+type AttemptEvent = Extract<EffectEvent, { type: (typeof attemptTypes)[number] }>
 
 /** Reads the trace of a call from its own stream. */
 export async function readTrace(
@@ -24,33 +22,33 @@ export async function readTrace(
 ): Promise<AttemptTrace> {
   const events: RecordedOf<AttemptEvent>[] = []
   for (let after = 0; ; ) {
-    // Its machine's own, of these types.
+    // The filter returns only the machine's events of these types.
     const page = (await store.read({
       stream: effectStream(pending),
-      types,
+      types: attemptTypes,
       after,
     })) as RecordedOf<AttemptEvent>[]
     events.push(...page)
     const last = page.at(-1)
-    if (!last) return traceOf(events)
+    if (!last) return summarizeTrace(events)
     after = last.position
   }
 }
 
 /** Reports whether an event is about an attempt at a call. */
 export function isAttempt(event: RecordedEvent): event is RecordedOf<AttemptEvent> {
-  return types.some(type => type === event.type)
+  return attemptTypes.some(type => type === event.type)
 }
 
-/** The same, of the events of one call that were read already, in order. */
-export function traceOf(events: readonly RecordedOf<AttemptEvent>[]): AttemptTrace {
+/** Derives the trace from events of one call that were already read, in order. */
+export function summarizeTrace(events: readonly RecordedOf<AttemptEvent>[]): AttemptTrace {
   return {
-    isUnderWay: events.at(-1)?.type === 'effect.attempted',
+    isInProgress: events.at(-1)?.type === 'effect.attempted',
     wasAnswered: events.some(({ data }) => 'isAnswered' in data && data.isAnswered === true),
   }
 }
 
-/** Reports whether what a call carries has left this process: the service has it, or may have it. */
-export function hasLeft({ isUnderWay, wasAnswered }: AttemptTrace): boolean {
-  return isUnderWay || wasAnswered
+/** Reports whether a call's data may have left this process. */
+export function mayHaveBeenSent({ isInProgress, wasAnswered }: AttemptTrace): boolean {
+  return isInProgress || wasAnswered
 }

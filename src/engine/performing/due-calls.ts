@@ -2,53 +2,53 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Store } from '../../store/store.ts'
 import type { Performers } from '../../vocabulary/performer.ts'
 
-/** What due calls are taken from, and how. */
+/** What `DueCalls` works with. */
 export interface DueCallsParts {
-  /** The oldest that are due. */
+  /** Finds the oldest due calls. */
   readonly find: (limit: number) => Promise<string[]>
-  /** Makes one. True where it may be due again, or still is. */
+  /** Makes one call. True when it may still be due, or due again. */
   readonly make: (id: string) => Promise<boolean>
-  /** How many are begun at a time, those that wait for their turn among them. */
+  /** How many calls are begun at a time, including those that wait for the throttle. */
   readonly max: number
-  /** How long one that was made, and may be due again, is left alone: another process may have it, or it failed. */
+  /** How long a call that may still be due is left alone: another process may have it, or it failed. */
   readonly restMs: number
   readonly elapsedMs: () => number
-  /** Told what one failed with. It holds up no other. */
+  /** Called with the error of a failed call, which stops no other. */
   readonly onFailed: (error: unknown) => void
 }
 
-/** The calls of one service that come due: each begins as soon as there is room, however long others take. */
+/** Makes the due calls of one service. Each begins as soon as there is room, however long others take. */
 export class DueCalls {
   readonly #parts: DueCallsParts
-  /** Those that were due at the last look, and have not begun. */
-  #found: string[] = []
+  /** Found due by the last search, and not begun. */
+  #due: string[] = []
   readonly #begun = new Map<string, Promise<void>>()
-  /** Those left alone, by since when. */
+  /** Calls left alone, with the time since when. */
   readonly #resting = new Map<string, number>()
-  #toldOfRoom: (() => void) | undefined
+  #onRoom: (() => void) | undefined
 
   constructor(parts: DueCallsParts) {
     this.#parts = parts
   }
 
-  /** Begins what is due, as far as there is room. Says how many that were. */
+  /** Begins due calls while there is room. Returns how many it began. */
   async begin(): Promise<number> {
     const { find, max } = this.#parts
     if (this.#begun.size === max) return 0
     this.#wakeRested()
-    if (this.#found.length === 0) {
-      // What ends during the look may be found all the same.
+    if (this.#due.length === 0) {
+      // Taken before the search: a call that ends during it may still be found.
       const begun = new Set(this.#begun.keys())
-      // Those under way and those left alone may still be due: each look goes further past them than the one before.
+      // Calls in progress and those left alone may still be due, so each search reads further past them.
       const found = await find(max + 2 * (begun.size + this.#resting.size))
-      this.#found = found.filter(id => !begun.has(id) && !this.#resting.has(id))
+      this.#due = found.filter(id => !begun.has(id) && !this.#resting.has(id))
     }
-    const due = this.#found.splice(0, max - this.#begun.size)
+    const due = this.#due.splice(0, max - this.#begun.size)
     for (const id of due) this.#begun.set(id, this.#make(id))
     return due.length
   }
 
-  /** Begins what is due, and what comes due by it, and waits for all of it. Says how many that were. */
+  /** Makes due calls and those that become due by them, and waits for all. Returns how many there were. */
   async makeAll(signal: AbortSignal): Promise<number> {
     for (let made = 0; ; ) {
       const begun = signal.aborted ? 0 : await this.begin()
@@ -59,15 +59,15 @@ export class DueCalls {
   }
 
   /**
-   * Tells the one who asked last of the next call that ends and leaves at least half of the room. A promise of it would
-   * remember, for as long as a service is idle, all who had waited for it.
+   * Calls `onRoom` when a call ends and at least half of the room is free. A new callback replaces the former one; a
+   * shared promise would keep every waiter of an idle service in memory.
    */
-  onceRoom(tell: () => void): void {
-    this.#toldOfRoom = tell
+  onceRoom(onRoom: () => void): void {
+    this.#onRoom = onRoom
   }
 
-  /** Waits for what is under way. */
-  async over(): Promise<void> {
+  /** Waits for the calls in progress. */
+  async waitForAll(): Promise<void> {
     await Promise.all(this.#begun.values())
   }
 
@@ -90,13 +90,13 @@ export class DueCalls {
     if (mayBeDue) this.#resting.set(id, elapsedMs())
     this.#begun.delete(id)
     if (this.#begun.size > max / 2) return
-    const tell = this.#toldOfRoom
-    this.#toldOfRoom = undefined
-    tell?.()
+    const onRoom = this.#onRoom
+    this.#onRoom = undefined
+    onRoom?.()
   }
 }
 
-/** Where calls that are due stand, and what performs them. */
+/** What due calls are found with. */
 export interface FindDueParts {
   readonly store: Store
   readonly clock: Clock
@@ -104,8 +104,8 @@ export interface FindDueParts {
 }
 
 /**
- * Finds calls of some types that are due, the oldest first. Where more are due than are asked for, half of the room is
- * for what is no routine: a revocation that was put off must not wait until everybody's list has been read.
+ * Finds due calls of some types, oldest first. If there are more than asked for, half of the room is for calls that are
+ * not routine: a postponed revocation must not wait until every list has been read.
  */
 export async function findDue(
   { store, clock, performers }: FindDueParts,

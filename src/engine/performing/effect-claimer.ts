@@ -8,15 +8,15 @@ import type { DecisionRequest } from '../recording/decisions.ts'
 import type { Recorder, RequestContext } from '../recording/recorder.ts'
 import type { LocalBackoff } from './local-backoff.ts'
 
-/** Who asked for an effect. */
+/** Who requested an effect. */
 type Requester = Omit<RequestContext, 'commandId'>
 
-/** An effect that may be taken, with what performs it. */
+/** An effect that may be claimed, with its performer. */
 export interface ClaimableEffect extends ClaimCandidate {
   readonly performer: Performer
 }
 
-/** An effect that was taken for an attempt. */
+/** An effect that is claimed for an attempt. */
 export interface ClaimedEffect extends LedgerClaim {
   readonly performer: Performer
   readonly about: Requester
@@ -28,44 +28,43 @@ interface EffectClaimerParts {
   readonly performers: Performers
 }
 
-/** Finds the effects that this process may attempt, and takes them: nobody else attempts what is taken. */
+/** Finds the effects that this process may attempt, and claims them: no other process attempts a claimed effect. */
 export class EffectClaimer {
   readonly #parts: EffectClaimerParts
   readonly #recorder: Recorder
-  readonly #waits: LocalBackoff
+  readonly #backoff: LocalBackoff
 
-  constructor(parts: EffectClaimerParts, recorder: Recorder, waits: LocalBackoff) {
+  constructor(parts: EffectClaimerParts, recorder: Recorder, backoff: LocalBackoff) {
     this.#parts = parts
     this.#recorder = recorder
-    this.#waits = waits
+    this.#backoff = backoff
   }
 
-  /** An effect that is due, and that this process may attempt: nobody has it, and it is not left to others. */
-  async find(id: string): Promise<ClaimableEffect | undefined> {
+  /** Finds a due effect that no process has claimed, and that is not for a process with another configuration. */
+  async findClaimable(id: string): Promise<ClaimableEffect | undefined> {
     const found = await this.#findClaimable(id)
-    if (!found || this.#waits.holds(found)) return undefined
+    if (!found || this.#backoff.isPostponed(found)) return undefined
     return (await this.#isForOthers(found)) ? undefined : found
   }
 
-  /** Reports whether an effect is due that this process could perform, and leaves to one with another configuration. */
-  async isLeft(id: string): Promise<boolean> {
+  /** Reports whether a due effect is left to a process with another configuration. */
+  async isLeftToOthers(id: string): Promise<boolean> {
     const found = await this.#findClaimable(id)
     return found ? this.#isForOthers(found) : false
   }
 
   /**
-   * Takes an effect that was found. Where the attempt may change something or costs something, an event says so in
-   * the same transaction: the log alone then tells what may have left. An attempt that only reads stands in the
-   * ledger only.
+   * Claims an effect that was found. If the attempt may change something or cost money, an event in the same
+   * transaction says so: the log alone then shows what may have been sent. A reading is recorded in the ledger only.
    */
-  async take(found: ClaimableEffect): Promise<ClaimedEffect | undefined> {
+  async claim(found: ClaimableEffect): Promise<ClaimedEffect | undefined> {
     const { store, clock } = this.#parts
-    // It may have waited for its turn, and been put off meanwhile.
-    if (this.#waits.holds(found)) return undefined
+    // The call may have been postponed while it waited for the throttle.
+    if (this.#backoff.isPostponed(found)) return undefined
     const { performer } = found
     const { id } = found.pending
-    // Before it leaves: no answer is lost because this cannot be read.
-    const about = await this.#aboutOf(found.pending)
+    // Read before the call is sent, since a failure here afterwards would lose its answer.
+    const about = await this.#readRequester(found.pending)
     if (!this.#isRecorded(found)) {
       const read = await store.claimEffect(id, clock.now())
       return read && { ...read, performer, about }
@@ -73,7 +72,7 @@ export class EffectClaimer {
     let known: ClaimCandidate | undefined = found
     let claimed: ClaimCandidate | undefined
     const deliver = async (): Promise<DecisionRequest> => {
-      // Where it stands elsewhere by now, the append conflicts, and it is looked at again.
+      // If its state has changed, the append conflicts and it is read again.
       const now = known ?? (await store.findClaimable(id, clock.now()))
       known = undefined
       claimed = now && this.#isRecorded(now) ? now : undefined
@@ -94,15 +93,15 @@ export class EffectClaimer {
     return performer && { ...found, performer }
   }
 
-  /** What is in doubt is not sent, and is for nobody else: whoever finds it says so. */
+  /** An effect in doubt is not sent again, so any process may record that. */
   async #isForOthers(found: ClaimableEffect): Promise<boolean> {
     const isSent = !isLost(found) && !isFromBeforeRestore(this.#parts.store, found)
     return isSent && (await found.performer.takes?.(found.pending)) === false
   }
 
   /**
-   * Whether the attempt gets an event. A reading gets none; nor does a call that began and never reported back, which
-   * is not sent again unless it is idempotent.
+   * Whether the attempt gets an event. Readings get none, nor do calls that began and never reported back, unless they
+   * are idempotent: others are not sent again.
    */
   #isRecorded({ pending, wasStarted }: ClaimCandidate): boolean {
     const effectClass = this.#parts.performers[pending.type]?.effectClass
@@ -110,24 +109,24 @@ export class EffectClaimer {
     return effectClass === 'idempotent' || !wasStarted
   }
 
-  /** Who asked for an effect is kept with the event that ends it. */
-  async #aboutOf(pending: PendingEffect): Promise<Requester> {
+  /** Who requested an effect is also recorded with the event that ends it. */
+  async #readRequester(pending: PendingEffect): Promise<Requester> {
     const { correlationId, actor, basis } = (await this.#parts.store.readAt(pending.position)) ?? {}
     return { ...(correlationId && { correlationId }), ...(actor && { actor }), ...(basis && { basis }) }
   }
 }
 
-/** It left, never reported back, and may not leave again. */
+/** Whether an attempt never reported back, and must not be repeated. */
 export function isLost({ wasStarted, performer }: Pick<ClaimedEffect, 'wasStarted' | 'performer'>): boolean {
   return wasStarted && !isRepeatable(performer)
 }
 
-/** Doing it once more does no harm. */
+/** Whether performing it once more does no harm. */
 export function isRepeatable({ effectClass }: Performer): boolean {
   return effectClass === 'read' || effectClass === 'idempotent'
 }
 
-/** A restored log cannot know what was done after the backup was made. */
+/** Whether an effect outside is from before a restore: a restored log cannot know what was done after its backup. */
 export function isFromBeforeRestore(
   store: Store,
   { pending, performer }: Pick<ClaimedEffect, 'pending' | 'performer'>,

@@ -26,11 +26,11 @@ import {
   isRepeatable,
 } from './effect-claimer.ts'
 import { LocalBackoff } from './local-backoff.ts'
-import { choose, retryPolicyOf } from './retry-policy.ts'
+import { chooseRetry, retryPolicyOf } from './retry-policy.ts'
 
 /**
- * Turns the fact of an ended effect into messages for the streams that it concerns. `since` is the end of the
- * log when the request left.
+ * Turns the fact of an ended effect into messages for the streams it concerns. `since` is the end of the log when the
+ * request was sent.
  */
 export type Router = (
   pending: PendingEffect,
@@ -38,25 +38,25 @@ export type Router = (
   since: number,
 ) => Promise<DecisionRequest>
 
-/** Records one portion of a large answer, in the name of whoever asked for it. */
-export type RecordPortion = (deliver: () => Promise<DecisionRequest>) => Promise<unknown>
+/** Records one chunk of a large answer, on behalf of whoever requested the effect. */
+export type RecordChunk = (deliver: () => Promise<DecisionRequest>) => Promise<unknown>
 
 /**
- * Records most of an answer that is too large for one transaction, and gives the rest, as the fact that ends its
+ * Records most of an answer that is too large for one transaction, and returns the rest as the fact that ends the
  * effect.
  */
 export type ChunkRecorder = (
   pending: PendingEffect,
   fact: MessageWithParts,
-  record: RecordPortion,
+  record: RecordChunk,
 ) => Promise<MessageWithParts>
 
-/** What is known of effects and of their answers: what the areas of the API bring. */
+/** The performers of effects, and what handles their answers. The modules of the API register them. */
 export interface EffectRegistry {
   readonly performers: Performers
-  /** Routers by the type of the fact. Without one, a fact goes to the stream that owed the effect. */
+  /** Routers by the type of the fact. Without one, a fact goes to the stream that requested the effect. */
   readonly routers: Readonly<Record<string, Router>>
-  /** What comes before the router, by the type of the fact. */
+  /** Called before the router, by the type of the fact. */
   readonly chunkRecorders: Readonly<Record<string, ChunkRecorder>>
 }
 
@@ -65,44 +65,44 @@ export interface EffectRunnerParts {
   readonly store: Store
   readonly clock: Clock
   readonly entropy: Entropy
-  /** Told of what an operator should know. */
+  /** Reports what an operator should know. */
   readonly onTrouble: (what: string, error: unknown) => void
-  /** Told, once it is recorded, of a call that is parked, and after how many attempts or how long, in our own words. */
+  /** Called after a call is parked, with the number of attempts or the time as text. */
   readonly onGivenUp?: (pending: PendingEffect, after: string) => void
   readonly tracing?: Tracing
 }
 
-/** Makes single attempts at owed effects, and records what they came to. */
+/** Makes single attempts at pending effects, and records their outcomes. */
 export class EffectRunner {
-  readonly taking: EffectClaimer
+  readonly claimer: EffectClaimer
   readonly #parts: EffectRunnerParts & EffectRegistry
   readonly #recorder: Recorder
   readonly #tracing: Tracing
   readonly #elapsedMs: () => number
-  readonly #waits: LocalBackoff
-  readonly #onAttempted: (hint: AttemptReport) => void
+  readonly #backoff: LocalBackoff
+  readonly #onAttempted: (report: AttemptReport) => void
 
   constructor(
     parts: EffectRunnerParts & EffectRegistry,
     recorder: Recorder,
-    onAttempted: (hint: AttemptReport) => void,
+    onAttempted: (report: AttemptReport) => void,
   ) {
     this.#parts = parts
     this.#recorder = recorder
     this.#tracing = parts.tracing ?? noTracing
     this.#elapsedMs = monotonicClock(parts.clock)
-    this.#waits = new LocalBackoff(parts.clock)
-    this.taking = new EffectClaimer(parts, recorder, this.#waits)
+    this.#backoff = new LocalBackoff(parts.clock)
+    this.claimer = new EffectClaimer(parts, recorder, this.#backoff)
     this.#onAttempted = onAttempted
   }
 
   /**
-   * One attempt, if the effect is due and nobody else has it. It is written down before the request leaves. What this
-   * process cannot perform is left as it stands: another one has the service, and has to see what was begun. Says
-   * whether it made one.
+   * Makes one attempt, if the effect is due and no other process has it. The attempt is recorded before the request is
+   * sent. Effects that this process cannot perform stay unchanged for one that has the service. Returns whether it made
+   * one.
    */
-  async make(found: ClaimableEffect): Promise<boolean> {
-    const claimed = await this.taking.take(found)
+  async makeAttempt(found: ClaimableEffect): Promise<boolean> {
+    const claimed = await this.claimer.claim(found)
     if (claimed) await this.#attempt(claimed)
     return claimed !== undefined
   }
@@ -118,20 +118,20 @@ export class EffectRunner {
       return settle(performer.lostFact(pending), 'unknown', 'the attempt never reported back')
     }
     if (isFromBeforeRestore(this.#parts.store, claimed))
-      return settle(performer.lostFact(pending), 'unknown', 'it was owed before a restore')
+      return settle(performer.lostFact(pending), 'unknown', 'the call is from before a restore')
     const outcome = await this.#perform(pending, performer)
-    if (outcome.status === 'deferred') return this.#putOff(claimed, outcome)
+    if (outcome.status === 'deferred') return this.#postpone(claimed, outcome)
     try {
       return await settle(outcome.fact, outcome.status, outcome.reason ?? '')
     } catch (error) {
-      // It would be read again whenever its lease is over, and its answer be lost again.
+      // Otherwise it would be read again whenever its lease expires, and its answer lost again.
       if (performer.effectClass !== 'read' || !isDamage(error)) throw error
       this.#parts.onTrouble(error.message, error)
-      return this.#putOff(claimed, { status: 'deferred', reason: recordableMessage(error) })
+      return this.#postpone(claimed, { status: 'deferred', reason: recordableMessage(error) })
     }
   }
 
-  /** Performs it, and tells of it. */
+  /** Performs an effect and reports the attempt. */
   async #perform(pending: PendingEffect, performer: Performer): Promise<AttemptOutcome> {
     const { type: operation, attempts: attempt, position } = pending
     const { effectClass } = performer
@@ -153,20 +153,20 @@ export class EffectRunner {
 
   async #send(pending: PendingEffect, performer: Performer): Promise<AttemptOutcome> {
     try {
-      const opened = await this.#open(pending)
+      const opened = await this.#openParts(pending)
       if (isRepeatable(performer)) return await performer.perform(pending, opened)
-      // A process that took the call over has declared it in doubt, and a person may have paid for it again.
+      // A process that took the call over has recorded it as unknown, and it may have been paid for again.
       return await performer.perform(pending, opened, () => this.#parts.store.holdEffect(pending))
     } catch (error) {
       if (!(error instanceof AverbaError)) throw error
-      // Our own errors come before anything is sent: a part, a certificate or a secret could not be got.
+      // Our own errors happen before anything is sent: a part, a certificate or a secret was not available.
       this.#parts.onTrouble(error.message, error)
       return { status: 'deferred', reason: recordableMessage(error) }
     }
   }
 
-  /** Certainly not done: it goes later, as its policy says, or is given up and parked. */
-  async #putOff(
+  /** Certainly not done: postpones it as its policy says, or parks it. */
+  async #postpone(
     claimed: ClaimedEffect,
     { reason, afterMs, ends, isAnswered }: Extract<AttemptOutcome, { status: 'deferred' }>,
   ): Promise<void> {
@@ -176,27 +176,27 @@ export class EffectRunner {
     const event = await store.readAt(pending.position)
     const policy = retryPolicyOf(pending, effectClass, event?.type)
     const { id: effect, type, attempts } = pending
-    const elapsedMs = clock.now() - (await this.#countedFrom(pending, event))
-    const choice = choose(policy, { attempts, elapsedMs, knownMs: afterMs, ends }, entropy)
-    const told = isAnswered && { isAnswered }
-    const data = { effect, type, attempts, reason, ...told, policy: policy.name, elapsedMs }
+    const elapsedMs = clock.now() - (await this.#readPolicyStart(pending, event))
+    const choice = chooseRetry(policy, { attempts, elapsedMs, knownMs: afterMs, ends }, entropy)
+    const extra = isAnswered && { isAnswered }
+    const data = { effect, type, attempts, reason, ...extra, policy: policy.name, elapsedMs }
     if ('givenUp' in choice) {
       const parked = { ...data, reason: `${reason}; ${choice.givenUp}` }
       const message = { type: 'effect.exhaust', data: parked }
-      const isLeft = await this.#leave(claimed, 'parked', clock.now(), message)
+      const isLeft = await this.#recordNotDone(claimed, 'parked', clock.now(), message)
       if (isLeft) this.#parts.onGivenUp?.(pending, choice.givenUp)
       return
     }
     const dueAt = clock.now() + choice.waitMs
-    this.#waits.note(pending, choice.waitMs)
-    // What becomes of a reading stands in the ledger only: there are many, and they change nothing.
+    this.#backoff.postpone(pending, choice.waitMs)
+    // Readings are postponed in the ledger only: there are many, and they change nothing.
     if (effectClass === 'read') return store.deferEffect(effect, dueAt, reason)
     const deferred = { ...data, wait: choice.wait, dueAt: toInstant(dueAt) }
-    await this.#leave(claimed, 'deferred', dueAt, { type: 'effect.defer', data: deferred })
+    await this.#recordNotDone(claimed, 'deferred', dueAt, { type: 'effect.defer', data: deferred })
   }
 
   /** When the effect was first due, or was last released by an operator. */
-  async #countedFrom(pending: PendingEffect, event: RecordedEvent | undefined): Promise<number> {
+  async #readPolicyStart(pending: PendingEffect, event: RecordedEvent | undefined): Promise<number> {
     const types = ['effect.resumed']
     const resumed = await this.#parts.store.readLast({ stream: effectStream(pending), types })
     const [, , n] = parseEffectId(pending.id)
@@ -204,11 +204,8 @@ export class EffectRunner {
     return fromInstant(resumed?.at ?? dueAt)
   }
 
-  /**
-   * Records, in the log and in the ledger, what became of an attempt that did nothing. False when the effect is no
-   * longer ours.
-   */
-  async #leave(
+  /** Records an attempt that did nothing, in the log and the ledger. False when another process has the effect now. */
+  async #recordNotDone(
     { pending, about, performer: { undoneFact: undone, givenUpFact: givenUp } }: ClaimedEffect,
     to: 'deferred' | 'parked',
     dueAtMs: number,
@@ -219,7 +216,7 @@ export class EffectRunner {
     let isOurs = false
     const deliver = async (): Promise<DecisionRequest> => {
       const now = await this.#parts.store.effect(id)
-      // Another process took it meanwhile: its word counts, unless it only said `unknown`.
+      // Another process took it meanwhile: its outcome counts, unless it only recorded `unknown`.
       isOurs = now?.state === 'started' && now.attempts === attempts
       if (now?.state === 'unknown' && undone)
         return { targets: [{ stream: pending.stream, message: undone(pending) }] }
@@ -232,8 +229,8 @@ export class EffectRunner {
         dueAt: toInstant(dueAtMs),
         reason,
       } as const
-      const told = to === 'parked' && givenUp ? [{ stream: pending.stream, message: givenUp(pending) }] : []
-      return { targets: [{ stream: effectStream(pending), message }, ...told], moves }
+      const extra = to === 'parked' && givenUp ? [{ stream: pending.stream, message: givenUp(pending) }] : []
+      return { targets: [{ stream: effectStream(pending), message }, ...extra], moves }
     }
     await this.#recorder.record(deliver, { isAnswer: true, about })
     return isOurs
@@ -245,7 +242,7 @@ export class EffectRunner {
     as: Settlement,
     reason: string,
   ): Promise<void> {
-    const record: RecordPortion = deliver => this.#recorder.record(deliver, { isAnswer: true, about })
+    const record: RecordChunk = deliver => this.#recorder.record(deliver, { isAnswer: true, about })
     const fact = (await this.#parts.chunkRecorders[learned.type]?.(pending, learned, record)) ?? learned
     const route = this.#parts.routers[fact.type]
     const toOwner = { targets: [{ stream: pending.stream, message: fact, since }] }
@@ -254,12 +251,12 @@ export class EffectRunner {
     await this.#recorder.record(deliver, { isAnswer: true, settles, about })
   }
 
-  async #open(pending: PendingEffect): Promise<Record<string, Json>> {
+  async #openParts(pending: PendingEffect): Promise<Record<string, Json>> {
     const opened: Record<string, Json> = {}
     for (const [name, address] of Object.entries(pending.opens ?? {})) {
       const value = await this.#parts.store.open(address)
       if (value === undefined)
-        throw new AverbaError('CORRUPT', `Cannot open the part "${address}": it is not there`)
+        throw new AverbaError('CORRUPT', `Cannot open the part "${address}": it does not exist`)
       opened[name] = value
     }
     return opened

@@ -3,12 +3,12 @@ import type { AttemptOutcome, PendingEffect } from '../../vocabulary/message.ts'
 import type { Performer } from '../../vocabulary/performer.ts'
 import { readTrace } from './attempt-trace.ts'
 
-/** Ends a call that may not leave. If an earlier request was answered, the service was told what the call carries. */
+/** Ends a call that must not be sent. If an earlier request was answered, the service already has the call's data. */
 export type EndWithheldCall = (sentBefore: boolean) => AttemptOutcome
 
 /**
- * Has a performer's calls leave only while they may, by what the log knows right before each request. `withhold` gives
- * what ends one that may not, and `undefined` for one that may.
+ * Guards the calls of a performer: right before each request, `withhold` decides by the log whether it may be sent. It
+ * returns how to end a call that must not be sent, and `undefined` for one that may.
  */
 export function guardEffect(
   store: Store,
@@ -23,7 +23,7 @@ export function guardEffect(
       const late: { end?: EndWithheldCall | undefined } = {}
       const outcome = await performer.perform(pending, opened, async () => {
         if (!(await mayLeave())) return false
-        late.end = await withhold(pending) // A token may have been waited for.
+        late.end = await withhold(pending) // Time may have passed while waiting for a token.
         return late.end === undefined
       })
       if (outcome.status !== 'deferred' || !late.end) return outcome

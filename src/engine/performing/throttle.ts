@@ -1,29 +1,29 @@
 import type { Clock } from '../../runtime/clock.ts'
 import { Semaphore } from '../../runtime/semaphore.ts'
 
-/** How much of a service one process uses at most. */
+/** How much of a service one process may use. */
 export interface ServiceLimits {
-  /** Calls that begin within a second, on average; no bound when absent. Up to this many may begin at once. */
+  /** Calls that begin per second, on average; unlimited when absent. Up to this many may begin at once. */
   readonly requestsPerSecond?: number
-  /** Calls that are under way at the same time. */
+  /** Calls in progress at the same time. */
   readonly requestsAtOnceMax?: number
 }
 
-/** How many calls to one service may be under way at the same time by default. */
+/** The default number of calls to one service in progress at the same time. */
 const requestsAtOnceDefault = 8
 
 /**
- * Lets calls to one service through, in the order in which they come: a bound on how many are under way, and a bucket
- * of tokens that fills with the clock on how many begin.
+ * Limits the calls to one service, in the order in which they arrive: a semaphore for those in progress, and a token
+ * bucket for those that begin.
  */
 export class Throttle {
   readonly #clock: Clock
-  readonly #places: Semaphore
+  readonly #semaphore: Semaphore
   readonly #perSecond: number
   #tokens: number
   #filledAt: number
-  /** The call whose turn it is waits for its token; the others wait for that call. */
-  #turn: Promise<unknown> = Promise.resolve()
+  /** The first call waits for its token; the others wait for that call. */
+  #lastInQueue: Promise<unknown> = Promise.resolve()
 
   constructor(
     clock: Clock,
@@ -33,25 +33,25 @@ export class Throttle {
     }: ServiceLimits,
   ) {
     this.#clock = clock
-    this.#places = new Semaphore(requestsAtOnceMax)
+    this.#semaphore = new Semaphore(requestsAtOnceMax)
     this.#perSecond = requestsPerSecond
     this.#tokens = this.#capacity
     this.#filledAt = clock.now()
   }
 
-  /** How many calls may be under way at the same time. */
+  /** How many calls may be in progress at the same time. */
   get atOnceMax(): number {
-    return this.#places.max
+    return this.#semaphore.max
   }
 
   /**
-   * Does the work when its turn has come; false when the signal ended the waiting. Work that says that it made no call
-   * gives back its token.
+   * Runs the work when its turn comes; false when the signal ended the waiting. Work returns whether it made a call: if
+   * not, its token is given back.
    */
-  pass(work: () => Promise<boolean>, signal: AbortSignal): Promise<boolean> {
-    return this.#places.within(async () => {
-      const turn = this.#turn.then(() => this.#takeToken(signal))
-      this.#turn = turn
+  run(work: () => Promise<boolean>, signal: AbortSignal): Promise<boolean> {
+    return this.#semaphore.within(async () => {
+      const turn = this.#lastInQueue.then(() => this.#takeToken(signal))
+      this.#lastInQueue = turn
       if (!(await turn)) return false
       if (!(await work())) this.#tokens = Math.min(this.#capacity, this.#tokens + 1)
       return true
@@ -67,9 +67,9 @@ export class Throttle {
     for (;;) {
       if (signal.aborted) return false
       const now = this.#clock.now()
-      // The system's clock may go back: then no tokens were added.
-      const passedMs = Math.max(0, now - this.#filledAt)
-      this.#tokens = Math.min(this.#capacity, this.#tokens + (passedMs * this.#perSecond) / 1_000)
+      // If the system clock was set back, no tokens are added.
+      const elapsedMs = Math.max(0, now - this.#filledAt)
+      this.#tokens = Math.min(this.#capacity, this.#tokens + (elapsedMs * this.#perSecond) / 1_000)
       this.#filledAt = now
       if (this.#tokens >= 1) {
         this.#tokens -= 1

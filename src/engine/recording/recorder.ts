@@ -9,7 +9,7 @@ import type { Actor, Basis, RecordedEvent, Settlement } from '../../vocabulary/m
 import type { DecisionRequest, Decisions } from './decisions.ts'
 import { WriteRetry, type WriteRetryOptions } from './write-retry.ts'
 
-/** Who asks, why, and under which id. */
+/** Who makes a request, for what purpose, and under which ids. */
 export interface RequestContext {
   readonly commandId?: string
   readonly correlationId?: string
@@ -18,23 +18,23 @@ export interface RequestContext {
 }
 
 const decisionsMax = 50
-/** How many commands, and how many facts, may be under way, including those that wait for their turn at a stream. */
-const underWayMax = 10_000
-/** How often a fact tries a store that another process holds: for minutes, since each try waits by itself. */
+/** The limit of commands, and of facts, in progress, including those that wait for their stream. */
+const inFlightMax = 10_000
+/** How often a fact is retried while another process holds the store: for minutes, since each try waits too. */
 const busyRetriesMax = 60
 
-/** Gets decisions into the log: facts until they are in, commands a bounded number of times. */
+/** Appends decisions to the log: facts until they succeed, commands a limited number of times. */
 export class Recorder {
   readonly #store: Store
   readonly #clock: Clock
   readonly #decisions: Decisions
   readonly #announce: (event: RecordedEvent) => void
-  readonly #turns = new KeyedLock()
-  readonly #places: Readonly<Record<keyof InFlight, Semaphore>> = {
-    commands: new Semaphore(underWayMax),
-    facts: new Semaphore(underWayMax),
+  readonly #streamLocks = new KeyedLock()
+  readonly #semaphores: Readonly<Record<keyof InFlight, Semaphore>> = {
+    commands: new Semaphore(inFlightMax),
+    facts: new Semaphore(inFlightMax),
   }
-  readonly #knocking: WriteRetry
+  readonly #writeRetry: WriteRetry
 
   constructor(
     store: Store,
@@ -47,70 +47,70 @@ export class Recorder {
     this.#clock = clock
     this.#decisions = decisions
     this.#announce = announce
-    this.#knocking = new WriteRetry(clock, waiting)
+    this.#writeRetry = new WriteRetry(clock, waiting)
   }
 
-  /** How many decisions are under way, which tells how much memory they take. */
-  get underWay(): InFlight {
-    const { commands, facts } = this.#places
-    return { commands: shown(commands), facts: shown(facts) }
+  /** How many decisions are in progress, which indicates memory use. */
+  get inFlight(): InFlight {
+    const { commands, facts } = this.#semaphores
+    return { commands: inFlightCount(commands), facts: inFlightCount(facts) }
   }
 
   /**
-   * Decides and appends. Decisions on the same stream go one after the other in this process: only other processes can
-   * be in the way. Beyond the limit, commands are refused, and so are facts that their sender keeps and sends again;
-   * all other facts wait, which slows their source. The result of a call also waits for a disk that is full or failing,
+   * Decides and appends. Decisions on the same stream run one after the other in this process, so only other processes
+   * cause conflicts. Beyond the limit, commands are refused, and so are facts that their sender keeps and sends again.
+   * Other facts wait, which slows their source. The result of a call also waits while the disk is full or failing,
    * until the log is closing.
    *
-   * @throws {AverbaError} `REFUSED`, `CONFLICT`, for commands only, and `STORE_BUSY` when too many are under way
+   * @throws {AverbaError} `REFUSED`, `CONFLICT`, for commands only, and `STORE_BUSY` when too many are in progress
    */
   async record(deliver: () => Promise<DecisionRequest>, options: RecordOptions): Promise<RecordedOrReceipt> {
     const kind = options.receipt === undefined ? 'facts' : 'commands'
-    const places = this.#places[kind]
+    const places = this.#semaphores[kind]
     const record = () => this.#record(deliver, options)
-    const work = options.isAnswer ? () => this.#knocking.retryUntilWritable(record) : record
+    const work = options.isAnswer ? () => this.#writeRetry.retryUntilWritable(record) : record
     if (kind === 'facts' && options.isKeptElsewhere !== true) return places.within(work)
     const recording = places.tryWithin(work)
     if (recording) return recording
-    const hint = `Wait for earlier ${kind} before you send more`
-    throw new AverbaError('STORE_BUSY', `Cannot record: ${underWayMax} ${kind} wait already`, { hint })
+    const hint = `Wait for earlier ${kind} before sending more`
+    throw new AverbaError('STORE_BUSY', `Cannot record: ${inFlightMax} ${kind} are waiting already`, { hint })
   }
 
   async #record(deliver: () => Promise<DecisionRequest>, options: RecordOptions): Promise<RecordedOrReceipt> {
     const isFact = options.receipt === undefined
     let { settles } = options
     let reason = ''
-    // A fact is true: it is decided again until it is in. A command gives up after some tries.
+    // A fact is true, so it is decided again until it is recorded. A command gives up after some tries.
     for (let decisions = 0; isFact || decisions < decisionsMax; decisions++) {
       const delivery = await deliver()
-      // No other process knows a stream that was named just now.
+      // A stream with a new id needs no lock: no other decision uses it.
       const streams = delivery.targets.flatMap(({ stream, isNew }) => (isNew ? [] : stream))
       const decide = () => this.#decide(delivery, { ...options, settles })
-      const made = await (streams.length > 0 ? this.#turns.run(streams, decide) : decide())
+      const made = await (streams.length > 0 ? this.#streamLocks.run(streams, decide) : decide())
       if (made.status !== 'conflict') return made
       reason = made.reason
-      // Another process ended the effect: what we learned is true all the same, and comes in as a late fact.
+      // Another process has ended the effect. What we learned is still true, and is recorded as a late fact.
       if (settles && !(await this.#store.isOpen(settles.effect))) settles = undefined
     }
-    const hint = 'Other processes append all the time: try again'
+    const hint = 'Other processes append all the time. Try again'
     throw new AverbaError('CONFLICT', `Cannot record: ${reason}`, { hint })
   }
 
   async #decide(
     delivery: DecisionRequest,
-    { about, receipt: asked, settles }: AttemptOptions,
+    { about, receipt: requested, settles }: AttemptOptions,
   ): Promise<RecordedOrReceipt | AppendConflict> {
-    const isFact = asked === undefined
+    const isFact = requested === undefined
     const decided = await this.#decisions.decide(delivery)
     const { refused, code: ownCode, streams, events } = decided
     if (refused !== undefined && isFact) throw new TypeError(`A fact cannot be refused: ${refused}`)
-    // Not remembered: nothing is appended, and the same command may be accepted later.
-    if (refused !== undefined && ownCode !== undefined) throw refusal(refused, ownCode)
+    // Not stored as a receipt: nothing is appended, and the same command may be accepted later.
+    if (refused !== undefined && ownCode !== undefined) throw refusalError(refused, ownCode)
     const code: NewReceipt['code'] = refused === undefined ? 'accepted' : 'refused'
-    const receipt = asked && { ...asked, code, detail: refused ?? '' }
+    const receipt = requested && { ...requested, code, detail: refused ?? '' }
     const appended = await this.#append(isFact, {
       at: toInstant(this.#clock.now()),
-      // A refusal rests on these streams too: were they out of date, a wrong refusal would be remembered.
+      // A refusal depends on these streams too: based on outdated ones, a wrong refusal would be stored.
       streams: [...streams, ...(delivery.preconditions ?? [])],
       events,
       ...(about && { about }),
@@ -129,47 +129,47 @@ export class Recorder {
       return appended
     }
     this.#decisions.remember(decided, appended.events)
-    if (refused !== undefined) throw refusal(refused)
+    if (refused !== undefined) throw refusalError(refused)
     for (const event of appended.events) this.#announce(event)
     return appended
   }
 
-  /** Retries the append of a fact while another process holds the store; a command fails at once. */
+  /** Appends. A fact is retried while another process holds the store; a command fails at once. */
   async #append(isFact: boolean, input: Append): Promise<Appended> {
-    for (let knocks = 1; ; knocks++) {
+    for (let tries = 1; ; tries++) {
       try {
         return await this.#store.append(input)
       } catch (error) {
         const isBusy = error instanceof AverbaError && error.code === 'STORE_BUSY'
-        if (!isFact || !isBusy || knocks >= busyRetriesMax) throw error
+        if (!isFact || !isBusy || tries >= busyRetriesMax) throw error
       }
     }
   }
 }
 
-/** How many commands and facts are under way, and how many may be. */
+/** The numbers of commands and facts in progress, and their limits. */
 export interface InFlight {
   readonly commands: { readonly count: number; readonly max: number }
-  /** Answers of services, notifications and what schedules find. */
+  /** Answers of services, notifications and findings of schedules. */
   readonly facts: { readonly count: number; readonly max: number }
 }
 
-function shown({ count, max }: Semaphore): InFlight['facts'] {
+function inFlightCount({ count, max }: Semaphore): InFlight['facts'] {
   return { count, max }
 }
 
-/** Who asks, what to remember of a command, and which effect ends. Without a receipt it is a fact. */
+/** Who requests the recording, the receipt of a command, and the effect that ends. Without a receipt it is a fact. */
 export interface RecordOptions {
-  /** A fact that its sender keeps and sends again: it may be refused. */
+  /** The sender keeps the fact and sends it again, so it may be refused. */
   readonly isKeptElsewhere?: boolean
-  /** The result of a call, which nobody else keeps: it waits while the store cannot be written. */
+  /** The result of a call, which no other place keeps: it waits while the store cannot be written. */
   readonly isAnswer?: boolean
   readonly about?: RequestContext
   readonly receipt?: Pick<AskedReceipt, 'commandId' | 'digest' | 'isNew'>
   readonly settles?: { readonly effect: string; readonly as: Settlement; readonly reason: string }
 }
 
-/** The options of one try: meanwhile the effect may have ended in another way. */
+/** The options of one try. Meanwhile the effect may have ended in another way. */
 type AttemptOptions = Omit<RecordOptions, 'settles'> & {
   readonly settles: RecordOptions['settles'] | undefined
 }
@@ -182,21 +182,21 @@ export type RecordedOrReceipt = Exclude<Appended, { status: 'conflict' }> & {
   readonly events: readonly RecordedEvent[]
 }
 
-/** A refusal as its caller gets it. */
-export function refusal(reason: string, code: ErrorCode = 'REFUSED'): AverbaError {
-  const hint = hints[code]
+/** The error of a refused command. */
+export function refusalError(reason: string, code: ErrorCode = 'REFUSED'): AverbaError {
+  const hint = refusalHints[code]
   return new AverbaError(code, `Cannot do this now: ${reason}`, hint === undefined ? {} : { hint })
 }
 
-/** What to do about a refusal: a remembered one gets the same hint. */
-const hints: Partial<Record<ErrorCode, string>> = {
+/** The hints of refusals. A stored refusal gets the same one. */
+const refusalHints: Partial<Record<ErrorCode, string>> = {
   REFUSED:
-    'Nothing was sent. Ask again when that has changed, under a new command id: a refusal is remembered',
-  // The portal of the log is the only option that a machine knows.
+    'Nothing was sent. When the reason no longer holds, ask under a new command id: a refusal is stored with its id',
+  // The machines report this code only for the portal of the log.
   MISCONFIGURED:
-    'Give another portal a log of its own. Where the same portal has moved, give its former address as portal.knownAs',
-  // A hold is the only thing that a machine fails to find.
-  NOT_FOUND: 'Give the reason as subjects.hold was given it: the events subject.held have each',
+    'Use another log for another portal. If the same portal has moved, give its former address as portal.knownAs',
+  // The machines report this code only for a hold.
+  NOT_FOUND: 'Give the same reason as to subjects.hold: the events subject.held contain it',
   BUDGET_SPENT:
     'Ask again under the same id after midnight in Brasilia, or raise validationService.paidPerDayMax',
 }

@@ -1,59 +1,62 @@
 import type { Receipt } from '../../store/writing/append.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { RecordedEvent } from '../../vocabulary/message.ts'
-import { refusal } from './recorder.ts'
+import { refusalError } from './recorder.ts'
 
-/** What became of a command: recorded, now or before. `effect` is empty when it owed none. */
+/** The result of a command, recorded now or before. `effect` is empty when it requested none. */
 export interface CommandResult {
   readonly position: number
   readonly effect: string
   readonly replayed: boolean
   readonly events: readonly RecordedEvent[]
-  /** Its data subject was erased since: the answer is an error that tells what became of its call. */
+  /** Its data subject was erased since: the answer is an error that reports the outcome of its call. */
   readonly isOfErased?: boolean
 }
 
 /**
- * The answer to a command that was recorded before, asked again under its id.
+ * The result of a command that was recorded before under the same id.
  *
- * @throws {AverbaError} `COMMAND_REUSED` with another input, `SUBJECT_ERASED` once its digest went with a person and it
- * owed no call, and the refusal where it was refused
+ * @throws {AverbaError} `COMMAND_REUSED` with another input, `SUBJECT_ERASED` when its digest was erased with a person
+ * and it has no call, and the refusal when it was refused
  */
-export function replayed(receipt: Receipt, digest: Uint8Array): CommandResult {
+export function repeatResult(receipt: Receipt, digest: Uint8Array): CommandResult {
   const { commandId, position, effect } = receipt
   const known = { position, effect, replayed: true, events: [] }
   if (receipt.digest.length === 0) {
-    // Its input is gone and cannot be compared. The answer still tells what became of its call.
+    // The input was erased and cannot be compared. The outcome of the call can still be reported.
     if (receipt.code === 'accepted' && effect !== '') return { ...known, isOfErased: true }
-    throw ofErased(commandId)
+    throw erasedCommandError(commandId)
   }
   if (!Buffer.from(digest).equals(Buffer.from(receipt.digest))) {
     throw new AverbaError(
       'COMMAND_REUSED',
       `Cannot use the command id "${commandId}" again: its input differs`,
       {
-        hint: 'Give every command an id of its own, and repeat an id only with the very same input',
+        hint: 'Give every command its own id, and repeat an id only with the same input',
       },
     )
   }
-  if (receipt.code === 'refused') throw refusal(receipt.detail)
+  if (receipt.code === 'refused') throw refusalError(receipt.detail)
   return known
 }
 
 /** The error for the id of a command whose data subject was erased; `outcome` is that of its call. */
-export function ofErased(commandId: string, outcome?: 'settled' | 'declined' | 'unknown'): AverbaError {
-  const became = outcome === undefined ? '' : `. ${becameOf[outcome]}`
+export function erasedCommandError(
+  commandId: string,
+  outcome?: 'settled' | 'declined' | 'unknown',
+): AverbaError {
+  const outcomeText = outcome === undefined ? '' : `. ${outcomeTexts[outcome]}`
   return new AverbaError(
     'SUBJECT_ERASED',
-    `Cannot use the command id "${commandId}" again: its data subject was erased${became}`,
+    `Cannot use the command id "${commandId}" again: its data subject was erased${outcomeText}`,
     {
-      hint: 'What it was given is gone, and it is not done again. subjects.receipt says what became of the person',
+      hint: 'Its input was erased, and it is not repeated. subjects.receipt reports the erasure of the person',
     },
   )
 }
 
-const becameOf = {
+const outcomeTexts = {
   settled: 'Its call was made',
-  declined: 'Its call did nothing',
+  declined: 'Its call had no effect',
   unknown: 'Its call was perhaps made',
 }

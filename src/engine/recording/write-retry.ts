@@ -2,85 +2,85 @@ import type { Clock } from '../../runtime/clock.ts'
 import { EpochMissingError, KeyringUnreadableError } from '../../vault/keyring.ts'
 import { AverbaError, type ErrorCode } from '../../vocabulary/errors.ts'
 
-/** How long to wait before knocking again: at first, and at most. */
+/** The first and the longest wait between tries. */
 const [waitMinMs, waitMaxMs] = [1_000, 60_000]
 
-/** What became of one try. */
-type TryResult<T> = { readonly done: T } | { readonly cannot: AverbaError }
+/** The result of one try. */
+type TryResult<T> = { readonly done: T } | { readonly failure: AverbaError }
 
-/** What tells and ends the waiting for a store that cannot be written. */
+/** How waiting for an unwritable store is reported and ended. */
 export interface WriteRetryOptions {
   readonly closing: AbortSignal
   readonly onTrouble: (what: string, error: unknown) => void
 }
 
 /**
- * Holds the result of a call while the store cannot be written: it could not be asked for again, and may have been paid
- * for. One knocks for all that wait, so that a full disk is not tried once for each of them.
+ * Holds the result of a call while the store cannot be written: the call cannot be repeated, and may have been paid
+ * for. One caller retries for all waiting ones, so that a full disk is not tried once for each.
  */
 export class WriteRetry {
   readonly #clock: Clock
-  readonly #waiting: WriteRetryOptions
-  /** By what keeps them out: ends when the one that knocks was let in, or the log is closing. */
-  readonly #knocked = new Map<ErrorCode, Promise<void>>()
+  readonly #options: WriteRetryOptions
+  /** By error code: settles when the retrying caller has succeeded, or the log is closing. */
+  readonly #retrying = new Map<ErrorCode, Promise<void>>()
 
-  constructor(clock: Clock, waiting: WriteRetryOptions) {
+  constructor(clock: Clock, options: WriteRetryOptions) {
     this.#clock = clock
-    this.#waiting = waiting
+    this.#options = options
   }
 
-  /** Does the work until the store takes it; tries a last time when the log is closing. */
+  /** Repeats the work until it can be written. Tries a last time when the log is closing. */
   async retryUntilWritable<T>(work: () => Promise<T>): Promise<T> {
     let attempt = await this.#try(work)
-    if ('cannot' in attempt)
-      this.#waiting.onTrouble(
-        'what a call came to cannot be recorded: it waits until the store takes it',
-        attempt.cannot,
+    if ('failure' in attempt)
+      this.#options.onTrouble(
+        'the result of a call cannot be recorded: it waits until the store can be written',
+        attempt.failure,
       )
-    while ('cannot' in attempt) {
-      const { code } = attempt.cannot
-      const knocked = this.#knocked.get(code)
-      if (knocked) {
-        await knocked
+    while ('failure' in attempt) {
+      const { code } = attempt.failure
+      const ongoing = this.#retrying.get(code)
+      if (ongoing) {
+        await ongoing
         attempt = await this.#try(work)
       } else {
-        const knocking = this.#knock(work, code)
-        const over = knocking.then(
+        const retrying = this.#retry(work, code)
+        const over = retrying.then(
           () => undefined,
           () => undefined,
         )
-        this.#knocked.set(code, over)
-        attempt = await knocking.finally(() => this.#knocked.delete(code))
+        this.#retrying.set(code, over)
+        attempt = await retrying.finally(() => this.#retrying.delete(code))
       }
     }
     return attempt.done
   }
 
-  /** Tries until it is let in, or something else keeps it out. */
-  async #knock<T>(work: () => Promise<T>, code: ErrorCode): Promise<TryResult<T>> {
+  /** Retries until it succeeds or fails with another code. */
+  async #retry<T>(work: () => Promise<T>, code: ErrorCode): Promise<TryResult<T>> {
     for (let waitMs = waitMinMs; ; waitMs = Math.min(waitMs * 2, waitMaxMs)) {
-      await this.#clock.sleep(waitMs, this.#waiting.closing, 'a disk that takes what a call came to')
+      await this.#clock.sleep(waitMs, this.#options.closing, 'a store that can be written')
       const attempt = await this.#try(work)
-      if ('done' in attempt || attempt.cannot.code !== code) return attempt
+      if ('done' in attempt || attempt.failure.code !== code) return attempt
     }
   }
 
   async #try<T>(work: () => Promise<T>): Promise<TryResult<T>> {
-    const { closing, onTrouble } = this.#waiting
+    const { closing, onTrouble } = this.#options
     const wasClosing = closing.aborted
     try {
       return { done: await work() }
     } catch (error) {
-      if (!isPassing(error)) throw error
-      if (!wasClosing) return { cannot: error }
-      onTrouble('what a call came to could not be recorded before the end', error)
+      if (!isTemporary(error)) throw error
+      if (!wasClosing) return { failure: error }
+      onTrouble('the result of a call could not be recorded before closing', error)
       throw error
     }
   }
 }
 
-/** Whether a store may take later what it does not take now: its disk is full or held, its keyring away or behind. */
-function isPassing(error: unknown): error is AverbaError {
+/** Whether the failure is temporary: the disk is full or locked, or the keyring is missing or behind. */
+function isTemporary(error: unknown): error is AverbaError {
   if (error instanceof KeyringUnreadableError || (error instanceof EpochMissingError && error.isNewer))
     return true
   return error instanceof AverbaError && (error.code === 'STORE_UNSAFE' || error.code === 'STORE_BUSY')

@@ -1,4 +1,4 @@
-import { typesOf } from '../../engine/machine-tables.ts'
+import { listEventTypes } from '../../engine/machine-tables.ts'
 import { machines } from '../../machines/machines.ts'
 import { checkKnownNames } from '../../vocabulary/known-names.ts'
 
@@ -26,7 +26,7 @@ export function checkExpectation(
 
 /** Refuses types of events that nothing records: none of them would ever come. Throws a `TypeError`. */
 export function checkTypes(types: Iterable<unknown>): void {
-  const known: ReadonlySet<unknown> = typesOf(machines)
+  const known: ReadonlySet<unknown> = listEventTypes(machines)
   for (const type of types)
     if (!known.has(type)) throw new TypeError(`No machine records an event of the type "${type}"`)
 }

@@ -8,17 +8,17 @@ import { readCheckpoints } from '../views/projector.ts'
 export type ClaimedKind = { readonly kind: string } & (
   | {
       readonly stream: string
-      /** Every stream of the kind must have a digest, as long as the key of its personal data exists. */
+      /** Every stream of the kind must have a digest while the key of its personal data exists. */
       readonly isOfEach?: boolean
     }
   | { readonly view: string }
 )
 
-const pageRows = 500
+const claimsPerPage = 500
 
 /**
- * Compares the keyed index with the log as far as possible: digests cannot be made again without the personal data, but
- * what each stands for must exist, and for some kinds everything that exists must have one.
+ * Compares the keyed index with the log. Digests cannot be recomputed without the personal data, but the value of each
+ * must exist, and for some kinds every value must have a digest.
  */
 export async function checkClaims(
   snapshot: Snapshot,
@@ -32,16 +32,16 @@ export async function checkClaims(
   )
   if (kinds.length > 0) snapshot.run(() => checkKinds(kinds, faults))
   for (const known of kinds) {
-    const columns = columnsOf(snapshot, known, views)
+    const columns = findValueColumns(snapshot, known, views)
     if (!columns) continue
     let after: Uint8Array = new Uint8Array()
     for (;;) {
-      const page = snapshot.run(() => readClaims(known.kind, columns, after))
-      for (const { name, isThere, isErased } of page) {
-        if (!isThere)
-          faults.add('index', `a digest of the kind "${known.kind}" stands for "${name}", which is not there`)
+      const page = snapshot.run(() => readClaimPage(known.kind, columns, after))
+      for (const { name, doesExist, isErased } of page) {
+        if (!doesExist)
+          faults.add('index', `a digest of the kind "${known.kind}" leads to "${name}", which does not exist`)
         else if (isErased)
-          faults.add('index', `a digest of the kind "${known.kind}" stands for "${name}", which was erased`)
+          faults.add('index', `a digest of the kind "${known.kind}" leads to "${name}", which was erased`)
       }
       const last = page.at(-1)
       if (!last) break
@@ -49,19 +49,19 @@ export async function checkClaims(
       if (!(await onPage())) return
     }
     const isOfEach = 'stream' in known && known.isOfEach
-    if (isOfEach && !(await checkEach(snapshot, known.kind, known.stream, faults, onPage))) return
+    if (isOfEach && !(await checkEveryStream(snapshot, known.kind, known.stream, faults, onPage))) return
   }
 }
 
-/** A digest of a kind that nothing looks up is a fault. */
+/** Digests of an unknown kind are a fault. */
 function* checkKinds(kinds: readonly ClaimedKind[], faults: Faults): Steps<void> {
   for (const { kind } of yield* rows<{ kind: string }>({ sql: selectKinds, parameters: [] })) {
     if (!kinds.some(known => known.kind === kind))
-      faults.add('index', `there are digests of the kind "${kind}", which nothing looks up`)
+      faults.add('index', `there are digests of the unknown kind "${kind}"`)
   }
 }
 
-async function checkEach(
+async function checkEveryStream(
   snapshot: Snapshot,
   kind: string,
   prefix: string,
@@ -70,8 +70,8 @@ async function checkEach(
 ): Promise<boolean> {
   for (let after = prefix; ; ) {
     const page = snapshot.run(() => readStreams(after, `${prefix}~`))
-    for (const { name, isOwed } of page)
-      if (isOwed) faults.add('index', `"${name}" has no digest of the kind "${kind}"`)
+    for (const { name, isMissing } of page)
+      if (isMissing) faults.add('index', `"${name}" has no digest of the kind "${kind}"`)
     const last = page.at(-1)
     if (!last) return true
     after = last.name
@@ -79,14 +79,18 @@ async function checkEach(
   }
 }
 
-interface Columns {
+interface ValueColumns {
   readonly table: string
   readonly key: string
   readonly prefix: string
 }
 
-/** Where to look; nowhere for a view that is not at the end of the log. */
-function columnsOf(snapshot: Snapshot, known: ClaimedKind, views: readonly View[]): Columns | undefined {
+/** The table to look in; none for a view that is not running. */
+function findValueColumns(
+  snapshot: Snapshot,
+  known: ClaimedKind,
+  views: readonly View[],
+): ValueColumns | undefined {
   if ('stream' in known) return { table: 'stream', key: 'name', prefix: known.stream }
   const view = views.find(({ name }) => name === known.view)
   const isRunning = snapshot
@@ -96,22 +100,22 @@ function columnsOf(snapshot: Snapshot, known: ClaimedKind, views: readonly View[
   return isRunning && view && key !== undefined ? { table: view.name, key, prefix: '' } : undefined
 }
 
-interface ClaimRow {
+interface ClaimCheckRow {
   readonly digest: Uint8Array
   readonly name: string
-  readonly isThere: 0 | 1
+  readonly doesExist: 0 | 1
   readonly isErased: 0 | 1
 }
 
-function* readClaims(
+function* readClaimPage(
   kind: string,
-  { table, key, prefix }: Columns,
+  { table, key, prefix }: ValueColumns,
   after: Uint8Array,
-): Steps<readonly ClaimRow[]> {
-  const page = yield* rows<ClaimRow>({
-    sql: `select digest, ? || value as name, exists (select 1 from ${table} where ${key} = ? || value) as "isThere",
+): Steps<readonly ClaimCheckRow[]> {
+  const page = yield* rows<ClaimCheckRow>({
+    sql: `select digest, ? || value as name, exists (select 1 from ${table} where ${key} = ? || value) as "doesExist",
       exists (select 1 from owner_key where owner = ? || value and is_erased = 1) as "isErased"
-      from keyed_index where kind = ? and digest > ? order by digest limit ${pageRows}`,
+      from keyed_index where kind = ? and digest > ? order by digest limit ${claimsPerPage}`,
     parameters: [prefix, prefix, prefix, kind, after],
   })
   if (table === 'stream')
@@ -122,12 +126,12 @@ function* readClaims(
   return page
 }
 
-function* readStreams(after: string, end: string): Steps<readonly { name: string; isOwed: 0 | 1 }[]> {
+function* readStreams(after: string, end: string): Steps<readonly { name: string; isMissing: 0 | 1 }[]> {
   return yield* rows({ sql: selectStreams, parameters: [after, end] })
 }
 
 const selectKinds = 'select distinct kind from keyed_index'
 const insertFound = 'insert into temp.claimed_check (stream) values (?) on conflict do nothing'
 const selectStreams = `select name, exists (select 1 from owner_key where owner = name and is_erased = 0)
-  and not exists (select 1 from temp.claimed_check as found where found.stream = name) as "isOwed"
-  from stream where name > ? and name < ? order by name limit ${pageRows}`
+  and not exists (select 1 from temp.claimed_check as found where found.stream = name) as "isMissing"
+  from stream where name > ? and name < ? order by name limit ${claimsPerPage}`

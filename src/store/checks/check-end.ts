@@ -4,20 +4,19 @@ import { damagedLogError } from '../log/damaged.ts'
 import { tileHashes } from '../log/tree.ts'
 
 /**
- * Compares the end of the log with what stands beside it, in a time that does not grow with the log: the last event's
- * leaf with its header, the last part, effect and follower with the last event, the last tile of each level with the
- * count.
+ * Compares the end of the log with its side tables, in constant time: the last event's leaf with its header, the last
+ * part, effect and follower with the last event, and the last tile of each level with the number of events.
  *
  * @throws {AverbaError} `CORRUPT`
  */
 export function* checkEnd(path: string): Steps<void> {
-  const fault = yield* endFault()
+  const fault = yield* findEndFault()
   if (fault === undefined) return
   throw damagedLogError(`Cannot open "${path}": ${fault}`)
 }
 
-/** Says what is wrong at the end of the log, if anything. */
-export function* endFault(): Steps<string | undefined> {
+/** Describes what is wrong at the end of the log, if anything. */
+export function* findEndFault(): Steps<string | undefined> {
   const last = yield* first<LastEvent>({ sql: selectLast, parameters: [] })
   const position = last?.position ?? 0
   if (last && !isLeafOf(last.header, last.leaf))
@@ -28,11 +27,11 @@ export function* endFault(): Steps<string | undefined> {
   })
   const reach = Math.max(beside?.part ?? 0, beside?.effect ?? 0, beside?.follower ?? 0)
   if (reach > position)
-    return `its last event is at ${position}, and what belongs to one at ${reach} is there`
-  return yield* tilesFault(position)
+    return `its last event is at ${position}, but a part, an effect or a follower is at ${reach}`
+  return yield* findTilesFault(position)
 }
 
-function* tilesFault(size: number): Steps<string | undefined> {
+function* findTilesFault(size: number): Steps<string | undefined> {
   let level = 1
   for (; tileHashes ** level <= size; level++) {
     const hashes = Math.floor(size / tileHashes ** level)
@@ -40,10 +39,10 @@ function* tilesFault(size: number): Steps<string | undefined> {
     const bytes = (hashes - number * tileHashes) * hashBytes
     const tile = yield* first<Tile>({ sql: selectLastTile, parameters: [level] })
     if (tile?.number !== number || tile.bytes !== bytes)
-      return `the tree of its ${size} events has another last tile on level ${level}`
+      return `the last tile on level ${level} does not match the tree of its ${size} events`
   }
   const above = yield* first<Tile>({ sql: selectLastTile, parameters: [level] })
-  return above && `the tree of its ${size} events has a level too many`
+  return above && `the tree of its ${size} events has one level too many`
 }
 
 interface LastEvent {

@@ -2,21 +2,21 @@ import type { ExplainingEvent } from '../../proof/absence.ts'
 import type { Faults } from '../../proof/faults.ts'
 import { rows, type Steps } from '../database/connection.ts'
 
-/** The event that says that a person was erased, on their own stream. */
+/** Records the erasure of a person, on the person's own stream. */
 const erasedType = 'subject.erased'
 
-/** Whose erasure the log records: exactly these owners' keys must be gone. */
+/** Compares the erasures in the log with the owners' keys: exactly the keys of erased owners must be destroyed. */
 export class ErasureCheck {
-  /** The owners that were erased, and whether their last erasure kept nothing. */
+  /** The erased owners, and whether their last erasure kept nothing. */
   readonly #erased = new Map<string, { isWhole: boolean }>()
 
-  /** Hears every event. */
-  hear({ type, stream, data }: ExplainingEvent): void {
+  /** Adds an event. */
+  addEvent({ type, stream, data }: ExplainingEvent): void {
     if (type !== erasedType) return
     this.#erased.set(stream, { isWhole: !Array.isArray(data.kept) || data.kept.length === 0 })
   }
 
-  /** The key of a person must be gone exactly where the log says so. */
+  /** Compares the owners' keys with the erasures. */
   *compareKeys(faults: Faults): Steps<void> {
     const seen = new Set<string>()
     for (const { owner, epoch, isErased, bytes } of yield* rows<KeyRow>({
@@ -25,15 +25,15 @@ export class ErasureCheck {
     })) {
       seen.add(owner)
       const erasure = this.#erased.get(owner)
-      if (!erasure) faults.add('keys', `the key of "${owner}" is gone, and no event says why`)
-      else if (isErased !== 1) faults.add('keys', `"${owner}" was erased, and may be written of again`)
+      if (!erasure) faults.add('keys', `the key of "${owner}" is destroyed, and no event explains it`)
+      else if (isErased !== 1) faults.add('keys', `"${owner}" was erased, but is still marked as live`)
       else if (epoch + bytes > 0 && erasure.isWhole)
-        faults.add('keys', `"${owner}" was erased, and the key is there`)
+        faults.add('keys', `"${owner}" was erased, but the key still exists`)
       else if (epoch === 0 && !erasure.isWhole)
-        faults.add('keys', `of "${owner}" parts were kept, and the key is gone`)
+        faults.add('keys', `parts of "${owner}" were kept, but the key is destroyed`)
     }
     for (const owner of this.#erased.keys())
-      if (!seen.has(owner)) faults.add('keys', `"${owner}" was erased, and is not marked as such`)
+      if (!seen.has(owner)) faults.add('keys', `"${owner}" was erased, but is not marked as erased`)
   }
 }
 
@@ -41,7 +41,7 @@ interface KeyRow {
   readonly owner: string
   readonly epoch: number
   readonly isErased: 0 | 1
-  /** The key's length, and its commitment. */
+  /** The length of the key and its commitment. */
   readonly bytes: number
 }
 

@@ -5,14 +5,14 @@ import { rows, type Steps } from '../database/connection.ts'
 import type { Snapshot } from '../database/snapshot.ts'
 import { parseHeader } from '../log/header.ts'
 
-/** Where a call may stand in the ledger while its last event says that it is owed. */
-const open = ['owed', 'started', 'deferred']
-const ended = ['settled', 'declined', 'cancelled']
-const pageRows = 1_000
+/** The states a call may have in the ledger while the log says it is open. */
+const openStates = ['owed', 'started', 'deferred']
+const endedStates = ['settled', 'declined', 'cancelled']
+const callsPerPage = 1_000
 
 /**
- * Replays what the events say of owed calls, and compares the ledger with it. Every call that ever existed goes into a
- * temporary table, and only a page of them into memory.
+ * Replays what the events say about calls, and compares the ledger with it. All calls go into a temporary table, and
+ * only one page of them into memory.
  */
 export class LedgerCheck {
   readonly #snapshot: Snapshot
@@ -21,7 +21,6 @@ export class LedgerCheck {
     this.#snapshot = snapshot
   }
 
-  /** Begins with no call. */
   static begin(snapshot: Snapshot): LedgerCheck {
     snapshot.run(function* () {
       for (const sql of createTable) yield* rows({ sql, parameters: [] })
@@ -29,28 +28,28 @@ export class LedgerCheck {
     return new LedgerCheck(snapshot)
   }
 
-  /** Hears of the next events, by their headers. */
-  hear(texts: readonly string[]): void {
-    // Most events say nothing of calls: they are not parsed again.
-    const told = texts.filter(text => /"(cancels|effects|settles|moves|resolves)":/.test(text))
+  /** Adds the next events, by their headers. */
+  addHeaders(texts: readonly string[]): void {
+    // Most events do not concern calls: a text search avoids parsing them again.
+    const aboutCalls = texts.filter(text => /"(cancels|effects|settles|moves|resolves)":/.test(text))
     this.#snapshot.run(function* () {
-      for (const text of told) yield* hearOne(parseHeader(text))
+      for (const text of aboutCalls) yield* addEvent(parseHeader(text))
     })
   }
 
   /** Compares every row of the ledger with the events, a page at a time. */
   async compare(faults: Faults): Promise<void> {
     for await (const row of this.#pages<ComparedEffect>(selectPage))
-      if (!isSame(row))
-        faults.add('effects', `the call ${row.position}/${row.n} stands elsewhere than the log says`)
-    for await (const { position, n } of this.#pages<EffectPlace>(selectLacking))
-      faults.add('effects', `the ledger lacks the call ${position}/${n}`)
+      if (!isSameCall(row))
+        faults.add('effects', `the call ${row.position}/${row.n} has another state than the log says`)
+    for await (const { position, n } of this.#pages<EffectPlace>(selectMissing))
+      faults.add('effects', `the call ${position}/${n} is missing in the ledger`)
   }
 
   async *#pages<R extends EffectPlace>(sql: string): AsyncGenerator<R> {
     for (let last: EffectPlace = { position: 0, n: -1 }; ; ) {
       const { position, n } = last
-      const page = this.#snapshot.run(() => rows<R>({ sql, parameters: [position, n, pageRows] }))
+      const page = this.#snapshot.run(() => rows<R>({ sql, parameters: [position, n, callsPerPage] }))
       yield* page
       const end = page.at(-1)
       if (!end) return
@@ -60,16 +59,16 @@ export class LedgerCheck {
   }
 }
 
-function* hearOne(event: RecordedEvent): Steps<void> {
+function* addEvent(event: RecordedEvent): Steps<void> {
   const { settles, moves, resolves, cancels = [], position, stream } = event
-  if (settles) yield* put(settles.effect, settles.as, position)
-  if (moves) yield* put(moves.effect, moves.to, null)
+  if (settles) yield* setCallState(settles.effect, settles.as, position)
+  if (moves) yield* setCallState(moves.effect, moves.to, null)
   for (const [n, { type }] of (event.effects ?? []).entries()) {
     const id = `${stream}/${event.version}/${n}`
-    // A tampered value may be of any type, which is a fault and must not be an error.
+    // A tampered value may have any type, which must be reported as a fault, not thrown as an error.
     yield* rows({ sql: insertCall, parameters: [id, Number(position), n, String(type), String(stream)] })
   }
-  for (const effect of cancels) yield* put(effect, 'cancelled', position)
+  for (const effect of cancels) yield* setCallState(effect, 'cancelled', position)
   if (resolves)
     yield* rows({
       sql: resolveNewest,
@@ -77,9 +76,9 @@ function* hearOne(event: RecordedEvent): Steps<void> {
     })
 }
 
-function* put(effect: string, state: string, settledAt: number | null): Steps<void> {
+function* setCallState(effect: string, state: string, settledAt: number | null): Steps<void> {
   const at = settledAt === null ? null : Number(settledAt)
-  yield* rows({ sql: setState, parameters: [String(state), at, String(effect)] })
+  yield* rows({ sql: updateCallState, parameters: [String(state), at, String(effect)] })
 }
 
 interface EffectPlace {
@@ -87,25 +86,33 @@ interface EffectPlace {
   readonly n: number
 }
 
-/** A row of the ledger, beside what the events say of it: `null` where they say nothing. */
+/** A row of the ledger, with what the events say of it: `null` where they say nothing. */
 interface ComparedEffect extends EffectPlace {
   readonly type: string
   readonly state: string
   readonly is_open: number
   readonly settled_at: number | null
   readonly name: string | null
-  readonly heardType: string | null
-  readonly heardStream: string | null
-  readonly heardState: string | null
-  readonly heardEnd: number | null
+  readonly expectedType: string | null
+  readonly expectedStream: string | null
+  readonly expectedState: string | null
+  readonly expectedEnd: number | null
 }
 
-function isSame({ heardType, heardStream, heardState, heardEnd, ...row }: ComparedEffect): boolean {
-  if (heardState === null) return false
-  const isOpen = !ended.includes(heardState)
-  const isState = open.includes(heardState) ? open.includes(row.state) : row.state === heardState
-  const isEnd = row.settled_at === heardEnd && row.is_open === (isOpen ? 1 : 0)
-  return row.type === heardType && row.name === heardStream && isState && isEnd
+function isSameCall({
+  expectedType,
+  expectedStream,
+  expectedState,
+  expectedEnd,
+  ...row
+}: ComparedEffect): boolean {
+  if (expectedState === null) return false
+  const isOpen = !endedStates.includes(expectedState)
+  const isState = openStates.includes(expectedState)
+    ? openStates.includes(row.state)
+    : row.state === expectedState
+  const isEnd = row.settled_at === expectedEnd && row.is_open === (isOpen ? 1 : 0)
+  return row.type === expectedType && row.name === expectedStream && isState && isEnd
 }
 
 const createTable = [
@@ -116,16 +123,16 @@ const createTable = [
 ]
 const insertCall = `insert or replace into temp.call_check (effect, position, n, type, stream, state, settled_at)
   values (?, ?, ?, ?, ?, 'owed', null)`
-const setState = 'update temp.call_check set state = ?, settled_at = ? where effect = ?'
+const updateCallState = 'update temp.call_check set state = ?, settled_at = ? where effect = ?'
 const resolveNewest = `update temp.call_check set state = ?, settled_at = ? where effect = (
   select effect from temp.call_check where stream = ? and type = ? and state = 'unknown'
   order by settled_at desc limit 1)`
 const selectPage = `select effect.position, effect.n, effect.type, effect.state, effect.is_open, effect.settled_at,
-  stream.name, heard.type as "heardType", heard.stream as "heardStream", heard.state as "heardState",
-  heard.settled_at as "heardEnd" from effect left join stream on stream.key = effect.stream
-  left join temp.call_check as heard on heard.position = effect.position and heard.n = effect.n
+  stream.name, expected.type as "expectedType", expected.stream as "expectedStream", expected.state as "expectedState",
+  expected.settled_at as "expectedEnd" from effect left join stream on stream.key = effect.stream
+  left join temp.call_check as expected on expected.position = effect.position and expected.n = effect.n
   where (effect.position, effect.n) > (?, ?) order by effect.position, effect.n limit ?`
-const selectLacking = `select heard.position, heard.n from temp.call_check as heard
-  where (heard.position, heard.n) > (?, ?) and not exists (select 1 from effect
-    where effect.position = heard.position and effect.n = heard.n)
-  order by heard.position, heard.n limit ?`
+const selectMissing = `select expected.position, expected.n from temp.call_check as expected
+  where (expected.position, expected.n) > (?, ?) and not exists (select 1 from effect
+    where effect.position = expected.position and effect.n = expected.n)
+  order by expected.position, expected.n limit ?`

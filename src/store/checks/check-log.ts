@@ -11,18 +11,18 @@ import { ErasureCheck } from './check-erasures.ts'
 import { LedgerCheck } from './check-ledger.ts'
 import { ReceiptCheck } from './check-receipts.ts'
 
-/** Told of each page, with the position reached; says whether to go on. */
+/** Called after each page with the position reached; returns whether to continue. */
 export type OnPage = (position: number) => Promise<boolean>
 
-const pageRows = 500
-/** Parts are held a few at a time: they may be large. */
-const partsRows = 20
+const eventsPerPage = 500
+/** Few at a time, since parts may be large. */
+const partsPerPage = 20
 
 /**
- * Walks the whole log once, in pages. The verifier looks at the headers and at the parts beside them; here their rows
- * are compared with them: leaves, the tiles above them, owed effects, receipts and keys.
+ * Reads the whole log once, in pages. The verifier checks the headers and parts; here they are compared with the other
+ * tables: leaves, tiles, effects, receipts and keys.
  *
- * @returns what the verifier found; `undefined` where the walk was ended before
+ * @returns what the verifier found; `undefined` when the check was stopped early
  */
 export async function checkLog(
   snapshot: Snapshot,
@@ -44,11 +44,11 @@ export async function checkLog(
       const header = parseHeader(row.header)
       verifier.add(row.header, parts.get(row.position) ?? [])
       check.checkRow(row, header)
-      erasures.hear({ ...row, stream: row.stream ?? '', data: header?.data ?? {} })
+      erasures.addEvent({ ...row, stream: row.stream ?? '', data: header?.data ?? {} })
       snapshot.run(() => check.checkKeys(row.position, header, parts.get(row.position) ?? []))
-      snapshot.run(() => receipts.next(row.position, header?.commandId))
+      snapshot.run(() => receipts.addEvent(row.position, header?.commandId))
     }
-    ledger.hear(page.map(({ header }) => header))
+    ledger.addHeaders(page.map(({ header }) => header))
     snapshot.run(() => check.checkTiles())
     position = until
     if (!(await onPage(position))) return undefined
@@ -57,10 +57,10 @@ export async function checkLog(
   snapshot.run(() => erasures.compareKeys(faults))
   snapshot.run(() => check.checkDestroyed(verifier.destroyed))
   await ledger.compare(faults)
-  snapshot.run(() => receipts.next(position, undefined))
+  snapshot.run(() => receipts.addEvent(position, undefined))
   for (let after: string | undefined = ''; after !== undefined; ) {
     const last: string = after
-    after = snapshot.run(() => receipts.page(last))
+    after = snapshot.run(() => receipts.checkPage(last))
     if (!(await onPage(position))) break
   }
   return verifier.finish()
@@ -76,7 +76,7 @@ interface CheckedRow {
   readonly stream: string | null
 }
 
-/** The members of a header that are compared with rows elsewhere. */
+/** The members of a header that are compared with other rows. */
 interface CheckedHeader {
   readonly position?: unknown
   readonly stream?: unknown
@@ -87,7 +87,7 @@ interface CheckedHeader {
   readonly commandId?: string
 }
 
-/** A part that is there, with the commitment of its owner's key. */
+/** A part that exists, with the commitment of its owner's key. */
 interface FoundPart extends PresentPart {
   readonly commitment: Uint8Array | null
 }
@@ -95,7 +95,7 @@ interface FoundPart extends PresentPart {
 class RowCheck {
   readonly #faults: Faults
   readonly #tree = new Tree()
-  /** The tiles as they should stand, while they may still grow. */
+  /** The expected tiles that may still grow. */
   readonly #edges = new Map<string, Tile>()
   #tiles = 0
 
@@ -111,15 +111,15 @@ class RowCheck {
     this.#tree.add(leaf)
     const names = ['position', 'stream', 'version', 'type'] as const
     if (!names.every(name => header?.[name] === row[name]))
-      this.#faults.add('headers', `the header at ${position} says something else than its row`)
+      this.#faults.add('headers', `the header at ${position} differs from its row`)
   }
 
-  /** The parts of a page of events, hashed: what is sealed is not held. */
+  /** Reads and hashes the parts of a page of events. The sealed bytes are not kept. */
   *readParts(after: number, until: number): Steps<Map<number, FoundPart[]>> {
     const found = new Map<number, FoundPart[]>()
     let last: { position: number; name: string } = { position: after + 1, name: '' }
     for (;;) {
-      const parameters = [last.position, last.name, until, partsRows]
+      const parameters = [last.position, last.name, until, partsPerPage]
       const page = yield* rows<PartRow>({ sql: selectParts, parameters })
       for (const { position, name, owner, sealed, commitment } of page) {
         const part = { name, owner: owner ?? '', hash: hash('sha256', sealed, 'hex'), bytes: sealed.length }
@@ -131,28 +131,30 @@ class RowCheck {
     }
   }
 
-  /** A key that was made with a part is the one that the part's mark names, also where the part is gone. */
+  /**
+   * A part's mark names the key that was made with it. That must be the owner's key, even if the part was destroyed.
+   */
   *checkKeys(position: number, header: CheckedHeader | undefined, parts: readonly FoundPart[]): Steps<void> {
     for (const { name, owner, key } of header?.parts ?? []) {
       if (key === undefined) continue
       const part = parts.find(each => each.name === name)
-      const kept = part ?? (yield* first<KeptKey>({ sql: selectKept, parameters: [owner] }))
-      if (kept && key !== Buffer.from(kept.commitment ?? []).toString('hex'))
+      const made = part ?? (yield* first<OwnerKeyRow>({ sql: selectOwnerKey, parameters: [owner] }))
+      if (made && key !== Buffer.from(made.commitment ?? []).toString('hex'))
         this.#faults.add('keys', `the key of "${owner}" is not the one that was made at ${position}`)
     }
   }
 
-  /** What the log says was destroyed must be gone. */
+  /** Parts that the log says were destroyed must not exist. */
   *checkDestroyed(places: readonly string[]): Steps<void> {
     const destroyed = places.map(place => {
       const [position = '', name = ''] = place.split('/')
       return { position: Number(position), name }
     })
     for (const { position, name } of yield* findPresent(destroyed))
-      this.#faults.add('parts', `the part "${name}" at ${position} was destroyed, and is there`)
+      this.#faults.add('parts', `the part "${name}" at ${position} was destroyed, but still exists`)
   }
 
-  /** Compares full tiles; growing ones are kept until they are full. */
+  /** Compares full tiles; growing ones wait until they are full. */
   *checkTiles(): Steps<void> {
     for (const tile of this.#tree.takeChanged()) this.#edges.set(`${tile.level}/${tile.number}`, tile)
     for (const [place, tile] of this.#edges) {
@@ -165,19 +167,20 @@ class RowCheck {
   *checkEdges(): Steps<void> {
     for (const tile of this.#edges.values()) yield* this.#compareTile(tile)
     const [stored] = yield* rows<{ n: number }>({ sql: 'select count(*) as n from tile', parameters: [] })
-    if (stored?.n !== this.#tiles) this.#faults.add('tree', `${stored?.n} tiles instead of ${this.#tiles}`)
+    if (stored?.n !== this.#tiles)
+      this.#faults.add('tree', `there are ${stored?.n} tiles instead of ${this.#tiles}`)
   }
 
   *#compareTile({ level, number, hashes }: Tile): Steps<void> {
     this.#tiles += 1
     const [stored] = yield* rows<{ hashes: Uint8Array }>({ sql: selectTile, parameters: [level, number] })
     if (!stored || !hashes.equals(stored.hashes))
-      this.#faults.add('tree', `tile ${number} of level ${level} is not the one that the events make`)
+      this.#faults.add('tree', `tile ${number} of level ${level} does not match the events`)
   }
 }
 
 function* readPage(after: number): Steps<readonly CheckedRow[]> {
-  return yield* rows<CheckedRow>({ sql: selectPage, parameters: [after, pageRows] })
+  return yield* rows<CheckedRow>({ sql: selectPage, parameters: [after, eventsPerPage] })
 }
 
 function parseHeader(text: string): CheckedHeader | undefined {
@@ -196,7 +199,7 @@ interface PartRow {
   readonly commitment: Uint8Array | null
 }
 
-interface KeptKey {
+interface OwnerKeyRow {
   readonly commitment: Uint8Array | null
 }
 
@@ -206,5 +209,5 @@ const selectPage = `select event.position, event.version, event.type, event.head
 const selectParts = `select part.position, part.name, owner_key.owner, owner_key.commitment, part.sealed from part
   left join owner_key on owner_key.key = part.owner
   where (part.position, part.name) > (?, ?) and part.position <= ? order by part.position, part.name limit ?`
-const selectKept = 'select commitment from owner_key where owner = ? and epoch > 0'
+const selectOwnerKey = 'select commitment from owner_key where owner = ? and epoch > 0'
 const selectTile = 'select hashes from tile where level = ? and number = ?'

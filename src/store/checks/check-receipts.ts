@@ -8,16 +8,16 @@ interface ReceiptRow {
   readonly position: number
   readonly effect: string
   readonly code: string
-  /** What the command was about, where it recorded nothing. */
+  /** The stream of a command that recorded no event. */
   readonly stream: string
   readonly isStream: number
-  /** Null where there is no such event. */
+  /** Null when the event does not exist. */
   readonly header: string | null
 }
 
-const pageRows = 500
+const receiptsPerPage = 500
 
-/** The receipt of each command must lead to the last of its events: checked while the log is walked in order. */
+/** Checks that each command's receipt names the last of its events, while the log is read in order. */
 export class ReceiptCheck {
   readonly #faults: Faults
   #command: string | undefined
@@ -27,44 +27,49 @@ export class ReceiptCheck {
     this.#faults = faults
   }
 
-  /** Takes the next event, with the command that it came from; `undefined` at the end of the log. */
-  *next(position: number, command: string | undefined): Steps<void> {
+  /** Adds the next event, with its command; `undefined` at the end of the log. */
+  *addEvent(position: number, command: string | undefined): Steps<void> {
     const before = this.#command
     if (before !== undefined && before !== command) {
       const receipt = yield* first<{ position: number }>({ sql: selectPosition, parameters: [before] })
-      if (!receipt) this.#add(`the command of the event at ${this.#position} has no receipt`)
+      if (!receipt) this.#addFault(`the command of the event at ${this.#position} has no receipt`)
       else if (receipt.position !== this.#position)
-        this.#add(`the receipt of the command of the event at ${this.#position} leads to ${receipt.position}`)
+        this.#addFault(
+          `the receipt of the command of the event at ${this.#position} names position ${receipt.position}`,
+        )
     }
     this.#command = command
     this.#position = position
   }
 
-  /** Checks the next page of receipts after an id; gives the id of the last one. */
-  *page(after: string): Steps<string | undefined> {
-    const page = yield* rows<ReceiptRow>({ sql: selectPage, parameters: [after, pageRows] })
+  /** Checks the next page of receipts after an id, and returns the last id of the page. */
+  *checkPage(after: string): Steps<string | undefined> {
+    const page = yield* rows<ReceiptRow>({ sql: selectPage, parameters: [after, receiptsPerPage] })
     for (const row of page) yield* this.#check(row)
     return page.at(-1)?.id
   }
 
   *#check({ id, position, effect, code, header, stream, isStream }: ReceiptRow): Steps<void> {
-    if (header === null) this.#add(`a receipt is of an event at ${position}, which is not there`)
-    else if (code !== 'accepted' && code !== 'refused') this.#add(`a receipt at ${position} has another code`)
-    else if (effect !== '' && !(yield* owes(effect, id, position)))
-      this.#add(`a receipt at ${position} names an effect that its command does not owe`)
+    if (header === null) this.#addFault(`a receipt names the event at ${position}, which does not exist`)
+    else if (code !== 'accepted' && code !== 'refused')
+      this.#addFault(`a receipt at ${position} has an unknown code`)
+    else if (effect !== '' && !(yield* hasEffect(effect, id, position)))
+      this.#addFault(`a receipt at ${position} names an effect that its command did not request`)
     else if (stream !== '' && (isStream === 0 || parseHeader(header).commandId === id))
-      this.#add(`a receipt at ${position} is about a stream that is not there, or names one needlessly`)
+      this.#addFault(
+        `a receipt at ${position} names a stream that does not exist, or names one although its command recorded an event`,
+      )
   }
 
-  #add(what: string): void {
+  #addFault(what: string): void {
     this.#faults.add('receipts', what)
   }
 }
 
-/** Reports whether an event of the command, up to a position, owes the effect. */
-function* owes(effect: string, command: string, until: number): Steps<boolean> {
+/** Reports whether an event of the command, up to a position, has the effect. */
+function* hasEffect(effect: string, command: string, until: number): Steps<boolean> {
   const [stream, version, n] = parseEffectId(effect)
-  // Compared as text, so that nothing else passes as a number.
+  // Compared as text, so that only canonical ids match.
   if (effect !== `${stream}/${version}/${n}`) return false
   const found = yield* first<{ position: number; header: string }>({
     sql: selectEvent,

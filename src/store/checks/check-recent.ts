@@ -6,28 +6,30 @@ import { parseHeader } from '../log/header.ts'
 interface RecentRow {
   readonly position: number
   readonly at: string
-  /** Null where there is no such event. */
+  /** Null when the event does not exist. */
   readonly header: string | null
-  /** The header of the event before it. */
+  /** The header of the previous event. */
   readonly before: string | null
 }
 
-const pageRows = 500
+const digestsPerPage = 500
 
-/** Compares recent digests with their events. Whether a digest is right only the content could tell. */
+/**
+ * Compares recent digests with the times of their events. The digests themselves cannot be checked without the content.
+ */
 export async function checkRecent(
   snapshot: Snapshot,
   faults: Faults,
   onPage: () => Promise<boolean>,
 ): Promise<void> {
-  // A tampered position may be below zero.
+  // A tampered position may be negative.
   for (let after = Number.MIN_SAFE_INTEGER; ; ) {
     const page = snapshot.run(() => readRecent(after))
     for (const row of page)
-      if (!isOfItsTime(row))
+      if (!hasTimeOfEvent(row))
         faults.add(
           'index',
-          `a recent digest stands for an event at ${row.position}, which is not there or of another time`,
+          `a recent digest names the event at ${row.position}, which does not exist or has another time`,
         )
     const last = page.at(-1)
     if (!last || !(await onPage())) return
@@ -35,8 +37,10 @@ export async function checkRecent(
   }
 }
 
-/** The time of the event, or an earlier one if the clock had gone back: the log then keeps its own time. */
-function isOfItsTime({ at, header, before }: RecentRow): boolean {
+/**
+ * The digest has the event's time, or an earlier one if the clock was set back: the log's own time does not go back.
+ */
+function hasTimeOfEvent({ at, header, before }: RecentRow): boolean {
   if (header === null) return false
   const event = parseHeader(header)
   if (event.at === at) return true
@@ -50,4 +54,4 @@ function* readRecent(after: number): Steps<readonly RecentRow[]> {
 const selectRecent = `select recent.position, recent.at, event.header, earlier.header as before
   from recent_digest as recent left join event on event.position = recent.position
   left join event as earlier on earlier.position = recent.position - 1
-  where recent.position > ? order by recent.position limit ${pageRows}`
+  where recent.position > ? order by recent.position limit ${digestsPerPage}`

@@ -11,19 +11,19 @@ import { readCheckpoints } from '../views/projector.ts'
 import { createViewTable, foldOne, type ViewRow, ViewTable } from '../views/view-table.ts'
 import type { OnPage } from './check-log.ts'
 
-/** How many rows are held before they are written down: what bounds the memory of a check. */
+/** How many rows are held before they are written, which bounds the memory of a check. */
 const rowsMax = 20_000
 
-/** A view that is built anew in a table that ends with the connection. */
+/** A view that is built again in a temporary table. */
 interface BuiltView {
   readonly view: View
   readonly table: ViewTable
   readonly changed: Map<string, ViewRow | undefined>
-  /** The event that it fails at, if any: that is no fault of the log. */
+  /** The position of the event that it fails at. That is a fault of the view, not of the log. */
   failsAt?: number
 }
 
-/** Folds the whole log into every running view anew, in one pass, and compares the rows. */
+/** Folds the whole log into every running view again, in one pass, and compares the rows. */
 export async function checkViews(
   snapshot: Snapshot,
   views: readonly View[],
@@ -35,9 +35,9 @@ export async function checkViews(
   const built: BuiltView[] = []
   for (const view of views) {
     const checkpoint = checkpoints.find(each => each.view === view.name && each.version === view.version)
-    // A view made by another version of the library is rebuilt when the log is opened.
-    if (checkpoint?.isRunning) built.push(snapshot.run(() => create(view)))
-    else if (checkpoint) faults.add('views', `${view.name} stands still: ${checkpoint.reason}`)
+    // A view of another version is rebuilt when the log is opened.
+    if (checkpoint?.isRunning) built.push(snapshot.run(() => createCheckTable(view)))
+    else if (checkpoint) faults.add('views', `${view.name} is stopped: ${checkpoint.reason}`)
   }
   let position = 0
   for (;;) {
@@ -64,7 +64,7 @@ export async function checkViews(
   }
 }
 
-function* create(view: View): Steps<BuiltView> {
+function* createCheckTable(view: View): Steps<BuiltView> {
   const name = `temp.${view.name}_check`
   yield* rows({ sql: createViewTable(view, name, 'sqlite'), parameters: [] })
   return { view, table: new ViewTable(view, name), changed: new Map() }
@@ -72,11 +72,11 @@ function* create(view: View): Steps<BuiltView> {
 
 function* foldPage(built: readonly BuiltView[], schemas: Schemas, from: number): Steps<number> {
   const page = yield* readPage(schemas, { after: from })
-  for (const each of built) if (each.failsAt === undefined) yield* foldInto(each, page)
+  for (const each of built) if (each.failsAt === undefined) yield* foldIntoBuilt(each, page)
   return page.at(-1)?.position ?? from
 }
 
-function* foldInto(built: BuiltView, page: readonly RecordedEvent[]): Steps<void> {
+function* foldIntoBuilt(built: BuiltView, page: readonly RecordedEvent[]): Steps<void> {
   const { view, table, changed } = built
   let at = 0
   try {
@@ -88,7 +88,7 @@ function* foldInto(built: BuiltView, page: readonly RecordedEvent[]): Steps<void
       changed.set(key, foldOne(view, key, before, event))
     }
   } catch (error) {
-    // It may be the file itself that cannot be read.
+    // The file itself may be unreadable.
     if (error instanceof AverbaError) throw error
     built.failsAt = at
     return

@@ -16,12 +16,18 @@ import { countPending, type PendingCount } from '../ledger/ledger.ts'
 import { readFacts, type StoreFacts } from '../log/facts.ts'
 import { positionBefore, timeAt } from '../log/position-before.ts'
 import { describeLostErasures, findLostErasures } from '../owners/lost-erasures.ts'
-import { unopenedKeys } from '../owners/unopened-keys.ts'
+import { findUnopenedKeys } from '../owners/unopened-keys.ts'
 import { readCheckpoints, type ViewCheckpoint } from '../views/projector.ts'
-import { endFault } from './check-end.ts'
-import { type CheckFindings, type CheckOptions, checkStore, keyFaults, refuseCutOff } from './check-store.ts'
+import { findEndFault } from './check-end.ts'
+import {
+  type CheckFindings,
+  type CheckOptions,
+  checkStore,
+  findKeyFaults,
+  throwOnCutOff,
+} from './check-store.ts'
 
-/** What was recorded in one month (UTC), and about how much room it takes. */
+/** The events of one month (UTC), and roughly how much space they take. */
 export interface MonthVolume {
   /** Such as `2026-11`. */
   readonly month: string
@@ -29,30 +35,30 @@ export interface MonthVolume {
   readonly bytes: number
 }
 
-/** How a store is. */
+/** The diagnosis of a store. */
 export interface Diagnosis extends StoreFacts {
   readonly store: string
   readonly fileBytes: number
   readonly walBytes: number
-  /** Free room in the file, which is used before the file grows. */
+  /** Free space in the file, which is used before the file grows. */
   readonly freeBytes: number
-  /** The size of the file, everything included, per event. */
+  /** The size of the whole file per event. */
   readonly bytesPerEvent: number
   /** The time of the first event. */
   readonly since: Instant
-  /** The last months up to that of the last event, the newest first. */
+  /** The last months up to the last event, newest first. */
   readonly months: readonly MonthVolume[]
   readonly views: readonly ViewCheckpoint[]
   readonly owed: readonly PendingCount[]
   readonly keys: KeysFound
   readonly pragmas: Readonly<Record<string, unknown>>
-  /** What the deep check saw, where it was asked for. */
+  /** What the deep check found, if requested. */
   readonly checked?: CheckFindings
-  /** What is wrong, in words; empty when all is well. */
+  /** What is wrong, in words; empty when the store is sound. */
   readonly problems: readonly string[]
 }
 
-/** The keyring as it was found. */
+/** The keyring found. */
 export interface KeysFound {
   readonly path: string
   readonly isPresent: boolean
@@ -62,49 +68,49 @@ export interface KeysFound {
   readonly mode?: string
 }
 
-/** How to look at a store. */
+/** What to diagnose, and how. */
 export interface DiagnoseOptions extends CheckOptions {
   readonly store: string
   readonly views: readonly View[]
   readonly entropy: Entropy
-  /** The keyring, where it is not beside the store: that of a backup is kept apart from it. */
+  /** The keyring's path when it is not beside the store: that of a backup is kept apart. */
   readonly keys?: string
-  /** Compares everything with everything. */
+  /** Compares everything in the store with everything else. */
   readonly isDeep?: boolean
 }
 
 const monthsMax = 12
 
 /**
- * Looks at a store without writing to it, beside engines that use it.
+ * Diagnoses a store without writing to it. Engines may be using it.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
 export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   const { store, isDeep = false } = options
-  // Before the log, which only grows: a later mark may be ahead of it.
-  const mark = findMark(store)
+  // Read before the log: a later mark may be ahead of the snapshot.
+  const mark = compareWithMark(store)
   const snapshot = await Snapshot.open(store)
   try {
-    // What stands on its last page may be anything: no other look at it tells as plainly.
-    if (!isDeep) refuseCutOff(`Cannot look at "${store}"`, snapshot)
+    // A cut-off last page may read as anything, so the quick checks would be misleading.
+    if (!isDeep) throwOnCutOff(`Cannot diagnose "${store}"`, snapshot)
     const facts = snapshot.run(readFacts)
     const {
       keys,
       erased,
       problems: keyProblems,
-    } = findKeys(options.keys ?? keyringPath(store), facts, options.entropy)
+    } = inspectKeys(options.keys ?? keyringPath(store), facts, options.entropy)
     const lost = describeLostErasures(snapshot.run(() => findLostErasures(erased)))
     const checked = isDeep ? await checkStore(snapshot, options) : undefined
     const views = snapshot.run(readCheckpoints)
     const problems = [
-      ...(checked ? describeFaults(checked) : quickFaults(snapshot, views, options.views)),
+      ...(checked ? describeFaults(checked) : findQuickFaults(snapshot, views, options.views)),
       ...keyProblems,
-      ...(isDeep ? unopened(snapshot, keys, options.entropy) : []),
+      ...(isDeep ? describeUnopenedKeys(snapshot, keys, options.entropy) : []),
       ...mark(snapshot),
       ...(lost === undefined ? [] : [`erasures: ${lost}`]),
     ]
-    const size = sizeOf(snapshot, store, facts.position)
+    const size = readSize(snapshot, store, facts.position)
     return {
       ...facts,
       store,
@@ -130,44 +136,48 @@ function describeFaults({ faults }: CheckFindings): string[] {
   })
 }
 
-function quickFaults(snapshot: Snapshot, found: readonly ViewCheckpoint[], views: readonly View[]): string[] {
-  const end = snapshot.run(endFault)
+function findQuickFaults(
+  snapshot: Snapshot,
+  found: readonly ViewCheckpoint[],
+  views: readonly View[],
+): string[] {
+  const end = snapshot.run(findEndFault)
   // A view of another version is rebuilt when the log is opened.
   const isOurs = (each: ViewCheckpoint) =>
     views.some(view => view.name === each.view && view.version === each.version)
   const stopped = found.filter(each => !each.isRunning && isOurs(each))
   return [
     ...(end === undefined ? [] : [`end: ${end}`]),
-    ...stopped.map(each => `views: ${each.view} stands still: ${each.reason}`),
+    ...stopped.map(each => `views: ${each.view} is stopped: ${each.reason}`),
   ]
 }
 
-/** Reads the mark beside a store, if there is one; what it says of the log is told later. */
-function findMark(store: string): (snapshot: Snapshot) => string[] {
+/** Reads the mark beside a store, if any. The result compares a snapshot with it. */
+function compareWithMark(store: string): (snapshot: Snapshot) => string[] {
   try {
     const mark = readMark(markPath(store))
     return snapshot => {
       const fault = mark && snapshot.run(() => findMarkContradiction(mark))
-      return fault ? [`mark: the log does not open beside it: ${fault}`] : []
+      return fault ? [`mark: the log cannot be opened with it: ${fault}`] : []
     }
   } catch (error) {
     if (!(error instanceof AverbaError)) throw error
-    return () => [`mark: the log does not open beside it: ${error.message}`]
+    return () => [`mark: the log cannot be opened with it: ${error.message}`]
   }
 }
 
-/** Of a keyring whose root key is held elsewhere, nobody can tell here. */
-function unopened(snapshot: Snapshot, { path, epochs }: KeysFound, entropy: Entropy): string[] {
+/** Checks the keys, unless the keyring's root key is held elsewhere. */
+function describeUnopenedKeys(snapshot: Snapshot, { path, epochs }: KeysFound, entropy: Entropy): string[] {
   if (epochs === undefined || !holdsRootKey(path)) return []
   const keyring = openKeyringFile(path, entropy)
-  return snapshot.run(() => unopenedKeys(keyring)).map(fault => `keys: ${fault}`)
+  return snapshot.run(() => findUnopenedKeys(keyring)).map(fault => `keys: ${fault}`)
 }
 
-function sizeOf(snapshot: Snapshot, store: string, events: number) {
-  const ask = (name: string) => Number(snapshot.pragma(name)[0]?.[name])
-  const pageBytes = ask('page_size')
-  const freeBytes = ask('freelist_count') * pageBytes
-  const held = ask('page_count') * pageBytes - freeBytes
+function readSize(snapshot: Snapshot, store: string, events: number) {
+  const readPragma = (name: string) => Number(snapshot.pragma(name)[0]?.[name])
+  const pageBytes = readPragma('page_size')
+  const freeBytes = readPragma('freelist_count') * pageBytes
+  const held = readPragma('page_count') * pageBytes - freeBytes
   return {
     fileBytes: statSync(store).size,
     walBytes: existsSync(`${store}-wal`) ? statSync(`${store}-wal`).size : 0,
@@ -198,26 +208,24 @@ function readPragmas(snapshot: Snapshot): Record<string, unknown> {
   return Object.fromEntries(names.map(name => [name, Object.values(snapshot.pragma(name)[0] ?? {})[0]]))
 }
 
-function findKeys(
+function inspectKeys(
   path: string,
   facts: StoreFacts,
   entropy: Entropy,
 ): { keys: KeysFound; erased: RememberedErasures; problems: string[] } {
   if (!existsSync(path)) {
     const problem =
-      'keys: the keyring is not there: the log does not open without it. Where it is kept apart, name it with keys, or --keys on the command line'
+      'keys: the keyring is missing, and the log cannot be opened without it. If it is kept elsewhere, name it with keys, or --keys on the command line'
     return { keys: { path, isPresent: false }, erased: {}, problems: [problem] }
   }
   const mode = (statSync(path).mode & 0o777).toString(8).padStart(3, '0')
   const problems = mode.endsWith('00') ? [] : [`keys: the keyring has mode ${mode} instead of 600`]
   for (const copy of findLeftoverCopies(path))
-    problems.push(
-      `keys: a process died and left "${copy}", a copy that opens what was erased since: remove it`,
-    )
+    problems.push(`keys: a process died and left "${copy}", a copy that opens data erased since: delete it`)
   try {
     const keyring = inspectKeyringFile(path, entropy)
     const { id, epochs, erased } = keyring
-    problems.push(...keyFaults(facts, keyring).map(fault => `keys: ${fault}`))
+    problems.push(...findKeyFaults(facts, keyring).map(fault => `keys: ${fault}`))
     return { keys: { path, isPresent: true, id, epochs, mode }, erased, problems }
   } catch (error) {
     if (!(error instanceof AverbaError)) throw error

@@ -15,9 +15,9 @@ import { readCheckpoints, readKeyLines, type StoredCheckpoint } from '../checkpo
 import { readMark } from '../checkpoints/high-water-mark.ts'
 import { rows, type Steps } from '../database/connection.ts'
 import type { Snapshot } from '../database/snapshot.ts'
-import { unopenedKeys } from '../owners/unopened-keys.ts'
+import { findUnopenedKeys } from '../owners/unopened-keys.ts'
 import type { ClaimedKind } from './check-claims.ts'
-import { checkRows, within } from './check-store.ts'
+import { checkRows, runCheck } from './check-store.ts'
 
 /** How to verify a store. */
 export interface VerifyStoreOptions {
@@ -26,75 +26,81 @@ export interface VerifyStoreOptions {
   /** The kinds of keyed digests to compare with the log; none when absent. */
   readonly claimedKinds?: readonly ClaimedKind[]
   /**
-   * Verifier key lines that the log has to be signed with; otherwise those of the keyring beside it, or else its own.
+   * Verifier key lines that must have signed the log; by default those of the keyring beside it, or else the log's own.
    */
   readonly keys?: readonly string[]
-  /** Who holds the root key of the log. Without it, a keyring that lacks its root key counts as absent. */
+  /** Who holds the root key of the log. Without it, a keyring that lacks its root key is ignored. */
   readonly rootKey?: Keys
-  /** A signed checkpoint that was kept outside, or the path of its file; `<store>.mark` otherwise. */
+  /** A signed checkpoint that was kept elsewhere, or the path of its file; `<store>.mark` when absent. */
   readonly mark?: string
-  /** Verifier key lines of others who sign checkpoints. */
+  /** Verifier key lines of witnesses who sign checkpoints. */
   readonly witnesses?: readonly string[]
   readonly onProgress?: (what: 'log' | 'views', position: number, end: number) => void
 }
 
-/** Verifies a store: everything that a bundle's verifier looks at, and that its rows, tiles and views say the same. */
+/** Verifies a store: everything that the verifier of a bundle checks, and that rows, tiles and views agree with it. */
 export async function verifyStore(snapshot: Snapshot, options: VerifyStoreOptions): Promise<Verdict> {
   const { views, claimedKinds = [], onProgress } = options
   const faults = new Faults()
-  let outside: LogTrust = nothing
-  await within(faults, async () => {
-    outside = await lookOutside(snapshot, options, faults)
+  let trust: LogTrust = emptyTrust
+  await runCheck(faults, async () => {
+    trust = await gatherTrust(snapshot, options, faults)
   })
-  const { keys, points, mark, ...found } = outside
+  const { keys, points, mark, ...found } = trust
   const verifier = new LogVerifier(points, keys.map(writeVerifierKey))
   const how = { views, claimedKinds, ...(onProgress && { onProgress }) }
   const { origin = '', root = '', ...checked } = await checkRows(snapshot, verifier, faults, how)
   faults.take(verifier.faults.list())
-  await within(faults, async () => {
+  await runCheck(faults, async () => {
     const [head, ...others] = snapshot.run(readHead)
     if (!head || others.length > 0 || head.id !== 1 || head.schema < 1)
-      faults.add('end', 'its head is not one row')
+      faults.add('end', 'its head does not have exactly one row')
   })
   if (mark > found.signed && mark <= checked.events)
     faults.add('checkpoints', `the checkpoint over ${mark} events is missing`)
   return conclude({
     ...{ origin, root, ...checked, ...found, held: mark },
     faults: faults.list(),
-    whyNotHeld: 'There is no high-water mark: nothing from outside says how far the log had come.',
+    whyNotHeld:
+      'There is no high-water mark: no evidence from outside the store shows how far the log had come.',
   })
 }
 
-/** What is known of the log beside its events: who signs it, and what was signed. */
+/** What is known about the log besides its events: who signs it, and what was signed. */
 interface LogTrust extends Pick<Findings, 'checkpoints' | 'signed' | 'anchored' | 'stamped' | 'uncounted'> {
   readonly keys: readonly VerifierKey[]
   readonly isKeyGiven: boolean
-  /** The checkpoints that the log is held against, the smallest first. */
+  /** The checkpoints that the log is compared with, smallest first. */
   readonly points: readonly Checkpoint[]
-  /** How many events the high-water mark is over; 0 without one. */
+  /** The size of the high-water mark's tree; 0 without one. */
   readonly mark: number
 }
 
-const nothing: LogTrust = {
+const emptyTrust: LogTrust = {
   ...{ checkpoints: 0, signed: 0, anchored: 0, uncounted: [], mark: 0 },
   ...{ keys: [], points: [], isKeyGiven: false },
 }
 
-async function lookOutside(
+async function gatherTrust(
   snapshot: Snapshot,
   options: VerifyStoreOptions,
   faults: Faults,
 ): Promise<LogTrust> {
   const { witnesses = [] } = options
-  const { keys, isKeyGiven } = await keysOf(snapshot, options, faults)
+  const { keys, isKeyGiven } = await findVerifierKeys(snapshot, options, faults)
   const stored = snapshot.run(readCheckpoints)
-  const trusted = await verifyCheckpoints(stored.map(toGiven), keys, readKeys(witnesses), faults)
+  const trusted = await verifyCheckpoints(
+    stored.map(toGivenCheckpoint),
+    keys,
+    parseVerifierKeys(witnesses),
+    faults,
+  )
   for (const [i, { number, size, note }] of stored.entries()) {
     if (number !== i + 1) faults.add('checkpoints', `checkpoint ${i + 1} is missing`)
     if (parseCheckpoint(note)?.size !== size)
-      faults.add('checkpoints', `checkpoint ${number} says something else than its row`)
+      faults.add('checkpoints', `checkpoint ${number} differs from its row`)
   }
-  const mark = await readOutside(snapshot, options, keys, faults)
+  const mark = await verifyMark(snapshot, options, keys, faults)
   const { anchored, stamped, uncounted } = trusted
   return {
     points: [...trusted.checkpoints, ...(mark ? [mark] : [])].sort((a, b) => a.size - b.size),
@@ -105,27 +111,27 @@ async function lookOutside(
   }
 }
 
-function toGiven({ note, anchor }: StoredCheckpoint): GivenCheckpoint {
+function toGivenCheckpoint({ note, anchor }: StoredCheckpoint): GivenCheckpoint {
   return { note, anchor: anchor ?? undefined }
 }
 
-/** The keys that the log has to be signed with. Keys from the log itself are only as good as the log. */
-async function keysOf(
+/** The keys that must have signed the log. Keys read from the log itself prove only its consistency. */
+async function findVerifierKeys(
   snapshot: Snapshot,
   options: VerifyStoreOptions,
   faults: Faults,
 ): Promise<{ keys: VerifierKey[]; isKeyGiven: boolean }> {
   const own = snapshot.run(readKeyLines)
-  if (options.keys) return { keys: readKeys(options.keys), isKeyGiven: true }
-  const keyring = await keyringBeside(snapshot.path, options, faults)
-  if (!keyring) return { keys: readKeys(own.map(line => line.key)), isKeyGiven: false }
-  for (const fault of snapshot.run(() => unopenedKeys(keyring))) faults.add('keys', fault)
+  if (options.keys) return { keys: parseVerifierKeys(options.keys), isKeyGiven: true }
+  const keyring = await openKeyringBeside(snapshot.path, options, faults)
+  if (!keyring) return { keys: parseVerifierKeys(own.map(line => line.key)), isKeyGiven: false }
+  for (const fault of snapshot.run(() => findUnopenedKeys(keyring))) faults.add('keys', fault)
   const keys = own.map(({ origin }) => createVerifierKey(origin, keyring.signer.publicKey))
   return { keys, isKeyGiven: true }
 }
 
-/** The keyring beside a store, where it opens with what is given. */
-async function keyringBeside(
+/** The keyring beside a store, if it opens. */
+async function openKeyringBeside(
   store: string,
   { entropy, rootKey }: VerifyStoreOptions,
   faults: Faults,
@@ -135,21 +141,21 @@ async function keyringBeside(
   try {
     if (holdsRootKey(path)) return openKeyringFile(path, entropy)
   } catch (error) {
-    // Who may not read it learns nothing of the log from that.
+    // A file that may not be read says nothing about the log.
     if (error instanceof AverbaError && error.code === 'STORE_UNSAFE') throw error
     faults.add('keys', error instanceof Error ? error.message : 'the keyring cannot be read')
     return undefined
   }
-  // It may fail to open for want of the root key, which says nothing about the log.
+  // Without the right root key it may fail to open, which says nothing about the log.
   return rootKey && openKeyringFileUnder(rootKey, path, entropy)
 }
 
-/** Lines in a damaged log may be anything; given ones were checked before. */
-function readKeys(lines: readonly string[]): VerifierKey[] {
+/** Lines in a damaged log may be malformed and are skipped; given lines were checked before. */
+function parseVerifierKeys(lines: readonly string[]): VerifierKey[] {
   return lines.flatMap(line => parseVerifierKey(line.trim()) ?? [])
 }
 
-async function readOutside(
+async function verifyMark(
   { path }: Snapshot,
   { mark }: VerifyStoreOptions,
   keys: readonly VerifierKey[],

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import type { Entropy } from '../../runtime/entropy.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import { type CheckFindings, checkStore, refuseCutOff, refuseFaults } from '../checks/check-store.ts'
+import { type CheckFindings, checkStore, throwOnCutOff, throwOnFaults } from '../checks/check-store.ts'
 import { Snapshot } from '../database/snapshot.ts'
 import { countPending, type PendingCount } from '../ledger/ledger.ts'
 import { readFacts, type StoreFacts } from '../log/facts.ts'
@@ -35,13 +35,13 @@ export async function makeBackup({ store, to, entropy, onProgress }: BackupOptio
   const cannot = `Cannot back up "${store}"`
   const source = await Snapshot.open(store)
   try {
-    refuseCutOff(cannot, source)
+    throwOnCutOff(cannot, source)
     return await writeNewFile(to, entropy, async temporary => {
       await source.copyTo(temporary, to, (done, pages) => onProgress?.('copy', done, pages))
       const copy = await Snapshot.open(temporary, store)
       try {
         const checked = await checkStore(copy, { ...(onProgress && { onProgress }) })
-        refuseFaults(cannot, checked)
+        throwOnFaults(cannot, checked)
         const facts = copy.run(readFacts)
         if (facts.keyring === '') throw new AverbaError('NOT_OURS', `${cannot}: its log has no events`)
         const { parts } = checked

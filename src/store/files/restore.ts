@@ -17,9 +17,9 @@ import type { ClaimedKind } from '../checks/check-claims.ts'
 import {
   type CheckFindings,
   checkStore,
-  keyFaults,
-  refuseCutOff,
-  refuseFaults,
+  findKeyFaults,
+  throwOnCutOff,
+  throwOnFaults,
 } from '../checks/check-store.ts'
 import type { Steps } from '../database/connection.ts'
 import { Snapshot } from '../database/snapshot.ts'
@@ -74,11 +74,11 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
   const cannot = `Cannot restore "${backup}"`
   const source = await Snapshot.open(backup)
   try {
-    refuseCutOff(cannot, source)
+    throwOnCutOff(cannot, source)
     const facts = source.run(readFacts)
     const { path, opens } = findKeyring(options)
     for (const each of opens) {
-      const [keyFault] = keyFaults(facts, await identifyKeyring(each, options))
+      const [keyFault] = findKeyFaults(facts, await identifyKeyring(each, options))
       if (keyFault === undefined) continue
       const hint = `It needs the keyring ${facts.keyring} with the epochs ${facts.epochs.join(', ')}`
       throw new AverbaError('KEYS_MISMATCH', `${cannot} with "${each}": ${keyFault}`, { hint })
@@ -110,7 +110,7 @@ async function copyChecked(
   try {
     const checked = await checkStore(copy, { views, claimedKinds, ...(onProgress && { onProgress }) })
     const differing = checked.faults.filter(fault => fault.check === 'views')
-    refuseFaults(cannot, { faults: checked.faults.filter(fault => fault.check !== 'views') })
+    throwOnFaults(cannot, { faults: checked.faults.filter(fault => fault.check !== 'views') })
     if (!accept) copy.run(() => refuseRollback(cannot, readMark(markPath(store))))
     // The keyring first: a store without one cannot be opened.
     const keys = await placeKeyring(keyring, keyringPath(store), entropy)

@@ -2,7 +2,7 @@ import type { Instant } from '../../vocabulary/message.ts'
 import { rows, type Steps } from '../database/connection.ts'
 import { positionBefore } from '../log/position-before.ts'
 
-/** A part with its place and its owner. */
+/** A sealed part with its address and its owner. */
 export interface AgedPart {
   readonly position: number
   readonly name: string
@@ -11,18 +11,18 @@ export interface AgedPart {
   readonly owner: string
 }
 
-/** A page of parts, and where the next one begins: after this place. Absent where this was the last. */
+/** A page of parts. `next` is where the next page begins; absent on the last one. */
 export interface AgedPage {
   readonly parts: readonly AgedPart[]
   readonly next?: Pick<AgedPart, 'position' | 'name'>
 }
 
 const pageParts = 500
-/** Most parts may be of other kinds: looking through a long log in one go would hold everybody up. */
+/** Most parts may be of other kinds, so a page is also bounded by positions: a long scan would block other work. */
 const pagePositions = 5_000
 
-/** Reads a page of the parts, given as `<type>/<name>`, of events recorded before an instant, in order. */
-export function* agedParts(
+/** Reads a page of the parts of some kinds (`<type>/<name>`), of events recorded before an instant, in order. */
+export function* readAgedParts(
   kinds: readonly string[],
   before: Instant,
   last: Pick<AgedPart, 'position' | 'name'>,

@@ -4,52 +4,53 @@ import { streamOf } from '../../vocabulary/names.ts'
 import { first, type Steps } from '../database/connection.ts'
 import { parseHeader } from '../log/header.ts'
 
-/** An erasure that the log does not know of: the log was put back to an earlier backup, and the person is back. */
+/**
+ * An erasure that is missing in the log: the log was restored from an earlier backup, and the person's data with it.
+ */
 export interface LostErasure {
   readonly subject: string
-  /** When the person was erased. */
   readonly at: Instant
 }
 
-/** Finds the erasures that the keyring remembers and the store has not carried out, the oldest first. */
+/** Finds the erasures that the keyring remembers and the store has not carried out, oldest first. */
 export function* findLostErasures(erased: RememberedErasures): Steps<readonly LostErasure[]> {
   const lost: LostErasure[] = []
   for (const [subject, { at, keepsKey }] of Object.entries(erased)) {
     const owner = streamOf('subject', subject)
     const row = yield* first<{ isErased: 0 | 1; epoch: number }>({ sql: selectOwner, parameters: [owner] })
     if (!row) continue
-    // A later erasure may have kept less than the one in the store.
-    const isOlder = ((yield* newestErasure(owner))?.at ?? '') < at
-    if (row.isErased === 0 || (row.epoch > 0 && !keepsKey) || isOlder) lost.push({ subject, at })
+    // A later erasure may have kept fewer parts than the one in the store.
+    const isOutdated = ((yield* readNewestErasure(owner))?.at ?? '') < at
+    if (row.isErased === 0 || (row.epoch > 0 && !keepsKey) || isOutdated) lost.push({ subject, at })
   }
   return lost.sort((a, b) => (a.at < b.at ? -1 : 1))
 }
 
-/** What to do about them, in words; `undefined` when there are none. */
+/** Describes what to do about lost erasures; `undefined` when there are none. */
 export function describeLostErasures(lost: readonly LostErasure[]): string | undefined {
   const [oldest] = lost
   if (!oldest) return undefined
-  const more = lost.length > shownMax ? ` and ${lost.length - shownMax} more` : ''
-  const named = lost.slice(0, shownMax).map(({ subject }) => subject)
-  const what = lost.length === 1 ? 'one erasure is' : `${lost.length} erasures are`
-  const stands = `${what} not in this log, since ${oldest.at}: it stands as before`
-  return `${stands}. Erase each again, by ${eraseAgain}: ${named.join(', ')}${more}`
+  const more = lost.length > namedMax ? ` and ${lost.length - namedMax} more` : ''
+  const named = lost.slice(0, namedMax).map(({ subject }) => subject)
+  const erasures = lost.length === 1 ? 'one erasure is' : `${lost.length} erasures are`
+  const problem = `${erasures} missing in this log, since ${oldest.at}: the data is as before`
+  return `${problem}. Erase each again, with ${eraseAgain}: ${named.join(', ')}${more}`
 }
 
 const eraseAgain =
   'averba erase <store> --subject <ref> --requester <ref> --legal-basis <text> --backups-kept <days>'
-const shownMax = 20
+const namedMax = 20
 const selectOwner = 'select is_erased as "isErased", epoch from owner_key where owner = ?'
 
-/** What the newest erasure of an owner says, as far as the store needs it. */
+/** The members of an erasure's header that are needed here. */
 interface NewestErasure {
   readonly at: Instant
-  /** The places of the parts that it has kept. */
+  /** The addresses of the parts that it kept. */
   readonly data: { readonly kept: readonly string[] }
 }
 
-/** Reads the newest erasure of an owner; `undefined` when there was none. */
-function* newestErasure(owner: string): Steps<NewestErasure | undefined> {
+/** Reads the newest erasure of an owner, if any. */
+function* readNewestErasure(owner: string): Steps<NewestErasure | undefined> {
   const erased = yield* first<{ header: string }>({ sql: selectErased, parameters: [owner] })
   return erased && parseHeader(erased.header)
 }

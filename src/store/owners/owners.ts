@@ -19,22 +19,22 @@ import { endOfLog } from '../log/position-before.ts'
 import { type Leaf, readLeaf } from '../log/read.ts'
 import { findPresent, type PartPlace } from '../parts/parts.ts'
 import type { IndexEntry } from '../writing/append.ts'
-import { type AgedPage, agedParts } from './aged-parts.ts'
+import { type AgedPage, readAgedParts } from './aged-parts.ts'
 import { findLostErasures, type LostErasure } from './lost-erasures.ts'
-import { findMarks, type NamedPart, type PersonSurvey, survey } from './survey.ts'
+import { findMentions, type NamedPart, type PersonSurvey, surveyPerson } from './survey.ts'
 
-/** The result of a rotation: the epoch that wraps every key now, and those before it that the keyring still holds. */
+/** The result of a rotation: the epoch that wraps every key now, and the earlier ones that the keyring still has. */
 export interface Rotated {
   readonly epoch: number
   readonly previous: readonly number[]
-  /** How many keys were wrapped anew. */
+  /** How many keys were rewrapped. */
   readonly rewrapped: number
 }
 
-/** How many keys are rewrapped in one transaction: others write in between. */
+/** How many keys are rewrapped per transaction: other writers get a turn in between. */
 const pageKeys = 1_000
 
-/** Owners' keys, how they are wrapped, and what is theirs. */
+/** Owners' keys, their wrapping, and the data sealed under them. */
 export class Owners {
   readonly #connection: Connection
   readonly #vault: Vault
@@ -46,46 +46,46 @@ export class Owners {
     this.#onRewrapped = onRewrapped
   }
 
-  /** Whether an owner has a key, or was erased; `undefined` when no key was ever made. */
+  /** Whether an owner has a key or was erased; `undefined` when the owner never had a key. */
   stateOf(owner: string): Promise<'live' | 'erased' | undefined> {
-    return this.#connection.read(() => readState(owner))
+    return this.#connection.read(() => readOwnerState(owner))
   }
 
-  /** Whose key seals a part, as its event says; `undefined` where no event names such a part. */
+  /** Whose key seals a part, according to its event; `undefined` when no event names such a part. */
   ownerOf(address: PartAddress): Promise<string | undefined> {
-    return this.#connection.read(() => readOwner(address))
+    return this.#connection.read(() => readPartOwner(address))
   }
 
   /** Reads a page of the parts of some kinds, of events recorded before an instant. */
-  agedParts(...asked: Parameters<typeof agedParts>): Promise<AgedPage> {
-    return this.#connection.read(() => agedParts(...asked))
+  agedParts(...asked: Parameters<typeof readAgedParts>): Promise<AgedPage> {
+    return this.#connection.read(() => readAgedParts(...asked))
   }
 
-  /** The exact header of an event, and its hash in the tree, in hexadecimal. */
+  /** The exact header of an event, and its leaf hash in hexadecimal. */
   leafAt(position: number): Promise<Leaf | undefined> {
     return this.#connection.read(() => readLeaf(position))
   }
 
-  /** Finds all that the log holds of a person. */
+  /** Finds everything that the log holds about a person. */
   survey(subject: string): Promise<PersonSurvey> {
-    return survey(this.#connection, subject)
+    return surveyPerson(this.#connection, subject)
   }
 
-  /** The given parts that are there: the others were destroyed. */
-  present<P extends PartPlace>(parts: readonly P[]): Promise<P[]> {
+  /** Those of the given parts that still exist. */
+  existingParts<P extends PartPlace>(parts: readonly P[]): Promise<P[]> {
     return this.#connection.read(() => findPresent(parts))
   }
 
-  /** The parts of a person that the log names, whether they still exist or not. */
-  async partsOf(subject: string): Promise<readonly NamedPart[]> {
-    return (await findMarks(this.#connection, subject)).parts
+  /** The parts of a person that the log names, including destroyed ones. */
+  async namedParts(subject: string): Promise<readonly NamedPart[]> {
+    return (await findMentions(this.#connection, subject)).parts
   }
 
   /**
-   * Wraps every key by an epoch that began after a position. Keys destroyed before it are not among them, and open in
-   * no copy of the file once the older epochs are gone. Cut off at any point, the next call goes on.
+   * Wraps every key under an epoch that began after a position. Keys destroyed before that open in no copy of the file
+   * once the older epochs are destroyed. If interrupted, the next call continues.
    *
-   * @param erasure what the keyring remembers then, for the sake of backups from before
+   * @param erasure what the keyring remembers from then on, in case an older backup is restored
    * @throws {AverbaError} `STORE_UNSAFE` when the keyring cannot be written, `STORE_BUSY`, `KEYS_MISMATCH`
    */
   async rotate(since: number, erasure?: ErasureToRemember): Promise<Rotated> {
@@ -100,25 +100,25 @@ export class Owners {
   }
 
   /**
-   * Destroys epochs: what they wrapped no longer opens, in any copy.
+   * Destroys epochs: keys wrapped under them no longer open, in any copy.
    *
    * @throws {AverbaError} as `rotate`
    */
   async destroyEpochs(epochs: readonly number[]): Promise<void> {
     const { keyring } = this.#vault
     await keyring.refresh()
-    // A process that did not know the newest epoch may have made keys under an older one.
+    // A process that had not read the newest epoch may have made keys under an older one.
     await this.#rewrap()
     await this.#connection.transact(() => destroyEpochs(keyring, epochs))
     for (const epoch of epochs) await keyring.announceDestroyed(epoch)
   }
 
-  /** The erasures that the log does not know of because it was put back to an earlier backup. */
+  /** The erasures that are missing in the log because it was restored from an earlier backup. */
   lostErasures(): Promise<readonly LostErasure[]> {
     return this.#connection.read(() => findLostErasures(this.#vault.keyring.erased))
   }
 
-  /** Replaces the keyed index; `undefined`, and nothing is done, where the log has gone on since a position. */
+  /** Replaces the keyed index. Does nothing and returns `undefined` when events follow the position. */
   replaceIndex(
     claims: readonly IndexEntry[],
     since: number,
@@ -126,20 +126,19 @@ export class Owners {
     return this.#connection.transact(() => replaceIndex(claims, since))
   }
 
-  /** Moves all that was written into the file, and empties its journal. False while a reader still needs that. */
+  /** Checkpoints the WAL into the file and empties it. False while a reader still needs it. */
   emptyJournal(): Promise<boolean> {
     return this.#connection.emptyJournal()
   }
 
   /**
-   * Rewrites the whole file. SQLite overwrites what is deleted but not what it moves: a copy of a row may stay behind,
-   * and outlive it.
+   * Rewrites the whole file. SQLite overwrites what it deletes but not what it moves, so a copy of a row may remain.
    */
   rewrite(): Promise<void> {
     return this.#connection.rewrite()
   }
 
-  /** Searches the raw file for pieces of what was destroyed. */
+  /** Searches the raw file for pieces of destroyed data. */
   searchFile(pieces: readonly Uint8Array[]): Promise<SearchProgress> {
     return this.#connection.searchFile(pieces)
   }
@@ -157,7 +156,7 @@ export class Owners {
         await yieldToEventLoop()
       }
     } finally {
-      // The remembered keys are wrapped as before, even where the rotation went no further.
+      // Cached keys still have the old wrapping, even if the rotation stopped early.
       if (rewrapped > 0) {
         this.#onRewrapped()
         this.#vault.forget()
@@ -166,15 +165,14 @@ export class Owners {
   }
 }
 
-function* readState(owner: string): Steps<'live' | 'erased' | undefined> {
+function* readOwnerState(owner: string): Steps<'live' | 'erased' | undefined> {
   const row = yield* first<{ isErased: 0 | 1 }>({ sql: selectState, parameters: [owner] })
   return row && (row.isErased === 1 ? 'erased' : 'live')
 }
 
 /**
- * Begins an epoch in a transaction that writes, so that no two processes do. An epoch that the keyring has and the log
- * does not know of is never used, whether a crash left it or the log was put back to a backup: copies of that log may
- * hold keys under it.
+ * Begins an epoch in a write transaction, so that only one process does. An epoch that is in the keyring but not in the
+ * log, after a crash or a restore, is never used: copies of that log may hold keys under it.
  */
 function* beginEpoch(
   keyring: Keyring,
@@ -192,7 +190,7 @@ function* beginEpoch(
 
 function* rewrapPage(vault: Vault, after: number): Steps<readonly { key: number }[]> {
   const parameters = [after, vault.keyring.epoch, pageKeys]
-  const page = yield* rows<OwnerKey & { key: number }>({ sql: selectOlder, parameters })
+  const page = yield* rows<OwnerKey & { key: number }>({ sql: selectOlderKeys, parameters })
   const rewrapped = page.map(row => ({ ...vault.rewrap(row), key: row.key }))
   yield* each(
     updateWrapped,
@@ -204,16 +202,16 @@ function* rewrapPage(vault: Vault, after: number): Steps<readonly { key: number 
 function* destroyEpochs(keyring: Keyring, epochs: readonly number[]): Steps<void> {
   const lost = new Set((yield* findLostErasures(keyring.erased)).map(({ subject }) => subject))
   for (const epoch of epochs) {
-    const used = yield* first({ sql: selectUse, parameters: [epoch] })
+    const used = yield* first({ sql: selectKeyOfEpoch, parameters: [epoch] })
     if (used || epoch >= keyring.epoch)
-      throw new AverbaError('KEYS_MISMATCH', `Cannot destroy the epoch ${epoch}: keys are wrapped by it`)
-    // What still opened has been sealed anew.
+      throw new AverbaError('KEYS_MISMATCH', `Cannot destroy the epoch ${epoch}: keys are wrapped under it`)
+    // Secrets that still opened have been sealed again under the new epoch.
     yield* rows({ sql: deleteSecrets, parameters: [epoch] })
     keyring.destroyEpoch(epoch, lost)
   }
 }
 
-function* readOwner(address: PartAddress): Steps<string | undefined> {
+function* readPartOwner(address: PartAddress): Steps<string | undefined> {
   const [stream, version, name] = parsePartAddress(address)
   const event = yield* first<{ header: string }>({ sql: selectEvent, parameters: [stream, version] })
   const marks: readonly PartMark[] = event ? (parseHeader(event.header).parts ?? []) : []
@@ -230,18 +228,18 @@ function* replaceIndex(
   const before = yield* first<{ n: number }>({ sql: 'select count(*) as n from keyed_index', parameters: [] })
   yield* rows({ sql: 'delete from keyed_index', parameters: [] })
   yield* each(
-    insertClaim,
+    insertIndexEntry,
     claims.map(({ kind, digest, value }) => [kind, digest, value]),
   )
   return { before: before?.n ?? 0, after: claims.length }
 }
 
-const insertClaim = 'insert into keyed_index (kind, digest, value) values (?, ?, ?)'
+const insertIndexEntry = 'insert into keyed_index (kind, digest, value) values (?, ?, ?)'
 const selectState = 'select is_erased as "isErased" from owner_key where owner = ?'
 const selectEpoch = 'select epoch, epoch_since as since from head'
 const setEpoch = 'update head set epoch = ?, epoch_since = ?'
-const selectOlder = `select key, owner, epoch, wrapped, commitment from owner_key
+const selectOlderKeys = `select key, owner, epoch, wrapped, commitment from owner_key
   where key > ? and epoch > 0 and epoch < ? order by key limit ?`
 const updateWrapped = 'update owner_key set epoch = ?, wrapped = ? where key = ?'
-const selectUse = 'select key from owner_key where epoch = ? limit 1'
+const selectKeyOfEpoch = 'select key from owner_key where epoch = ? limit 1'
 const deleteSecrets = 'delete from secret where epoch = ?'

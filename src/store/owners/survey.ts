@@ -14,44 +14,44 @@ export interface NamedPart {
   readonly name: string
   /** SHA-256 of the sealed bytes, in hexadecimal. */
   readonly hash: string
-  /** The hash of its event in the tree, in hexadecimal. */
+  /** The leaf hash of its event, in hexadecimal. */
   readonly leaf: string
-  /** Its last bytes as they are in the file; absent where it is not there. */
+  /** Its last bytes in the file; absent when it was destroyed. */
   readonly ending?: string
 }
 
-/** What the log holds of one person, up to a position. */
+/** What the log holds about one person, up to a position. */
 export interface PersonSurvey {
   readonly until: number
   readonly parts: readonly NamedPart[]
-  /** The streams that speak of the person. */
+  /** The streams whose events mention the person. */
   readonly streams: readonly string[]
-  /** The ids of the commands of those events, and of all other events of the person's consents and validations. */
+  /** The command ids of those events, and of all other events of the person's consents and validations. */
   readonly commands: readonly string[]
-  /** The owed calls that have not ended, except those that an erasure owes. */
+  /** The ids of open calls, except those of an erasure. */
   readonly effects: readonly string[]
-  /** The keyed digests that lead to the person, or to what is theirs. */
+  /** The keyed digests that lead to the person or to the person's records. */
   readonly claims: readonly { readonly kind: string; readonly digest: Uint8Array }[]
-  /** The last bytes of the key as they are in the file. */
+  /** The last bytes of the wrapped key in the file. */
   readonly keyEnding?: string
 }
 
-/** How many positions are looked at before the event loop turns. */
+/** How many positions are searched before the event loop gets a turn. */
 const pagePositions = 5_000
-/** How many rows of the index are read at a time. */
-const pageClaims = 5_000
-/** What identifies sealed bytes in a file: the end of their tag. */
+/** How many index rows are read at a time. */
+const pageIndexRows = 5_000
+/** The end of the tag identifies sealed bytes in a file. */
 const endingBytes = 16
 
-/** Searches the log for all that it holds of a person. Nothing is opened. */
-export async function survey(connection: Connection, subject: string): Promise<PersonSurvey> {
-  const { values, ...found } = await findMarks(connection, subject)
-  const claims = await findClaims(connection, values)
-  return connection.read(() => readRest(streamOf('subject', subject), { ...found, claims }))
+/** Searches the log for everything it holds about a person. No part is opened. */
+export async function surveyPerson(connection: Connection, subject: string): Promise<PersonSurvey> {
+  const { values, ...found } = await findMentions(connection, subject)
+  const claims = await findIndexEntries(connection, values)
+  return connection.read(() => completeSurvey(streamOf('subject', subject), { ...found, claims }))
 }
 
-/** Searches the headers for the parts that the log names, or named, of a person. */
-export async function findMarks(connection: Connection, subject: string): Promise<PersonMentions> {
+/** Searches the headers for the parts that the log names of a person, including destroyed ones. */
+export async function findMentions(connection: Connection, subject: string): Promise<PersonMentions> {
   const owner = streamOf('subject', subject)
   const parts: NamedPart[] = []
   const streams = new Map<number, string>()
@@ -59,31 +59,31 @@ export async function findMarks(connection: Connection, subject: string): Promis
   const commands = new Set<string>()
   let until = 0
   for (;;) {
-    const { found, last, end } = await connection.read(() => readFound(subject, until))
+    const { found, last, end } = await connection.read(() => readMentionPage(subject, until))
     for (const row of found) {
       const header: SurveyedHeader = parseHeader(row.header)
       if (!isEventOfPerson(subject, header)) continue
       streams.set(row.key, row.stream)
       const { parts: marks = [], data, commandId } = header
       if (commandId !== undefined) commands.add(commandId)
-      // What has no stream of its own is found by the id that the event gives it.
+      // Records without a stream of their own are found by the id in the event.
       if (typeof data.record === 'string') values.add(data.record)
       for (const { name, hash } of marks.filter(mark => mark.owner === owner))
-        parts.push({ position: row.position, type: row.type, name, hash, leaf: toHex(row.leaf) })
+        parts.push({ position: row.position, type: row.type, name, hash, leaf: encodeHex(row.leaf) })
     }
     until = last
     if (last >= end) break
     await yieldToEventLoop()
   }
-  // Each of these streams is of one person.
+  // Each of these streams belongs to one person.
   const own = [...streams].filter(([, name]) => name === owner || /^(consent|validation)-/.test(name))
-  for (const [key] of own) for (const id of await commandsOf(connection, key)) commands.add(id)
+  for (const [key] of own) for (const id of await readCommandIds(connection, key)) commands.add(id)
   for (const name of streams.values()) values.add(name).add(name.slice(name.indexOf('-') + 1))
   return { until, parts, streams, values, commands: [...commands] }
 }
 
-/** The commands of all events of a stream: most of them do not name the person again. */
-async function commandsOf(connection: Connection, key: number): Promise<ReadonlySet<string>> {
+/** The commands of all events of a stream: most events do not name the person again. */
+async function readCommandIds(connection: Connection, key: number): Promise<ReadonlySet<string>> {
   const ids = new Set<string>()
   for (let after = 0; ; ) {
     const parameters = [key, after, pagePositions]
@@ -99,15 +99,15 @@ async function commandsOf(connection: Connection, key: number): Promise<Readonly
   }
 }
 
-/** No index leads from a value to its digests: nothing else needs one. */
-async function findClaims(
+/** Scans the whole index: there is no database index from a value to its digests. */
+async function findIndexEntries(
   connection: Connection,
   values: ReadonlySet<string>,
 ): Promise<PersonSurvey['claims']> {
   const claims: PersonSurvey['claims'][number][] = []
-  let after: Pick<ClaimRow, 'kind' | 'digest'> = { kind: '', digest: new Uint8Array() }
+  let after: Pick<IndexRow, 'kind' | 'digest'> = { kind: '', digest: new Uint8Array() }
   for (;;) {
-    const page = await connection.read(() => readClaims(after))
+    const page = await connection.read(() => readIndexPage(after))
     for (const { kind, digest, value } of page) if (values.has(value)) claims.push({ kind, digest })
     const last = page.at(-1)
     if (!last) return claims
@@ -116,11 +116,11 @@ async function findClaims(
   }
 }
 
-function* readClaims({ kind, digest }: Pick<ClaimRow, 'kind' | 'digest'>): Steps<readonly ClaimRow[]> {
-  return yield* rows<ClaimRow>({ sql: selectClaims, parameters: [kind, digest, pageClaims] })
+function* readIndexPage({ kind, digest }: Pick<IndexRow, 'kind' | 'digest'>): Steps<readonly IndexRow[]> {
+  return yield* rows<IndexRow>({ sql: selectIndexPage, parameters: [kind, digest, pageIndexRows] })
 }
 
-interface FoundRow {
+interface MentionRow {
   readonly position: number
   readonly key: number
   readonly stream: string
@@ -129,13 +129,13 @@ interface FoundRow {
   readonly leaf: Uint8Array
 }
 
-function* readFound(
+function* readMentionPage(
   subject: string,
   after: number,
-): Steps<{ found: readonly FoundRow[]; last: number; end: number }> {
+): Steps<{ found: readonly MentionRow[]; last: number; end: number }> {
   const end = yield* endOfLog()
   const last = Math.min(after + pagePositions, end)
-  const found = yield* rows<FoundRow>({ sql: selectFound, parameters: [after, last, `%${subject}%`] })
+  const found = yield* rows<MentionRow>({ sql: selectMentions, parameters: [after, last, `%${subject}%`] })
   return { found, last, end }
 }
 
@@ -151,26 +151,26 @@ interface SurveyedHeader {
   readonly commandId?: string
 }
 
-/** What headers say of a person. */
+/** What the headers say about a person. */
 interface PersonMentions {
   readonly until: number
   readonly parts: readonly NamedPart[]
   readonly streams: ReadonlyMap<number, string>
   readonly commands: readonly string[]
-  /** What the index may lead to. */
+  /** The values that index entries of the person may have. */
   readonly values: ReadonlySet<string>
 }
 
-interface FoundClaims extends Omit<PersonMentions, 'values'> {
+interface MentionsWithClaims extends Omit<PersonMentions, 'values'> {
   readonly claims: PersonSurvey['claims']
 }
 
-function* readRest(
+function* completeSurvey(
   owner: string,
-  { until, parts, streams, commands, claims }: FoundClaims,
+  { until, parts, streams, commands, claims }: MentionsWithClaims,
 ): Steps<PersonSurvey> {
   const open = yield* rows<{ stream: number; version: number; n: number }>({
-    sql: selectOpen,
+    sql: selectOpenEffects,
     parameters: [],
   })
   const effects = open.flatMap(({ stream, version, n }) => {
@@ -178,33 +178,33 @@ function* readRest(
     return name === undefined ? [] : `${name}/${version}/${n}`
   })
   const key = yield* first<{ ending: Uint8Array }>({ sql: selectKey, parameters: [owner] })
-  const there: NamedPart[] = []
+  const withEndings: NamedPart[] = []
   for (const part of parts) {
     const { position, name } = part
     const row = yield* first<{ ending: Uint8Array }>({ sql: selectEnding, parameters: [position, name] })
-    there.push(row ? { ...part, ending: toHex(row.ending) } : part)
+    withEndings.push(row ? { ...part, ending: encodeHex(row.ending) } : part)
   }
-  const survey = { until, parts: there, streams: [...streams.values()], commands, effects, claims }
-  return key ? { ...survey, keyEnding: toHex(key.ending) } : survey
+  const survey = { until, parts: withEndings, streams: [...streams.values()], commands, effects, claims }
+  return key ? { ...survey, keyEnding: encodeHex(key.ending) } : survey
 }
 
-function toHex(bytes: Uint8Array): string {
+function encodeHex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex')
 }
 
-interface ClaimRow {
+interface IndexRow {
   readonly kind: string
   readonly digest: Uint8Array
   readonly value: string
 }
 
 const selectVersions = `select version, header from event where stream = ? and version > ? order by version limit ?`
-const selectFound = `select event.position, event.stream as key, stream.name as stream, event.type, event.header,
+const selectMentions = `select event.position, event.stream as key, stream.name as stream, event.type, event.header,
   event.leaf from event join stream on stream.key = event.stream
   where event.position > ? and event.position <= ? and event.header like ? order by event.position`
-const selectOpen = `select effect.stream, event.version, effect.n from effect
+const selectOpenEffects = `select effect.stream, event.version, effect.n from effect
   join event on event.position = effect.position where effect.is_open = 1 and effect.type not like 'keys.%'`
-const selectClaims = `select kind, digest, value from keyed_index where (kind, digest) > (?, ?)
+const selectIndexPage = `select kind, digest, value from keyed_index where (kind, digest) > (?, ?)
   order by kind, digest limit ?`
 const selectKey = `select substr(wrapped, length(wrapped) - ${endingBytes - 1}) as ending from owner_key
   where owner = ? and epoch > 0`

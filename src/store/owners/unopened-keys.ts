@@ -8,10 +8,10 @@ interface WrappedKey {
 }
 
 /**
- * Says which owners' keys do not open with the keyring, and whether it is older than the log. A key that does not open
- * keeps every later erasure from its end; with an older keyring nothing can be written.
+ * Lists the owners' keys that do not open with the keyring, and reports when the keyring is older than the log. A key
+ * that does not open blocks every later erasure; with an older keyring the log cannot be written.
  */
-export function* unopenedKeys(keyring: Pick<Keyring, 'unwrap' | 'epoch'>): Steps<string[]> {
+export function* findUnopenedKeys(keyring: Pick<Keyring, 'unwrap' | 'epoch'>): Steps<string[]> {
   const faults = (yield* isOlderThanLog(keyring))
     ? ['the keyring is older than the log: a newer one exists']
     : []
@@ -25,12 +25,12 @@ export function* unopenedKeys(keyring: Pick<Keyring, 'unwrap' | 'epoch'>): Steps
   return faults
 }
 
-/** Reports whether the log goes by a later epoch than any that a keyring has: it is an older copy. */
+/** Reports whether the log uses a later epoch than the keyring has, so the keyring is an older copy. */
 export function* isOlderThanLog({ epoch }: Pick<Keyring, 'epoch'>): Steps<boolean> {
   const head = yield* first<{ epoch: number }>({ sql: 'select epoch from head', parameters: [] })
   return head !== undefined && head.epoch > epoch
 }
 
-/** An erased owner has a row without a key; whether that is right is checked elsewhere. */
+/** Erased owners have a row without a key, which `ErasureCheck` checks. */
 const selectKeys = `select owner, epoch, wrapped from owner_key
   where is_erased <> 1 or epoch <> 0 or length(wrapped) > 0`

@@ -2,17 +2,17 @@ import type { View } from '../../vocabulary/view.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
 import type { ViewRow, ViewTable } from './view-table.ts'
 
-/** How many keys of each table are compared in one go. */
+/** How many keys of each table are compared at a time. */
 const pageKeys = 1_000
 const examplesMax = 10
 
-/** What differs between the rows of two tables, as far as they were compared. */
+/** The differences between two tables, as far as they were compared. */
 export class RowDifferences {
-  /** The rows of the table that is built. */
+  /** How many rows the new table has. */
   rows = 0
   count = 0
   readonly examples: string[] = []
-  /** The key up to which they were compared; `undefined` once all were. */
+  /** The last key compared; `undefined` after the last row. */
   after: string | undefined = ''
 
   add(key: string): void {
@@ -21,18 +21,18 @@ export class RowDifferences {
   }
 }
 
-/** What the rows of a view are compared with, and how. */
+/** The table that a new one is compared with, and how. */
 export interface ComparisonOptions {
   readonly serving: ViewTable
-  /** Rows that are built, and not written yet. */
+  /** New rows that are not written yet. */
   readonly held?: ReadonlyMap<string, ViewRow | undefined>
-  /** When false, they are only counted. */
+  /** When false, rows are only counted. */
   readonly isCompared?: boolean
 }
 
 /**
- * Counts the next rows that are built of a view, by key, and compares them with the serving ones. A row differs
- * when only one side has it, or in any column.
+ * Counts the next page of a view's new rows, by key, and compares them with the serving ones. A row differs when only
+ * one side has it, or when any column differs.
  */
 export function* compareRows(
   view: View,
@@ -58,9 +58,9 @@ export function* compareRows(
   })
   differences.rows += counted?.n ?? 0
   for (const [key, row] of held) {
-    if (!row || !isWithin(key, after, until)) continue
+    if (!row || !isKeyWithin(key, after, until)) continue
     if (!(yield* built.find(key))) differences.rows += 1
-    if (isCompared && !isSame(view, row, yield* serving.find(key))) differences.add(key)
+    if (isCompared && !isSameRow(view, row, yield* serving.find(key))) differences.add(key)
   }
   if (isCompared) {
     const isOther = others.map(column => `a.${column} is distinct from b.${column}`).join(' or ')
@@ -76,13 +76,13 @@ export function* compareRows(
   differences.after = until
 }
 
-/** Keys are ordered by their bytes, as the database does. */
-function isWithin(key: string, after: string, until: string | undefined): boolean {
+/** Compares keys by their bytes, as the database does. */
+function isKeyWithin(key: string, after: string, until: string | undefined): boolean {
   const bytes = Buffer.from(key)
   if (bytes.compare(Buffer.from(after)) <= 0) return false
   return until === undefined || bytes.compare(Buffer.from(until)) <= 0
 }
 
-function isSame({ columns }: View, a: ViewRow, b: ViewRow | undefined): boolean {
+function isSameRow({ columns }: View, a: ViewRow, b: ViewRow | undefined): boolean {
   return b !== undefined && Object.keys(columns).every(column => (a[column] ?? null) === (b[column] ?? null))
 }

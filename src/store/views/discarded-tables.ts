@@ -2,38 +2,38 @@ import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { type Connection, rows, type Steps } from '../database/connection.ts'
 
-/** Few enough for deleting them, overwritten with zeros, to take only milliseconds. */
-const rowsAtOnce = 500
+/** Deleting overwrites rows with zeros: this many take only milliseconds. */
+const rowsPerDelete = 500
 const prefix = 'discarded_'
 
 /**
- * Takes a table out of the way in one step, however long it is; `sweep` removes it later. Nothing when it is not there.
+ * Renames a table out of the way in one step, however long it is; `sweepDiscardedTables` drops it later. Does nothing without one.
  */
-export function* discard(connection: Connection, table: string): Steps<void> {
+export function* discardTable(connection: Connection, table: string): Steps<void> {
   const tables = yield* listTables(connection)
   if (!tables.includes(table)) return
   const last = Math.max(0, ...tables.filter(isDiscarded).map(name => Number(name.slice(prefix.length))))
   yield* rows({ sql: `alter table ${table} rename to ${prefix}${last + 1}`, parameters: [] })
 }
 
-/** Reports whether there is something to sweep. */
-export async function hasDiscarded(connection: Connection): Promise<boolean> {
+/** Reports whether there are discarded tables to sweep. */
+export async function hasDiscardedTables(connection: Connection): Promise<boolean> {
   return (await connection.read(() => listTables(connection))).some(isDiscarded)
 }
 
 /**
- * Removes discarded tables, even those of a process that ended before it could. What is deleted is overwritten, which
- * takes time: it is done a few rows at a time, and others append in between.
+ * Removes discarded tables, including those left by a process that died. Deleting overwrites the rows, which takes
+ * time, so it deletes a few at a time and lets others append in between.
  */
-export async function sweep(connection: Connection, signal?: AbortSignal): Promise<void> {
+export async function sweepDiscardedTables(connection: Connection, signal?: AbortSignal): Promise<void> {
   const failed = new Map<string, unknown>()
   while (!signal?.aborted) {
     const tables = (await connection.read(() => listTables(connection))).filter(isDiscarded)
     const table = tables.find(each => !failed.has(each))
     if (table === undefined) break
-    // One that is damaged leaves none of the others where they are.
+    // A damaged table must not keep the others from being removed.
     await connection
-      .transact(() => remove(connection, table))
+      .transact(() => removeRows(connection, table))
       .catch((error: unknown) => {
         if (!(error instanceof AverbaError) || error.code !== 'CORRUPT') throw error
         failed.set(table, error)
@@ -43,13 +43,13 @@ export async function sweep(connection: Connection, signal?: AbortSignal): Promi
   for (const error of failed.values()) throw error
 }
 
-/** Removes some rows of a table, and the table with the last of them. Another process may have been faster. */
-function* remove(connection: Connection, table: string): Steps<void> {
+/** Deletes some rows of a table, and drops the table when it is empty. Another process may have dropped it already. */
+function* removeRows(connection: Connection, table: string): Steps<void> {
   if (!(yield* listTables(connection)).includes(table)) return
-  // PostgreSQL frees the file of a table as a whole.
+  // PostgreSQL frees the whole file of a table at once.
   if (connection.dialect === 'sqlite') {
     yield* rows({
-      sql: `delete from ${table} where rowid in (select rowid from ${table} limit ${rowsAtOnce})`,
+      sql: `delete from ${table} where rowid in (select rowid from ${table} limit ${rowsPerDelete})`,
       parameters: [],
     })
     if ((yield* rows({ sql: `select 1 from ${table} limit 1`, parameters: [] })).length > 0) return

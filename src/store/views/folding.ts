@@ -7,35 +7,35 @@ import { readHeaders } from '../log/read.ts'
 import type { Schemas } from '../log/upcasters.ts'
 import { foldOne, type ViewRow, type ViewTable } from './view-table.ts'
 
-/** Few enough for a page's leftovers to be collected young: with 250, a rebuild of a long log took 60 MB more. */
-const pageRows = 125
-/** How many pages are folded in one go, and in one where others append meanwhile: more than they append. */
+/** Small enough for a page's objects to be collected young: with 250, a rebuild of a long log took 60 MB more. */
+const pageEvents = 125
+/** How many pages are folded at a time, and how many at most while others append: more than they can append. */
 const [pagesAtOnce, pagesMax] = [2, 8]
-/** How many events are folded in two goes at most, where others append in the second. */
-export const foldedMax = pageRows * (pagesAtOnce + pagesMax)
+/** The most events that two such steps fold. */
+export const foldedMax = pageEvents * (pagesAtOnce + pagesMax)
 
-/** Where the log is read from, and how. */
+/** What the log is read with. */
 export interface FoldingParts {
   readonly connection: Connection
   readonly schemas: Schemas
 }
 
-/** Folds the log page by page into rows held in memory, over those that a table has. */
+/** Folds the log page by page into rows held in memory, on top of the rows of a table. */
 export class Folding {
-  /** The rows that changed since they were last written, in the order in which the log first touched them. */
+  /** Rows changed since the last write, in the order in which the log first touched them. */
   readonly held = new Map<string, ViewRow | undefined>()
-  /** The log is folded up to here. */
+  /** The position of the last folded event. */
   position: number
-  /** The last page was not full: there was nothing after it. */
+  /** Whether the last page reached the end of the log. */
   isAtEnd = false
-  /** The event that the view failed at, if it did. */
-  failing: number | undefined
+  /** The position of the event that the view failed at. */
+  failingPosition: number | undefined
   readonly #parts: FoldingParts
   readonly #view: View
   readonly #table: ViewTable
-  readonly #passed = new Set<string>()
-  #passes = 0
-  #at: Instant = ''
+  readonly #skipped = new Set<string>()
+  #keysToSkip = 0
+  #lastInstant: Instant = ''
 
   constructor(parts: FoldingParts, view: View, table: ViewTable, position: number) {
     this.#parts = parts
@@ -45,77 +45,77 @@ export class Folding {
   }
 
   /** Skips the next `keys` keys, whose rows are final already; 0 stops skipping. */
-  pass(keys: number): void {
-    this.#passes = keys
-    this.#passed.clear()
+  skipKeys(keys: number): void {
+    this.#keysToSkip = keys
+    this.#skipped.clear()
   }
 
   /**
-   * Folds the next page, of events up to a position.
+   * Folds the next page, up to a position.
    *
-   * @throws {DamagedEvent} which says where it stands
+   * @throws {DamagedEvent} with its position
    */
-  *page(until = Number.POSITIVE_INFINITY): Steps<void> {
+  *foldPage(until = Number.POSITIVE_INFINITY): Steps<void> {
     try {
       yield* this.#foldPage(until)
     } catch (error) {
-      throw error instanceof DamagedEvent ? error.withPosition(this.failing) : error
+      throw error instanceof DamagedEvent ? error.withPosition(this.failingPosition) : error
     }
   }
 
   *#foldPage(until: number): Steps<void> {
     const { schemas } = this.#parts
-    const limit = Math.min(pageRows, until - this.position)
+    const limit = Math.min(pageEvents, until - this.position)
     const page = yield* readHeaders({ after: this.position, limit })
     for (const text of page) {
-      // Positions are dense.
-      this.failing = this.position + 1
+      // Positions have no gaps.
+      this.failingPosition = this.position + 1
       const event = readHeaderWithSchema(text, schemas)
-      // Events appended together have the same instant: sharing its text leaves less to collect.
-      if (event.at === this.#at) event.at = this.#at
-      this.#at = event.at
+      // Events appended together have the same instant: sharing the string leaves less garbage.
+      if (event.at === this.#lastInstant) event.at = this.#lastInstant
+      this.#lastInstant = event.at
       this.position = event.position
       const key = this.#view.key(event)
-      if (key === undefined || this.#isPassed(key)) continue
+      if (key === undefined || this.#isSkipped(key)) continue
       const held = this.held.get(key)
       const before = held ?? (this.held.has(key) ? undefined : yield* this.#table.find(key))
       const row = foldOne(this.#view, key, before, event)
-      if (held && row) takeOver(held, row)
+      if (held && row) copyChangedCells(held, row)
       else this.held.set(key, row && { ...row })
     }
-    this.failing = undefined
+    this.failingPosition = undefined
     this.isAtEnd = page.length < limit
   }
 
-  /** Folds the next events, in one go of a millisecond. */
-  next(): Steps<void> {
-    return this.#pages(pagesAtOnce)
+  /** Folds the next events: about a millisecond of work. */
+  foldStep(): Steps<void> {
+    return this.#foldPages(pagesAtOnce)
   }
 
-  /** Folds what came meanwhile: more in one go, to catch up even with somebody who appends all the time. */
-  pages(): Steps<void> {
-    return this.#pages(pagesMax)
+  /** Folds a larger step, to catch up even while another process appends all the time. */
+  foldLargeStep(): Steps<void> {
+    return this.#foldPages(pagesMax)
   }
 
-  *#pages(most: number): Steps<void> {
+  *#foldPages(max: number): Steps<void> {
     this.isAtEnd = false
-    for (let pages = 0; pages < most && !this.isAtEnd; pages++) yield* this.page()
+    for (let pages = 0; pages < max && !this.isAtEnd; pages++) yield* this.foldPage()
   }
 
-  #isPassed(key: string): boolean {
-    if (this.#passes === 0) return false
-    if (this.#passed.has(key)) return true
-    if (this.#passed.size >= this.#passes || this.held.has(key)) return false
-    this.#passed.add(key)
+  #isSkipped(key: string): boolean {
+    if (this.#keysToSkip === 0) return false
+    if (this.#skipped.has(key)) return true
+    if (this.#skipped.size >= this.#keysToSkip || this.held.has(key)) return false
+    this.#skipped.add(key)
     return true
   }
 }
 
 /**
- * Copies what changed into a row of our own. A new row for every event would live just long enough to make the garbage
- * collector ask for more memory; most columns stay as they are.
+ * Copies changed columns into our own row. A new row per event would live just long enough to make the garbage
+ * collector ask for more memory, and most columns do not change.
  */
-function takeOver(held: ViewRow, row: ViewRow): void {
+function copyChangedCells(held: ViewRow, row: ViewRow): void {
   if (held === row) return
   for (const column in held) {
     const cell = row[column] ?? null // Every row has every column.

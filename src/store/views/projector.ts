@@ -7,51 +7,50 @@ import type { WriterCache } from '../writing/writer-cache.ts'
 import { makeServingTable } from './side-table.ts'
 import { foldOne, type ViewRow, ViewTable } from './view-table.ts'
 
-/** How far a view has come. */
+/** How far a view has been folded. */
 export interface ViewCheckpoint {
   readonly view: string
   readonly version: number
-  /** It shows the log as it was here. */
+  /** The view shows the log up to this position. */
   readonly position: number
   readonly isRunning: boolean
-  /** Why it stands still. */
+  /** Why it is stopped. */
   readonly reason: string
 }
 
-/** Told of views once a transaction is over. */
-export interface ViewHearer {
-  /** The views that stood at the end of the log at an append, each by `nameOf`. */
-  hear(running: ReadonlySet<string>): void
+/** Receives changes of the running views after a transaction. */
+export interface ViewStateListener {
+  /** The views that were running at an append, each as `viewVersionName` gives it. */
+  onRunning(running: ReadonlySet<string>): void
   /** A view that failed in this process. */
-  hearStopped(view: string): void
+  onFailed(view: string): void
 }
 
 /**
- * Keeps the views in step with the log, in the transaction of each append.
+ * Updates the views in the transaction of each append.
  *
- * The row of the head names the views at the end of the log: their checkpoint is the log's own. A view leaves that list
- * when it fails, or when a version of the library that does not know it appends, and returns to it only when it has
- * caught up.
+ * The row of `head` lists the running views: their checkpoint is the end of the log. A view leaves the list when it
+ * fails, or when a version of the library that does not have it appends. It returns once it has caught up.
  */
 export class Projector {
   readonly #connection: Connection
   readonly #projected: readonly { readonly view: View; readonly table: ViewTable }[]
   readonly #names: ReadonlySet<string>
-  readonly #hearer: () => ViewHearer | undefined
-  #heard = ''
+  readonly #listener: () => ViewStateListener | undefined
+  #reportedViews = ''
 
   constructor(
     connection: Connection,
     views: readonly View[],
-    hearer: () => ViewHearer | undefined = () => undefined,
+    listener: () => ViewStateListener | undefined = () => undefined,
   ) {
     this.#connection = connection
     this.#projected = views.map(view => ({ view, table: new ViewTable(view) }))
-    this.#names = new Set(views.map(nameOf))
-    this.#hearer = hearer
+    this.#names = new Set(views.map(viewVersionName))
+    this.#listener = listener
   }
 
-  /** Makes the tables of views that are new. A view that is new to an old log starts out stopped. */
+  /** Creates the tables of new views. A view that is new to a log with events starts out stopped. */
   *createTables(): Steps<void> {
     const db = this.#connection.compiler
     const position = yield* endOfLog()
@@ -63,45 +62,44 @@ export class Projector {
       yield* rows(db.deleteFrom('projection').where('view', '=', name))
       const reason = 'not built yet: rebuild it'
       yield* rows(db.insertInto('projection').values({ view: name, version, position: 0, reason }))
-      // The former version no longer runs: left in the head, it would be taken for a stop of this one.
+      // Otherwise the old version in the head would count as a stop of the new one.
       yield* leaveHead(name)
       if (position === 0) yield* joinHead(view)
     }
   }
 
   /**
-   * Folds new events into every running view. One that fails stops alone: its rows are undone to where they were before
-   * these events, and the mark that says so is committed with them. The others are at the end of the log again, which
-   * needs no writing.
+   * Folds new events into every running view. A view that fails is stopped alone: its rows are rolled back to before
+   * these events, and its stop is committed with them. Running views need no checkpoint of their own.
    */
   *project(events: readonly RecordedEvent[], known: WriterCache): Steps<void> {
     const before = known.views
-    const running = readViews(before)
-    if (before !== this.#heard) {
-      this.#heard = before
-      queueMicrotask(() => this.#hearer()?.hear(readViews(before)))
+    const running = parseRunningViews(before)
+    if (before !== this.#reportedViews) {
+      this.#reportedViews = before
+      queueMicrotask(() => this.#listener()?.onRunning(parseRunningViews(before)))
     }
     const from = (events[0]?.position ?? 0) - 1
     for (const name of running) {
       if (this.#names.has(name)) continue
       running.delete(name)
-      const reason = 'a version of averba that does not know it wrote the log'
-      yield* rows({ sql: stopOne, parameters: [from, reason, name.slice(0, name.indexOf('@'))] })
+      const reason = 'a version of averba without this view wrote to the log'
+      yield* rows({ sql: updateStopped, parameters: [from, reason, name.slice(0, name.indexOf('@'))] })
     }
     for (const { view, table } of this.#projected) {
-      if (!running.has(nameOf(view))) continue
+      if (!running.has(viewVersionName(view))) continue
       const reason = yield* this.#foldInto(view, table, events)
       if (reason === undefined) continue
-      running.delete(nameOf(view))
-      yield* rows({ sql: stopOne, parameters: [from, reason, view.name] })
-      // Told once the transaction is over: the listener may read the store.
-      queueMicrotask(() => this.#hearer()?.hearStopped(view.name))
+      running.delete(viewVersionName(view))
+      yield* rows({ sql: updateStopped, parameters: [from, reason, view.name] })
+      // After the transaction, since the listener may read the store.
+      queueMicrotask(() => this.#listener()?.onFailed(view.name))
     }
     known.views = [...running].join(' ')
-    if (known.views !== before) yield* rows({ sql: setViews, parameters: [known.views] })
+    if (known.views !== before) yield* rows({ sql: updateRunningViews, parameters: [known.views] })
   }
 
-  /** Folds events into one view. Gives the reason where it failed. */
+  /** Folds events into one view. Returns the reason if it failed. */
   *#foldInto(view: View, table: ViewTable, events: readonly RecordedEvent[]): Steps<string | undefined> {
     const changed = new Map<string, ViewRow | undefined>()
     let at: RecordedEvent | undefined
@@ -121,12 +119,14 @@ export class Projector {
     const error = yield* attempt(() => table.write(changed.values()))
     return error === undefined
       ? undefined
-      : describeStop(error, (yield* findFailing(view, table, events))?.position)
+      : describeStop(error, (yield* findFailingEvent(view, table, events))?.position)
   }
 }
 
-/** The first event whose row cannot be made or written, found one by one: they had been written together. */
-export function* findFailing(
+/**
+ * Finds the first event whose row cannot be made or written, by writing rows one by one and rolling all of them back.
+ */
+export function* findFailingEvent(
   view: View,
   table: ViewTable,
   events: readonly RecordedEvent[],
@@ -139,68 +139,74 @@ export function* findFailing(
       if (key !== undefined) yield* table.write([foldOne(view, key, yield* table.find(key), event)])
     }
     at = undefined
-    throw new TypeError('Together they failed: none of it may stay')
+    throw new TypeError('Roll back: the rows were written only to find the failing event')
   })
   return at
 }
 
-/** How far every view has come. */
+/** Reads the checkpoints of all views. */
 export function* readCheckpoints(): Steps<readonly ViewCheckpoint[]> {
   const end = yield* endOfLog()
-  const running = yield* readRunning()
+  const running = yield* readRunningViews()
   const found = yield* rows<Schema['projection']>({ sql: selectProjections, parameters: [] })
   return found.map(row => {
-    const isRunning = running.has(nameOf({ name: row.view, version: row.version }))
+    const isRunning = running.has(viewVersionName({ name: row.view, version: row.version }))
     return isRunning ? { ...row, isRunning, position: end, reason: '' } : { ...row, isRunning }
   })
 }
 
-/** The same for a process that reads these views: one that another version took over counts as stopped there. */
+/** Reads the checkpoints for a process with these views: one that another version has taken over counts as stopped. */
 export function* readCheckpointsOf(views: readonly View[]): Steps<readonly ViewCheckpoint[]> {
   return (yield* readCheckpoints()).map(found => {
     const own = views.find(({ name }) => name === found.view)
     if (!own || own.version === found.version) return found
-    const versions = `version ${found.version} of it, and this process reads version ${own.version}`
-    return { ...found, isRunning: false, reason: `another version of averba has ${versions}: replace it` }
+    const versions = `the log has version ${found.version} of this view, and this process has version ${own.version}`
+    return {
+      ...found,
+      isRunning: false,
+      reason: `another version of averba took it over: ${versions}. Replace this process`,
+    }
   })
 }
 
-/** Which views stand at the end of the log, each by `nameOf`. */
-export function* readRunning(): Steps<ReadonlySet<string>> {
-  return readViews((yield* first<{ views: string }>({ sql: selectViews, parameters: [] }))?.views ?? '')
+/** Lists the running views, each as `viewVersionName` gives it. */
+export function* readRunningViews(): Steps<ReadonlySet<string>> {
+  return parseRunningViews(
+    (yield* first<{ views: string }>({ sql: selectRunningViews, parameters: [] }))?.views ?? '',
+  )
 }
 
-/** Adds a view to those at the end of the log. */
+/** Adds a view to the running ones. */
 export function* joinHead(view: View): Steps<void> {
-  const head = yield* first<{ views: string }>({ sql: selectViews, parameters: [] })
-  const running = readViews(head?.views ?? '').add(nameOf(view))
-  yield* rows({ sql: setViews, parameters: [[...running].join(' ')] })
+  const head = yield* first<{ views: string }>({ sql: selectRunningViews, parameters: [] })
+  const running = parseRunningViews(head?.views ?? '').add(viewVersionName(view))
+  yield* rows({ sql: updateRunningViews, parameters: [[...running].join(' ')] })
 }
 
-/** Removes every version of a view from those at the end of the log. */
+/** Removes every version of a view from the running ones. */
 function* leaveHead(view: string): Steps<void> {
-  const head = yield* first<{ views: string }>({ sql: selectViews, parameters: [] })
-  const running = [...readViews(head?.views ?? '')].filter(name => !name.startsWith(`${view}@`))
-  yield* rows({ sql: setViews, parameters: [running.join(' ')] })
+  const head = yield* first<{ views: string }>({ sql: selectRunningViews, parameters: [] })
+  const running = [...parseRunningViews(head?.views ?? '')].filter(name => !name.startsWith(`${view}@`))
+  yield* rows({ sql: updateRunningViews, parameters: [running.join(' ')] })
 }
 
-/** A view by name and version, as the head lists it. */
-export function nameOf({ name, version }: Pick<View, 'name' | 'version'>): string {
+/** A view's name and version, as the head lists it. */
+export function viewVersionName({ name, version }: Pick<View, 'name' | 'version'>): string {
   return `${name}@${version}`
 }
 
-/** The names of the views that stand at the end of the log, each with its version. */
-function readViews(text: string): Set<string> {
+/** Parses the head's list of running views. */
+function parseRunningViews(text: string): Set<string> {
   return new Set(text.split(' ').filter(name => name !== ''))
 }
 
-/** Why a view stands still: only the error's name, since its message may quote the event. */
+/** Describes why a view stopped, by the error's name only: its message may quote the event. */
 export function describeStop(error: unknown, position: number | undefined): string {
-  const at = position === undefined ? 'where its rows were written' : `at position ${position}`
+  const at = position === undefined ? 'while its rows were written' : `at position ${position}`
   return `${error instanceof Error ? error.name : 'Error'} ${at}`
 }
 
-const selectViews = 'select views from head'
+const selectRunningViews = 'select views from head'
 const selectProjections = 'select view, version, position, reason from projection order by view'
-const setViews = 'update head set views = ?'
-const stopOne = 'update projection set position = ?, reason = ? where view = ?'
+const updateRunningViews = 'update head set views = ?'
+const updateStopped = 'update projection set position = ?, reason = ? where view = ?'

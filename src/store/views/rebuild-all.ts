@@ -2,18 +2,18 @@ import type { View } from '../../vocabulary/view.ts'
 import type { Rebuilder, RebuildOptions, RebuildResult } from './rebuilder.ts'
 import { noSuchView } from './view-table.ts'
 
-/** How a rebuild of all views goes. */
+/** Options of a rebuild of several views. */
 export interface RebuildAll extends Pick<RebuildOptions, 'signal' | 'compare'> {
   /** The names of the views; all when absent. */
   readonly views?: readonly string[]
-  /** Told of each page: the view, the position it has come to, the end of the log. */
+  /** Called after each page with the view, the position reached and the end of the log. */
   readonly onProgress?: (view: string, position: number, end: number) => void
 }
 
 /**
- * Builds views one after the other. Ended by a signal, it gives the finished ones.
+ * Rebuilds views one after the other. When the signal aborts, it returns those that are finished.
  *
- * @throws {AverbaError} `INVALID_INPUT` for a name of none, and as a rebuild of one
+ * @throws {AverbaError} `INVALID_INPUT` for an unknown view, and as `Rebuilder.rebuild`
  */
 export async function rebuildAll(
   rebuilder: Rebuilder,

@@ -8,59 +8,59 @@ import { endOfLog } from '../log/position-before.ts'
 import { readPage } from '../log/read.ts'
 import type { Schemas } from '../log/upcasters.ts'
 import type { StoreOptions } from '../store-options.ts'
-import { explainStop, isOfOneView, rejoin } from './catch-up.ts'
+import { isFailureOfOneView, recordStopReason, rejoinHead } from './catch-up.ts'
 import { compareRows, RowDifferences } from './compare-rows.ts'
-import { sweep } from './discarded-tables.ts'
+import { sweepDiscardedTables } from './discarded-tables.ts'
 import { Folding } from './folding.ts'
 import { SideTable } from './side-table.ts'
 import { foldOne, type ViewRow, ViewTable } from './view-table.ts'
 
-/** What a rebuild of one view found. */
+/** The result of rebuilding one view. */
 export interface RebuildResult {
   readonly view: string
-  /** How many rows it has, counted page by page. */
+  /** How many rows the view has. */
   readonly rows: number
-  /** Rows that differed from the serving view, where they were compared: 0 means equal. */
+  /** How many rows differed from the serving ones; 0 when equal or not compared. */
   readonly differences: number
-  /** Keys of some rows that differed: ids of ours, never personal data. */
+  /** Keys of some rows that differed: internal ids, never personal data. */
   readonly examples: readonly string[]
 }
 
-/** How a rebuild goes. */
+/** Options of a rebuild. */
 export interface RebuildOptions {
-  /** Told of each page, with the position reached and the end of the log at the start. */
+  /** Called after each page with the position reached and the end of the log at the start. */
   readonly onProgress?: (position: number, end: number) => void
-  /** Ends it between two pages. What was built is kept, and the next rebuild goes on from there. */
+  /** Stops the rebuild between two pages. What was built is kept, and the next rebuild continues from there. */
   readonly signal?: AbortSignal
-  /** Counts the rows that differ from the serving ones: yes when absent. */
+  /** Whether to count the rows that differ from the serving ones; true when absent. */
   readonly compare?: boolean
 }
 
-/** Up to where a view is built: the last position, or the last instant, that counts. */
+/** The last position or the last instant to include. */
 export interface ViewBound {
   readonly position?: number
   readonly at?: Instant
 }
 
 const heldRowsMax = 100_000
-/** How many rows one transaction writes: more would hold up the event loop, and everyone else who writes. */
+/** How many rows one transaction writes: more would block the event loop and other writers. */
 const writeRows = 1_000
-/** A crash loses no more than this much work. */
+/** A crash loses at most this much work. */
 const saveEveryMs = 30_000
 
-/** What a rebuilder is made of. */
+/** What a rebuilder works with. */
 export interface RebuilderParts {
   readonly connection: Connection
   readonly schemas: Schemas
   readonly clock: Clock
-  /** How many rows are held before they are written, which bounds the memory of a rebuild: 100,000 when absent. */
+  /** How many rows are held before they are written, which bounds memory: 100,000 when absent. */
   readonly rowsMax?: number
-  /** Told in the transaction that lets a view stand at the end of the log again, before its commit. */
+  /** Called in the transaction in which the view rejoins the head, before its commit. */
   readonly onRejoined: () => void
   readonly onTrouble?: StoreOptions['onTrouble']
 }
 
-/** A view that is being built anew. */
+/** A rebuild in progress. */
 interface ViewBuild {
   readonly view: View
   readonly side: SideTable
@@ -69,7 +69,7 @@ interface ViewBuild {
   readonly onPage: () => void
 }
 
-/** Builds views anew from the log, beside the serving rows, and puts them in their place at once. */
+/** Rebuilds views from the log in a side table, and then replaces the serving table at once. */
 export class Rebuilder {
   readonly #parts: RebuilderParts
   readonly #connection: Connection
@@ -80,11 +80,11 @@ export class Rebuilder {
   }
 
   /**
-   * Builds one view from the beginning, or from where an interrupted rebuild was saved, compares it with the
-   * serving rows and takes their place. All of it goes in short transactions, and appends go on meanwhile: the one
-   * that changes places folds the few events that came since, and moves no row.
+   * Rebuilds one view from the beginning, or from where an interrupted rebuild left off, compares it with the serving
+   * rows and replaces them. It uses short transactions, so appends continue meanwhile. The last one folds the few
+   * newest events and renames the tables.
    *
-   * @returns `undefined` when the signal ended it
+   * @returns `undefined` when the signal stopped it
    * @throws {AverbaError} `STORE_BUSY` when another process began to rebuild the same view meanwhile
    */
   async rebuild(view: View, options: RebuildOptions = {}): Promise<RebuildResult | undefined> {
@@ -95,15 +95,15 @@ export class Rebuilder {
     return rebuilt
   }
 
-  /** A table that cannot be removed, for it is damaged, holds up no rebuild. */
+  /** Sweeps discarded tables. One that is damaged and cannot be removed does not stop the rebuild. */
   async #sweep(signal: AbortSignal | undefined): Promise<void> {
-    await sweep(this.#connection, signal).catch((error: unknown) => {
+    await sweepDiscardedTables(this.#connection, signal).catch((error: unknown) => {
       if (!(error instanceof AverbaError) || error.code !== 'CORRUPT') throw error
       this.#parts.onTrouble?.('discarded tables could not be removed', error)
     })
   }
 
-  /** The same, but the former table is left to be swept. */
+  /** Like `rebuild`, but leaves the old table to a later sweep. */
   async build(
     view: View,
     { onProgress, signal, compare = true }: RebuildOptions = {},
@@ -116,10 +116,10 @@ export class Rebuilder {
     try {
       return await this.#build(building, end, compare)
     } catch (error) {
-      // Its failure is told either way.
-      if (isOfOneView(error))
+      // The original error is thrown, whether or not the reason can be recorded.
+      if (isFailureOfOneView(error))
         await this.#connection
-          .transact(() => explainStop(view, error, folding.failing))
+          .transact(() => recordStopReason(view, error, folding.failingPosition))
           .catch(() => undefined)
       throw error
     }
@@ -132,30 +132,30 @@ export class Rebuilder {
     const found = await this.#compare(building, compare)
     if (!found) return undefined
     while (!(await this.#connection.transact(() => this.#swap(building)))) {
-      await this.#writeMany(building)
+      await this.#writeIfMany(building)
       await yieldToEventLoop()
     }
     return { view: view.name, rows: found.rows, differences: found.count, examples: found.examples }
   }
 
-  /** Returns to where an interrupted rebuild was when it saved its rows, and writes the remaining ones. */
+  /** Folds an interrupted rebuild up to where it was saving its rows, and writes those that were not saved. */
   async #finishWriting(building: ViewBuild): Promise<boolean> {
     const { side, folding, signal, onPage } = building
     const { written, until } = side.mark
     if (written === 0) return true
-    folding.pass(written)
+    folding.skipKeys(written)
     while (folding.position < until) {
       if (signal?.aborted) return false
-      await this.#connection.read(() => foldAlone(side, folding.page(until)))
+      await this.#connection.read(() => foldExclusively(side, folding.foldPage(until)))
       onPage()
       await yieldToEventLoop()
     }
-    await this.#write(building)
-    folding.pass(0)
+    await this.#writeHeld(building)
+    folding.skipKeys(0)
     return true
   }
 
-  /** Folds the log to its end. Interrupted, it saves what there is. */
+  /** Folds the log to its end. When the signal aborts, it saves the rows so far. */
   async #fold(building: ViewBuild, end: number): Promise<boolean> {
     const { side, folding, signal, onPage } = building
     const { rowsMax = heldRowsMax } = this.#parts
@@ -163,25 +163,25 @@ export class Rebuilder {
     let savedAt = elapsedMs()
     while (!signal?.aborted) {
       const from = folding.position
-      const pages = from < end ? folding.next() : folding.pages()
-      await this.#connection.read(() => foldAlone(side, pages))
+      const pages = from < end ? folding.foldStep() : folding.foldLargeStep()
+      await this.#connection.read(() => foldExclusively(side, pages))
       if (folding.position > from) onPage()
       await yieldToEventLoop()
       if (folding.isAtEnd) {
-        await this.#writeMany(building)
+        await this.#writeIfMany(building)
         return true
       }
       if (folding.held.size < rowsMax && elapsedMs() - savedAt < saveEveryMs) continue
-      await this.#write(building)
+      await this.#writeHeld(building)
       savedAt = elapsedMs()
     }
-    await this.#write(building)
+    await this.#writeHeld(building)
     return false
   }
 
   /**
-   * Compares the rows with the serving ones page by page, each on one reading and with all appends folded in, so that
-   * no append in between makes rows differ.
+   * Compares the rows with the serving ones page by page. Each page is one read transaction with all appends folded in,
+   * so appends in between cause no differences.
    */
   async #compare(building: ViewBuild, isCompared: boolean): Promise<RowDifferences | undefined> {
     const { view, side, folding, signal } = building
@@ -189,27 +189,27 @@ export class Rebuilder {
     const differences = new RowDifferences()
     while (differences.after !== undefined) {
       if (signal?.aborted) {
-        await this.#write(building)
+        await this.#writeHeld(building)
         return undefined
       }
       await this.#connection.read(function* () {
-        yield* foldAlone(side, folding.pages())
+        yield* foldExclusively(side, folding.foldLargeStep())
         const { held } = folding
         if (folding.isAtEnd) yield* compareRows(view, side.table, differences, { serving, held, isCompared })
       })
       await yieldToEventLoop()
-      await this.#writeMany(building)
+      await this.#writeIfMany(building)
     }
     return differences
   }
 
-  /** Writes the held rows where they are more than one transaction writes. */
-  async #writeMany(building: ViewBuild): Promise<void> {
-    if (building.folding.held.size > writeRows) await this.#write(building)
+  /** Writes the held rows if they are too many for one transaction. */
+  async #writeIfMany(building: ViewBuild): Promise<void> {
+    if (building.folding.held.size > writeRows) await this.#writeHeld(building)
   }
 
-  /** Writes down the rows that are held, some at a time. */
-  async #write({ side, folding }: ViewBuild): Promise<void> {
+  /** Writes the held rows, some per transaction. */
+  async #writeHeld({ side, folding }: ViewBuild): Promise<void> {
     const { held, position } = folding
     const before = side.mark.written
     const changed = [...held.values()]
@@ -223,16 +223,16 @@ export class Rebuilder {
     held.clear()
   }
 
-  /** Folds what came since, unless that is much, and swaps the tables. The view is at the end of the log then. */
+  /** Folds the newest events, unless there are many, and swaps the tables. The view is running then. */
   *#swap({ view, side, folding }: ViewBuild): Steps<boolean> {
-    yield* foldAlone(side, folding.pages())
+    yield* foldExclusively(side, folding.foldLargeStep())
     if (!folding.isAtEnd) return false
     yield* side.swap(folding.held.values())
-    yield* rejoin(this.#parts, view)
+    yield* rejoinHead(this.#parts, view)
     return true
   }
 
-  /** The rows of a view as they were at a position or an instant of the log: built in memory, and not kept. */
+  /** Builds the rows of a view as they were at a position or an instant, in memory only. */
   async buildAsOf(view: View, { position, at }: ViewBound): Promise<ViewRow[]> {
     const built = new Map<string, ViewRow | undefined>()
     const last = position ?? (await this.#connection.read(endOfLog))
@@ -251,8 +251,8 @@ export class Rebuilder {
   }
 }
 
-/** Folds over rows that nobody else writes. */
-function* foldAlone(side: SideTable, pages: Steps<void>): Steps<void> {
-  yield* side.checkAlone()
+/** Folds, after checking that no other process writes to the side table. */
+function* foldExclusively(side: SideTable, pages: Steps<void>): Steps<void> {
+  yield* side.checkNotTakenOver()
   yield* pages
 }

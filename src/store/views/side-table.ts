@@ -2,17 +2,18 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { type Connection, first, rows, type Steps } from '../database/connection.ts'
 import type { Schema } from '../database/schema.ts'
-import { discard } from './discarded-tables.ts'
+import { discardTable } from './discarded-tables.ts'
 import { createViewIndexes, createViewTable, type ViewRow, ViewTable } from './view-table.ts'
 
 type RebuildMark = Omit<Schema['rebuild'], 'view'>
 
 /**
- * The table in which a view is built anew, beside the serving one, with a mark of how far it has come. Rows are written
- * some at a time. Until all are, the mark says how many show the log as it was at `until`, in the order in which the
- * log touches them after `position`; the others show it as it was at `position`.
+ * The table in which a view is rebuilt, beside the serving one, with a mark of its progress.
  *
- * A new rebuild takes the table over by the number of its run: the former one writes nothing more.
+ * Rows are written some at a time. Until all are, the first `written` of them (in the order in which the log touches
+ * them after `position`) show the log at `until`; the others show it at `position`.
+ *
+ * Each rebuild has a run number. A new rebuild takes the table over, and the earlier one can no longer write.
  */
 export class SideTable {
   readonly table: ViewTable
@@ -23,48 +24,46 @@ export class SideTable {
   private constructor(connection: Connection, view: View, mark: RebuildMark, isEmpty: boolean) {
     this.#connection = connection
     this.#view = view
-    this.table = new ViewTable(view, nameOf(view), isEmpty)
+    this.table = new ViewTable(view, sideTableName(view), isEmpty)
     this.#mark = mark
   }
 
-  /** Goes on with what an interrupted rebuild of the same version left, or begins with an empty table. */
+  /** Continues an interrupted rebuild of the same version, or begins with an empty table. */
   static *begin(connection: Connection, view: View): Steps<SideTable> {
     const serving = yield* first<{ version: number }>({ sql: selectVersion, parameters: [view.name] })
-    if (serving?.version !== view.version) throw busy(view, 'another version of averba has the file')
+    if (serving?.version !== view.version) throw rebuildBusy(view, 'another version of averba uses the file')
     const left = yield* first<RebuildMark>({ sql: selectMark, parameters: [view.name] })
     const isLeft = left?.version === view.version
-    const run = yield* takeOver(view)
+    const run = yield* beginRun(view)
     const mark: RebuildMark = isLeft
       ? { ...left, run }
       : { version: view.version, position: 0, until: 0, written: 0, run }
-    if (!isLeft) yield* makeTable(connection, view, nameOf(view), run)
+    if (!isLeft) yield* makeTable(connection, view, sideTableName(view), run)
     const side = new SideTable(connection, view, mark, !isLeft)
     yield* side.#setMark(mark)
     return side
   }
 
-  /** How far it has come, and how much is written beyond that. */
+  /** The progress so far. */
   get mark(): Readonly<Pick<RebuildMark, 'position' | 'until' | 'written'>> {
     return this.#mark
   }
 
-  /**
-   * Writes rows as they are at a position, and how many are then written beyond the mark; without a number, all are.
-   */
+  /** Writes rows as they are at a position. `written` counts the rows written beyond the mark; absent once all are. */
   *write(some: readonly (ViewRow | undefined)[], until: number, written?: number): Steps<void> {
-    yield* this.checkAlone()
+    yield* this.checkNotTakenOver()
     yield* this.table.write(some)
     const mark = written === undefined ? { position: until, written: 0 } : { written }
     yield* this.#setMark({ ...this.#mark, until, ...mark })
   }
 
-  /** Puts it in the place of the serving table, which is discarded: names change, and no row moves. */
+  /** Replaces the serving table, which is discarded, by renaming tables: no row moves. */
   *swap(last: Iterable<ViewRow | undefined>): Steps<void> {
-    yield* this.checkAlone()
+    yield* this.checkNotTakenOver()
     yield* this.table.write(last)
-    yield* discard(this.#connection, this.#view.name)
+    yield* discardTable(this.#connection, this.#view.name)
     yield* rows({ sql: `alter table ${this.table.name} rename to ${this.#view.name}`, parameters: [] })
-    // No view has this version: the next rebuild begins anew, with a run of its own.
+    // No view has version 0: the next rebuild begins anew, with its own run.
     yield* this.#setMark({ ...this.#mark, version: 0 })
   }
 
@@ -74,34 +73,34 @@ export class SideTable {
     yield* rows({ sql: saveMark, parameters: [this.#view.name, version, position, until, written, run] })
   }
 
-  /** Throws when another rebuild has taken it over. */
-  *checkAlone(): Steps<void> {
+  /** Throws when another rebuild has taken the table over. */
+  *checkNotTakenOver(): Steps<void> {
     const found = yield* first<RebuildMark>({ sql: selectMark, parameters: [this.#view.name] })
-    if (found?.run !== this.#mark.run) throw busy(this.#view, 'another process rebuilds it')
+    if (found?.run !== this.#mark.run) throw rebuildBusy(this.#view, 'another process rebuilds it')
   }
 }
 
-/** Makes the serving table of a new version: what is being built for another one no longer counts. */
+/** Makes the serving table of a new version. Rebuilds for other versions are abandoned. */
 export function* makeServingTable(connection: Connection, view: View): Steps<void> {
-  yield* makeTable(connection, view, view.name, yield* takeOver(view))
+  yield* makeTable(connection, view, view.name, yield* beginRun(view))
 }
 
-/** Begins a run, with a number that no other run of the view ever had. */
-function* takeOver({ name }: View): Steps<number> {
+/** Begins a run. No other run of the view ever had its number. */
+function* beginRun({ name }: View): Steps<number> {
   return (yield* first<{ run: number }>({ sql: raiseRun, parameters: [name] }))?.run ?? 0
 }
 
 function* makeTable(connection: Connection, view: View, name: string, run: number): Steps<void> {
-  yield* discard(connection, name)
+  yield* discardTable(connection, name)
   yield* rows({ sql: createViewTable(view, name, connection.dialect), parameters: [] })
   for (const sql of createViewIndexes(view, name, run)) yield* rows({ sql, parameters: [] })
 }
 
-function busy({ name }: View, why: string): AverbaError {
-  return new AverbaError('STORE_BUSY', `Cannot rebuild "${name}": ${why}`)
+function rebuildBusy({ name }: View, reason: string): AverbaError {
+  return new AverbaError('STORE_BUSY', `Cannot rebuild "${name}": ${reason}`)
 }
 
-function nameOf({ name }: View): string {
+function sideTableName({ name }: View): string {
   return `${name}_next`
 }
 

@@ -6,10 +6,10 @@ import type { Connection, Steps } from '../database/connection.ts'
 import { schemaTable } from '../database/tables-read.ts'
 import { logPageRows, type ReadFilter, readPage } from '../log/read.ts'
 import type { Schemas } from '../log/upcasters.ts'
-import { nameOf, readRunning } from './projector.ts'
+import { readRunningViews, viewVersionName } from './projector.ts'
 import { foldOne, noSuchView, type ViewRow, ViewTable } from './view-table.ts'
 
-/** The events that make some rows of a view: those of one stream, or of all streams of one kind. */
+/** The events that rows are folded from: those of one stream, or of all streams of one kind. */
 export type RowSource = Required<Pick<ReadFilter, 'stream'>> | Required<Pick<ReadFilter, 'kind'>>
 
 /** What views are read with. */
@@ -20,8 +20,8 @@ export interface ViewReaderParts {
 }
 
 /**
- * Reads what views show. A stopped view may show what is no longer true, so its table is not read: a row is made from
- * the log instead, and a statement is refused.
+ * Reads views. A stopped view may be out of date, so its table is not read: single rows are folded from the log, and
+ * queries are refused.
  */
 export class ViewReader {
   readonly #parts: ViewReaderParts
@@ -37,30 +37,32 @@ export class ViewReader {
   }
 
   /**
-   * Runs one statement that reads views, and nothing else of the store.
+   * Runs one statement that reads only views.
    *
-   * @throws {AverbaError} `VIEW_STOPPED` when one of them stands still, `INVALID_INPUT` for any other statement
+   * @throws {AverbaError} `VIEW_STOPPED` when one of them is stopped, `INVALID_INPUT` for any other statement
    */
   readOnly(query: CompiledQuery): Promise<readonly unknown[]> {
-    return this.#parts.connection.readOnly(query, (tables, isSure) => this.#check(tables, isSure))
+    return this.#parts.connection.readOnly(query, (tables, isSure) => this.#checkTables(tables, isSure))
   }
 
   /**
-   * Finds a row: in the view while that runs, else from the events of the row's stream.
+   * Finds a row: in the view while it is running, else by folding the events of the row's stream.
    *
-   * @throws {AverbaError} `VIEW_STOPPED` when the view stands still, and fails at one of these events
+   * @throws {AverbaError} `VIEW_STOPPED` when the view is stopped and fails at one of these events
    */
   async find(name: string, key: string, stream: string): Promise<ViewRow | undefined> {
-    const { view, table } = this.#viewOf(name)
+    const { view, table } = this.#findView(name)
     const found = await this.#parts.connection.read(function* () {
-      return (yield* readRunning()).has(nameOf(view)) ? { row: yield* table.find(key) } : undefined
+      return (yield* readRunningViews()).has(viewVersionName(view))
+        ? { row: yield* table.find(key) }
+        : undefined
     })
     return found ? found.row : (await this.#fold(view, { stream })).get(key)
   }
 
-  /** Makes the rows of some events, in the order in which the log first touched them. Throws as `find` does. */
+  /** Folds the rows of some events, in the order in which the log first touched them. Throws as `find` does. */
   async foldFrom(name: string, source: RowSource): Promise<ViewRow[]> {
-    return [...(await this.#fold(this.#viewOf(name).view, source)).values()]
+    return [...(await this.#fold(this.#findView(name).view, source)).values()]
   }
 
   async #fold(view: View, source: RowSource): Promise<Map<string, ViewRow>> {
@@ -68,37 +70,37 @@ export class ViewReader {
     const rows = new Map<string, ViewRow>()
     for (let after = 0; ; ) {
       const page = await connection.read(() => readPage(schemas, { ...source, after }))
-      foldInto(rows, view, page)
+      foldRows(rows, view, page)
       const last = page.at(-1)
       if (!last || page.length < logPageRows) return rows
       after = last.position
     }
   }
 
-  *#check(tables: readonly string[], isSure?: 'perhaps'): Steps<void> {
-    const running = yield* readRunning()
+  *#checkTables(tables: readonly string[], isSure?: 'perhaps'): Steps<void> {
+    const running = yield* readRunningViews()
     for (const table of tables) {
       const found = this.#views.get(table)
-      if (found && !running.has(nameOf(found.view))) throw stopped(table)
+      if (found && !running.has(viewVersionName(found.view))) throw viewStopped(table)
       if (found || isSure === 'perhaps' || table === schemaTable) continue
       throw new AverbaError(
         'INVALID_INPUT',
-        'Cannot run this statement: it reads something that is not a view',
+        'Cannot run this statement: it reads something other than views',
         {
-          hint: `There are ${[...this.#views.keys()].join(', ')}`,
+          hint: `The views are ${[...this.#views.keys()].join(', ')}`,
         },
       )
     }
   }
 
-  #viewOf(name: string) {
+  #findView(name: string) {
     const found = this.#views.get(name)
     if (!found) throw noSuchView(`Cannot read "${name}"`, this.#parts.views)
     return found
   }
 }
 
-function foldInto(rows: Map<string, ViewRow>, view: View, events: readonly RecordedEvent[]): void {
+function foldRows(rows: Map<string, ViewRow>, view: View, events: readonly RecordedEvent[]): void {
   try {
     for (const event of events) {
       const key = view.key(event)
@@ -106,19 +108,19 @@ function foldInto(rows: Map<string, ViewRow>, view: View, events: readonly Recor
       if (key !== undefined && row) rows.set(key, row)
     }
   } catch (cause) {
-    throw stopped(view.name, cause)
+    throw viewStopped(view.name, cause)
   }
 }
 
-function stopped(view: string, cause?: unknown): AverbaError {
-  return new AverbaError('VIEW_STOPPED', `Cannot read the view "${view}": it stands still`, {
+function viewStopped(view: string, cause?: unknown): AverbaError {
+  return new AverbaError('VIEW_STOPPED', `Cannot read the view "${view}": it is stopped`, {
     ...(cause !== undefined && { cause }),
-    hint: 'health() says why. run, settle and averba rebuild bring back what can be; where another version of averba has taken it over, replace this process',
+    hint: 'health() reports the reason. run, settle and averba rebuild restart what they can. If another version of averba took the view over, replace this process',
   })
 }
 
-/** The result of a query, or `undefined` where a view stands still. */
-export async function unlessStopped<T>(reading: Promise<T>): Promise<T | undefined> {
+/** The result of a query, or `undefined` when a view is stopped. */
+export async function undefinedIfStopped<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading
   } catch (error) {
@@ -127,7 +129,7 @@ export async function unlessStopped<T>(reading: Promise<T>): Promise<T | undefin
   }
 }
 
-/** Reports whether something could not be read because a view stands still. */
+/** Reports whether a read failed because a view is stopped. */
 export function isViewStopped(error: unknown): boolean {
   return error instanceof AverbaError && error.code === 'VIEW_STOPPED'
 }

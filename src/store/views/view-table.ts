@@ -6,7 +6,7 @@ import { type Connection, each, first, type Steps } from '../database/connection
 /** A row of any view, by column. */
 export type ViewRow = Record<string, Cell>
 
-/** The table of one view: the serving one, or one that is being built beside it. */
+/** The table of one view: the serving one, or one that is being built. */
 export class ViewTable {
   readonly name: string
   readonly #columns: readonly string[]
@@ -14,7 +14,9 @@ export class ViewTable {
   readonly #upsert: string
   #isEmpty: boolean
 
-  /** @param isEmpty it was made just now, and nobody else writes to it: then nothing is read before a write */
+  /**
+   * @param isEmpty it was just created, and no other process writes to it: rows need not be read before the first write
+   */
   constructor(view: View, name: string = view.name, isEmpty = false) {
     this.name = name
     this.#isEmpty = isEmpty
@@ -32,7 +34,7 @@ export class ViewTable {
     return this.#isEmpty ? undefined : yield* first<ViewRow>({ sql: this.#select, parameters: [key] })
   }
 
-  /** Writes rows in one request, whether they are new or not. */
+  /** Inserts or updates rows in one request. */
   write(changed: Iterable<ViewRow | undefined>): Steps<void> {
     this.#isEmpty = false
     const cells: Cell[][] = []
@@ -41,13 +43,13 @@ export class ViewTable {
   }
 }
 
-/** A view whose fold returned nothing for an existing row. */
+/** A view's fold returned no row for a key that had one. */
 class RowDroppedError extends Error {
   override readonly name = 'RowDroppedError'
 }
 
 /**
- * Folds one event into the row of its key. A row cannot be removed: a table written from changes alone could not tell a
+ * Folds one event into the row of its key. Rows cannot be removed: a table written from changes alone could not tell a
  * removed row from an unchanged one.
  */
 export function foldOne(
@@ -57,17 +59,18 @@ export function foldOne(
   event: RecordedEvent,
 ): ViewRow | undefined {
   const row = view.fold(before, event) as ViewRow | undefined // A view's row holds cells only.
-  if (before && !row) throw new RowDroppedError(`The view "${view.name}" drops a row: give it back as it is`)
-  if (row && row[keyColumnOf(view)] !== key)
-    throw new TypeError(`The view "${view.name}" keeps a row under another key`)
-  return row && withAllColumns(view, row)
+  if (before && !row)
+    throw new RowDroppedError(`The view "${view.name}" drops a row: return it unchanged instead`)
+  if (row && row[keyColumn(view)] !== key)
+    throw new TypeError(`The view "${view.name}" returns a row with another key`)
+  return row && fillColumns(view, row)
 }
 
 /**
- * Fills in the columns that a fold leaves out, as the table does: the next event finds the same row wherever it is
- * kept.
+ * Sets the columns that a fold left out to null, as the table does, so that later folds get the same row from memory as
+ * from the table.
  */
-function withAllColumns({ columns }: View, row: ViewRow): ViewRow {
+function fillColumns({ columns }: View, row: ViewRow): ViewRow {
   for (const column in columns) {
     if (row[column] !== undefined) continue
     return Object.fromEntries(Object.keys(columns).map(name => [name, row[name] ?? null]))
@@ -75,12 +78,12 @@ function withAllColumns({ columns }: View, row: ViewRow): ViewRow {
   return row
 }
 
-function keyColumnOf({ columns }: View): string {
+function keyColumn({ columns }: View): string {
   for (const column in columns) return column
   return ''
 }
 
-/** The statement that makes the table of a view. */
+/** The statement that creates a view's table. */
 export function createViewTable(view: View, name: string, dialect: Connection['dialect']): string {
   const types = { text: 'text', integer: dialect === 'sqlite' ? 'integer' : 'bigint' }
   // Keys are ordered by their bytes, as in SQLite.
@@ -91,16 +94,16 @@ export function createViewTable(view: View, name: string, dialect: Connection['d
   return `create table ${name} (${columns.join(', ')}) ${dialect === 'sqlite' ? 'strict' : ''}`
 }
 
-/** The statements that make the indexes of a view's table while it is empty. Every run of a rebuild has its own. */
+/** The statements that create the indexes of a view's empty table. Index names contain the run, so no two clash. */
 export function createViewIndexes({ name, indexes = [] }: View, table: string, run: number): string[] {
   return indexes.map(column => {
     return `create index ${name}_${column}_${run} on ${table} (${column}) where ${column} is not null`
   })
 }
 
-/** The error for a view that does not exist: it names those that do. */
+/** The error for an unknown view. Its hint lists the known ones. */
 export function noSuchView(cannot: string, views: readonly { readonly name: string }[]): AverbaError {
   return new AverbaError('INVALID_INPUT', `${cannot}: there is no such view`, {
-    hint: `There are ${views.map(view => view.name).join(', ')}`,
+    hint: `The views are ${views.map(view => view.name).join(', ')}`,
   })
 }

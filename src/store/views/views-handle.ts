@@ -13,7 +13,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Connection } from '../database/connection.ts'
 import { readOnlyError } from '../database/tables-read.ts'
 
-/** A typed handle on the views that refuses everything but reads. */
+/** A typed, read-only query handle for the views. */
 export type ViewsHandle<Tables> = Pick<Kysely<Tables>, 'selectFrom' | 'with'>
 
 /** Opens the handle that hosts query the views through. */
@@ -39,7 +39,7 @@ class ReadOnlyDriver implements Driver {
   async init(): Promise<void> {}
 
   async acquireConnection() {
-    // As compiled.
+    // The query was compiled for rows of this type.
     const run = async <R>(query: CompiledQuery) => ({ rows: (await this.#reader.readOnly(query)) as R[] })
     return {
       executeQuery: run,
@@ -57,10 +57,10 @@ class ReadOnlyDriver implements Driver {
   async rollbackTransaction(): Promise<void> {}
   async releaseConnection(): Promise<void> {}
 
-  /** Everything that lists rows reads through this one. */
+  /** The API's own methods read through this handle too, so it must not be destroyed. */
   async destroy(): Promise<never> {
-    throw new AverbaError('INVALID_INPUT', 'Cannot destroy the views: they are open as long as the log', {
-      hint: 'close() closes the log, and the views with it',
+    throw new AverbaError('INVALID_INPUT', 'Cannot destroy the views: they stay open as long as the log', {
+      hint: 'Call close(): it closes the log with its views',
     })
   }
 }

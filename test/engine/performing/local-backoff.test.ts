@@ -22,35 +22,35 @@ function found(attempts: number, wasStarted = false): ClaimCandidate {
 /** This process has put the call off for an hour, after its fifth attempt. */
 function putOff(): LocalBackoff {
   const waits = new LocalBackoff(systemClock)
-  waits.note(found(5).pending, hourMs)
+  waits.postpone(found(5).pending, hourMs)
   return waits
 }
 
 test('a call waits as long as it was put off, whatever other processes try meanwhile', () => {
   const waits = putOff()
-  expect(waits.holds(found(6))).toBe(true)
+  expect(waits.isPostponed(found(6))).toBe(true)
   vi.advanceTimersByTime(hourMs - 1)
-  expect(waits.holds(found(9))).toBe(true)
+  expect(waits.isPostponed(found(9))).toBe(true)
   vi.advanceTimersByTime(1)
-  expect(waits.holds(found(9))).toBe(false)
+  expect(waits.isPostponed(found(9))).toBe(false)
 })
 
 test('a clock that is put back makes it no longer, and one that is put right ends it', () => {
   const back = putOff()
   vi.setSystemTime(Date.now() - 24 * hourMs)
-  expect(back.holds(found(6))).toBe(true)
+  expect(back.isPostponed(found(6))).toBe(true)
   vi.advanceTimersByTime(hourMs)
-  expect(back.holds(found(6))).toBe(false)
+  expect(back.isPostponed(found(6))).toBe(false)
   const right = putOff()
   vi.setSystemTime(Date.now() + hourMs)
-  expect(right.holds(found(6))).toBe(false)
+  expect(right.isPostponed(found(6))).toBe(false)
 })
 
 test('a call that an operator let go does not wait, also when another process has tried it since', () => {
-  expect(putOff().holds(found(1))).toBe(false)
-  expect(putOff().holds(found(3))).toBe(false)
+  expect(putOff().isPostponed(found(1))).toBe(false)
+  expect(putOff().isPostponed(found(3))).toBe(false)
 })
 
 test('a call that another process has begun since does not wait: whoever finds it says what became of it', () => {
-  expect(putOff().holds(found(6, true))).toBe(false)
+  expect(putOff().isPostponed(found(6, true))).toBe(false)
 })

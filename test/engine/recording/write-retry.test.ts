@@ -25,7 +25,7 @@ function givenFullDisk() {
   return { clock, closing, disk, told, taken: Promise.allSettled(answers) }
 }
 
-const waits = 'what a call came to cannot be recorded: it waits until the store takes it'
+const waits = 'the result of a call cannot be recorded: it waits until the store can be written'
 
 test('one knocks for all that wait for a full disk, and all are taken when it has space', async () => {
   const { clock, disk, told, taken } = givenFullDisk()
@@ -45,7 +45,7 @@ test('all of them try a last time when the log is closing', async () => {
   const ended = await taken
   expect(ended.map(each => each.status)).toEqual(Array(10).fill('rejected'))
   expect(disk.tries).toBe(20)
-  expect(told.slice(10)).toEqual(Array(10).fill('what a call came to could not be recorded before the end'))
+  expect(told.slice(10)).toEqual(Array(10).fill('the result of a call could not be recorded before closing'))
 })
 
 test('what is wrong with the answer of the one that knocks keeps no other waiting', async () => {

@@ -86,7 +86,7 @@ test('nor of one that runs, which says so once a minute, and where', async () =>
   await clock.advance(60_000)
   clock.jump(25 * hourMs)
   await clock.advance(10 * 60_000)
-  const lines = said.filter(({ message }) => message === 'running failed, and goes on')
+  const lines = said.filter(({ message }) => message === 'part of run failed; it continues')
   expect(new Set(lines.map(({ detail, error }) => `${detail} ${error}`))).toEqual(
     new Set(['calls of consentService CORRUPT']),
   )

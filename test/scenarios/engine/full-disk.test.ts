@@ -58,7 +58,7 @@ async function fillUp({ averba, digest }: World): Promise<void> {
   }
 }
 
-const waits = 'what a call came to cannot be recorded: it waits until the store takes it STORE_UNSAFE'
+const waits = 'the result of a call cannot be recorded: it waits until the store can be written STORE_UNSAFE'
 
 test('a paid answer waits for a full disk, is told of once, and is recorded as soon as there is space', async () => {
   const { world, store, outcome, told } = await givenFullDisk()
@@ -102,7 +102,7 @@ test('closing ends the waiting: the call is in doubt for the next process, and i
   await world.restart()
   await thrown
   expect(world.clock.now()).toBe(before)
-  expect(told().at(-1)).toBe('what a call came to could not be recorded before the end STORE_UNSAFE')
+  expect(told().at(-1)).toBe('the result of a call could not be recorded before closing STORE_UNSAFE')
   await world.fillDisk(false)
   await world.clock.advance(2 * minuteMs)
   await world.averba.settle()
@@ -159,7 +159,7 @@ test('a paid answer waits for a key service that is away, and is recorded when i
   mayCome.resolve()
   await clock.advance(10 * minuteMs)
   expect(await outcome).toMatchObject({ status: 'pending' })
-  expect(lines).toEqual([expect.stringMatching(/^what a call came to cannot be recorded: .* KEYS_/)])
+  expect(lines).toEqual([expect.stringMatching(/^the result of a call cannot be recorded: .* KEYS_/)])
   isAway = false
   await clock.advance(2 * minuteMs)
   expect(await one.validations.get(input.id)).toMatchObject({ state: 'answered' })

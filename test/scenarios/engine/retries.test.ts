@@ -56,7 +56,7 @@ test('a call that cannot be made for a day is parked where everybody sees it, an
   ])
   // What it came to stays out of the line: those are words of the service.
   const detail = `consentService.changeStatus ${outcome.effect}: given up after 24 hours`
-  expect(lines).toEqual([{ message: 'a call is parked: effects.retry lets it go', detail }])
+  expect(lines).toEqual([{ message: 'a call is parked: effects.retry releases it', detail }])
   const sent = world.requests.length
   await settleFor(world, 5)
   expect(world.requests).toHaveLength(sent)

@@ -32,7 +32,7 @@ async function given() {
   }
 }
 
-const stopped = 'a view failed and stands still, and is tried again'
+const stopped = 'a view failed and is stopped; it is tried again'
 
 test('a view that stopped comes back while run goes on, once it is mended, and is seen to stand still until then', async () => {
   const { averba, clock, store, ...view } = await given()
@@ -54,10 +54,10 @@ test('a view that stopped comes back while run goes on, once it is mended, and i
   expect(await view.health()).toMatchObject({ ok: false, detail: reason })
   expect(await view.isRunning()).toBe(false)
   const { problems } = await diagnoseStore({ store })
-  expect(problems).toEqual([expect.stringMatching(/^views: subjects stands still: SqliteError at position/)])
+  expect(problems).toEqual([expect.stringMatching(/^views: subjects is stopped: SqliteError at position/)])
   view.mend()
   await clock.advance(64_000)
-  expect(view.told().at(-1)).toBe('a view stood still and has caught up')
+  expect(view.told().at(-1)).toBe('a stopped view has caught up and is running again')
   expect(await view.health()).toMatchObject({ ok: true })
   expect(await view.isRunning()).toBe(true)
   expect(await view.count()).toBe(3)
@@ -184,7 +184,7 @@ test('a process whose view another version has taken over says so, and shows not
   const next = await Store.open({ path: store, views: newer, clock, entropy: systemEntropy, createId })
   expect((await averba.health({ only: ['views'] })).checks[0]).toMatchObject({
     ok: false,
-    detail: expect.stringContaining('consents has stopped: another version of averba has version'),
+    detail: expect.stringContaining('consents has stopped: another version of averba took it over'),
   })
   expect((await averba.consents.revoke({ subject, id })).status).toBe('settled')
   await averba.settle()

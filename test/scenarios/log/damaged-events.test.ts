@@ -139,7 +139,7 @@ test('what this process alone cannot read it lets go of, tells of and tries agai
   const crm = file.prepare('select position, attempts, is_parked, lease_owner from follower where name = ?')
   expect(crm.get('crm')).toEqual({ position: 2, attempts: 0, is_parked: 0, lease_owner: null })
   expect(said.filter(line => line.includes('NOT_OURS'))).toEqual(
-    [1, 2, 4, 8].map(attempt => `a follower cannot go on, and is tried again crm ${attempt} NOT_OURS`),
+    [1, 2, 4, 8].map(attempt => `a follower cannot continue; it is tried again crm ${attempt} NOT_OURS`),
   )
   expect(await ofFollowers()).toEqual([
     expect.stringMatching(/^false crm cannot continue: .*schema is 2.*Update averba$/),

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { typesOf } from '../../../src/engine/machine-tables.ts'
+import { listEventTypes } from '../../../src/engine/machine-tables.ts'
 import { type LogLine, openAverba } from '../../../src/index.ts'
 import { machines } from '../../../src/machines/machines.ts'
 import { simulate } from '../../../src/simulation/index.ts'
@@ -124,7 +124,7 @@ test('failure records of a day that the portal keeps none of are refused', async
 })
 
 test('every type of event that a golden table records is known', () => {
-  const known = typesOf(machines)
+  const known = listEventTypes(machines)
   const golden = new URL('../../machines/golden/', import.meta.url)
   const recorded = new Set<string>()
   for (const file of readdirSync(golden)) {

@@ -141,8 +141,8 @@ test('of the calls that an erasure ends, sent ones are in doubt and unsent ones 
   })
   // Also while the call is under way.
   await expect(ask('away', { waitMs: 0 })).rejects.toMatchObject(again('Its call was perhaps made'))
-  await expect(ask('put off')).rejects.toMatchObject(again('Its call did nothing'))
-  await expect(ask('put off too')).rejects.toMatchObject(again('Its call did nothing'))
+  await expect(ask('put off')).rejects.toMatchObject(again('Its call had no effect'))
+  await expect(ask('put off too')).rejects.toMatchObject(again('Its call had no effect'))
   held.let.resolve()
   expect(await away).toMatchObject({ status: 'unknown', next: 'person' })
   await expect(ask('away')).rejects.toMatchObject(again('Its call was perhaps made'))

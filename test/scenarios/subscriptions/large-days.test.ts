@@ -70,7 +70,7 @@ test('a day over the bound is said within minutes, and is recovered when an oper
   const why = 'the answer is larger than portal.failuresBytesMax: given up after 3 attempts'
   expect(lines).toEqual([
     {
-      message: 'a call is parked: effects.retry lets it go',
+      message: 'a call is parked: effects.retry releases it',
       detail: `portal.listFailures ${parked?.id}: ${why}`,
     },
   ])

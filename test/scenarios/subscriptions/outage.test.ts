@@ -81,7 +81,7 @@ test('a day that cannot be read is asked for about once an hour, until the porta
   expect(lines).toHaveLength(2)
   for (const { id } of parked)
     expect(lines).toContainEqual({
-      message: 'a call is parked: effects.retry lets it go',
+      message: 'a call is parked: effects.retry releases it',
       detail: expect.stringMatching(`^portal.listFailures ${id}: given up after 72\\d hours$`),
     })
   await world.close()

@@ -308,7 +308,7 @@ test('what is paid again is withheld like any other, an answer that is there is 
   expect((await erased.averba.effects.get(effect))?.state).toBe('cancelled')
   await expect(ask()).rejects.toMatchObject({
     code: 'SUBJECT_ERASED',
-    message: expect.stringContaining('Its call did nothing'),
+    message: expect.stringContaining('Its call had no effect'),
   })
   expect(service.left).toBe(left + 1)
   expect(await all(erased.averba.log.read({ types: ['validation.withheld'] }))).toEqual([])

@@ -11,7 +11,7 @@ const ledger = LedgerCheck.begin(snapshot)
 const sql = 'select position, header from event where position > ? order by position limit 10'
 for (let after = 0; ; ) {
   const page = snapshot.run(() => rows<{ position: number; header: string }>({ sql, parameters: [after] }))
-  ledger.hear(page.map(({ header }) => header))
+  ledger.addHeaders(page.map(({ header }) => header))
   const end = page.at(-1)
   if (!end) break
   after = end.position

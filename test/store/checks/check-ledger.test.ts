@@ -75,11 +75,11 @@ test('what is wrong with a call is found wherever in the ledger it stands', asyn
       check: 'effects',
       count: 5,
       examples: [
-        'the call 2/1 stands elsewhere than the log says',
-        'the call 3/14 stands elsewhere than the log says',
-        'the call 201/0 stands elsewhere than the log says',
-        'the call 401/500 stands elsewhere than the log says',
-        'the ledger lacks the call 200/499',
+        'the call 2/1 has another state than the log says',
+        'the call 3/14 has another state than the log says',
+        'the call 201/0 has another state than the log says',
+        'the call 401/500 has another state than the log says',
+        'the call 200/499 is missing in the ledger',
       ],
     },
   ])

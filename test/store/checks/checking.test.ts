@@ -282,11 +282,11 @@ describe('the keyring', () => {
     chmodSync(`${store}.keys`, 0o600)
     expect(await problemsOf(store)).toBe('')
     writeFileSync(`${store}.keys`, readFileSync(`${other}.keys`))
-    expect(await problemsOf(store)).toMatch(/keyring is that of another log/)
+    expect(await problemsOf(store)).toMatch(/keyring belongs to another log/)
     writeFileSync(`${store}.keys`, '{}')
     expect(await problemsOf(store)).toMatch(/damaged/)
     rmSync(`${store}.keys`)
-    expect(await problemsOf(store)).toMatch(/keyring is not there/)
+    expect(await problemsOf(store)).toMatch(/keyring is missing/)
   })
 
   test('that a dead process left a first copy of beside it is told of, and a backup with another name is not', async () => {

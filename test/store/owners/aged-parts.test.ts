@@ -2,7 +2,7 @@ import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { openAverba } from '../../../src/index.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
-import { type AgedPage, agedParts } from '../../../src/store/owners/aged-parts.ts'
+import { type AgedPage, readAgedParts } from '../../../src/store/owners/aged-parts.ts'
 import { newPath } from '../sample-store.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
@@ -45,7 +45,7 @@ test.each([
   for (let last: AgedPage['next'] = { position: 0, name: '' }; last; ) {
     const { position, name } = last
     const page: AgedPage = await connection.read(() =>
-      agedParts(kinds, '2026-06-01T00:00:00.000Z', { position, name }),
+      readAgedParts(kinds, '2026-06-01T00:00:00.000Z', { position, name }),
     )
     found.push(...page.parts.map(each => `${each.position}/${each.name}`))
     // No look goes through more of the log than this, whatever it finds.

@@ -486,7 +486,7 @@ test('an index that is made anew while somebody is erased does not lead to them,
   const database = new Sqlite(store)
   database.prepare("update keyed_index set value = ? where kind = 'cpf' and value = ?").run(gone, stays)
   database.close()
-  expect((await problems()).join()).toContain(`stands for "subject-${gone}", which was erased`)
+  expect((await problems()).join()).toContain(`leads to "subject-${gone}", which was erased`)
   await close()
 })
 

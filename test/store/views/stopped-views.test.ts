@@ -3,7 +3,7 @@ import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
 import { Store } from '../../../src/store/store.ts'
-import { hasDiscarded } from '../../../src/store/views/discarded-tables.ts'
+import { hasDiscardedTables } from '../../../src/store/views/discarded-tables.ts'
 import type { View } from '../../../src/vocabulary/view.ts'
 import { append, checkpointOf, counting, rowsOf, sumOf } from '../counting.ts'
 import { newPath } from '../sample-store.ts'
@@ -208,10 +208,10 @@ test('opening builds a view of another version, and does not wait until what ser
   const newer = await given([{ ...counting('counted'), version: 2 }], path)
   expect(await checkpointOf(newer.store, 'counted')).toMatchObject({ isRunning: true, version: 2 })
   const watching = await openSqlite(path)
-  expect(await hasDiscarded(watching)).toBe(true)
+  expect(await hasDiscardedTables(watching)).toBe(true)
   await append(newer.store, 10)
   expect(await sumOf(newer.store, 'counted')).toBe(6_010)
-  await expect.poll(() => hasDiscarded(watching), { timeout: 20_000 }).toBe(false)
+  await expect.poll(() => hasDiscardedTables(watching), { timeout: 20_000 }).toBe(false)
   await watching.close()
   await newer.store.close()
 })

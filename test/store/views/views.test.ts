@@ -99,7 +99,7 @@ test('a view that a version of the library without it left behind catches up whe
   expect(await checkpointOf(older, 'new')).toMatchObject({
     isRunning: false,
     position: 21,
-    reason: 'a version of averba that does not know it wrote the log',
+    reason: 'a version of averba without this view wrote to the log',
   })
   await older.close()
   const newer = await open(path, [counting('old'), counting('new')])

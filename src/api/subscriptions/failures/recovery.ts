@@ -1,9 +1,9 @@
 import type { Listing } from '../../../adapters/http/listing.ts'
 import { type ListedFailure, readUnreadable } from '../../../adapters/portal/protocol.ts'
-import type { RecordPortion } from '../../../engine/performing/effect-runner.ts'
+import type { RecordChunk } from '../../../engine/performing/effect-runner.ts'
 import { yieldToEventLoop } from '../../../runtime/event-loop.ts'
 import type { KeyedLock } from '../../../runtime/keyed-lock.ts'
-import { unlessStopped } from '../../../store/views/view-reader.ts'
+import { undefinedIfStopped } from '../../../store/views/view-reader.ts'
 import type { FailureRow } from '../../../views/failures.ts'
 import { brasiliaDay, startOfDay } from '../../../vocabulary/brasilia.ts'
 import { answerBytesMax } from '../../../vocabulary/fetch.ts'
@@ -32,7 +32,7 @@ export async function takeFailures(
   readings: KeyedLock,
   pending: PendingEffect,
   fact: MessageWithParts,
-  record: RecordPortion,
+  record: RecordChunk,
 ): Promise<MessageWithParts> {
   const { items: listed, unreadable } = fact.data as Listing<ListedFailure> // As the client reads it.
   // As the portal's machine writes it.
@@ -99,7 +99,7 @@ class Recovery {
     this.#dayFrom = dayFrom
   }
 
-  async take(items: readonly ListedFailure[], record: RecordPortion): Promise<void> {
+  async take(items: readonly ListedFailure[], record: RecordChunk): Promise<void> {
     let seen = await this.#see(items)
     for (const portion of portionsOf(seen.open)) {
       const begin = () => new FailurePortion(this.#context, seen.stored, this.#recovers, this.#dayFrom)
@@ -203,7 +203,7 @@ class Recovery {
         .where('failed_at', '<', toInstant(until))
         .where('notification', 'is not', null)
         .execute()
-      for (const row of (await unlessStopped(rows)) ?? []) found.set(row.failure, row)
+      for (const row of (await undefinedIfStopped(rows)) ?? []) found.set(row.failure, row)
     }
     return found
   }
