@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { DueCalls } from '../../../src/engine/performing/due-calls.ts'
 
-/** Calls that are due until they are made; each ends when it is told to. */
+/** Calls that stay due until they are made. Each ends when the test ends it. */
 function given(count: number, max: number) {
   const due = new Set(Array.from({ length: count }, (_, i) => `call-${i}`))
   const underWay = new Map<string, PromiseWithResolvers<boolean>>()
@@ -24,7 +24,7 @@ function given(count: number, max: number) {
     elapsedMs: () => time.ms,
     onFailed: error => void failed.push(error),
   })
-  /** Ends one: it stays due, or is done. */
+  /** Ends a call: it stays due, or is done. */
   const end = async (id: string, how: 'done' | 'due' | 'failed' = 'done') => {
     if (how === 'done') due.delete(id)
     const made = underWay.get(id)
@@ -36,7 +36,7 @@ function given(count: number, max: number) {
   return { calls, due, underWay, time, failed, end }
 }
 
-test('no more begin than there is room, and one that hangs holds up no other', async () => {
+test('no more calls begin than there is room, and a hanging call blocks no other', async () => {
   const { calls, underWay, end } = given(10, 4)
   expect(await calls.begin()).toBe(4)
   expect(await calls.begin()).toBe(0)
@@ -47,7 +47,7 @@ test('no more begin than there is room, and one that hangs holds up no other', a
   expect([...underWay.keys()]).toEqual(['call-0'])
 })
 
-test('one that is left, or fails, stays alone for a while, and those behind it are made', async () => {
+test('a call that fails or stays due rests for a while, and the calls behind it are made', async () => {
   const { calls, time, failed, end } = given(5, 2)
   await calls.begin()
   await end('call-0', 'due')
@@ -63,7 +63,7 @@ test('one that is left, or fails, stays alone for a while, and those behind it a
   expect(await calls.begin()).toBe(2)
 })
 
-test('what rests is made again although the clock was set back', async () => {
+test('a resting call is made again even if the clock was set back', async () => {
   const { calls, time, end } = given(1, 2)
   time.ms = 3_600_000
   await calls.begin()
@@ -73,18 +73,18 @@ test('what rests is made again although the clock was set back', async () => {
   expect(await calls.begin()).toBe(1)
 })
 
-test('one that ends while what is due is looked up is not made again', async () => {
+test('a call that ends while due calls are searched is not made again', async () => {
   const { calls, end } = given(3, 2)
   await calls.begin()
   await end('call-0')
   const looking = calls.begin()
-  // What is due was read before it ended.
+  // The due calls were read before it ended.
   await end('call-1')
   expect(await looking).toBe(1)
   expect(await calls.begin()).toBe(0)
 })
 
-test('who waits is told once half of the room is free, and only the last who asked', async () => {
+test('onceRoom calls only the last callback, once half of the room is free', async () => {
   const { calls, end } = given(8, 4)
   await calls.begin()
   const told: string[] = []
@@ -98,7 +98,7 @@ test('who waits is told once half of the room is free, and only the last who ask
   expect(told).toEqual(['last'])
 })
 
-test('all that is due is made, with few looks, also behind many that are left', async () => {
+test('makeAll makes every due call with few searches, also behind many that are left to others', async () => {
   const { calls, due, time, underWay, end } = given(1_000, 16)
   const making = calls.makeAll(new AbortController().signal)
   for (;;) {

@@ -13,20 +13,20 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** A call as the ledger has it, with the coming attempt counted. */
+/** A call as in the ledger, with the coming attempt counted. */
 function found(attempts: number, wasStarted = false): ClaimCandidate {
-  const pending = { id: 'consent-a/1/0', attempts } as ClaimCandidate['pending'] // All that is looked at.
+  const pending = { id: 'consent-a/1/0', attempts } as ClaimCandidate['pending'] // Only these members are read.
   return { pending: pending, wasStarted } as ClaimCandidate
 }
 
-/** This process has put the call off for an hour, after its fifth attempt. */
+/** Postpones the call in this process for an hour, after its fifth attempt. */
 function putOff(): LocalBackoff {
   const waits = new LocalBackoff(systemClock)
   waits.postpone(found(5).pending, hourMs)
   return waits
 }
 
-test('a call waits as long as it was put off, whatever other processes try meanwhile', () => {
+test('a postponed call waits its time, whatever other processes try meanwhile', () => {
   const waits = putOff()
   expect(waits.isPostponed(found(6))).toBe(true)
   vi.advanceTimersByTime(hourMs - 1)
@@ -35,7 +35,7 @@ test('a call waits as long as it was put off, whatever other processes try meanw
   expect(waits.isPostponed(found(9))).toBe(false)
 })
 
-test('a clock that is put back makes it no longer, and one that is put right ends it', () => {
+test('a clock set back does not lengthen the wait, and a corrected clock ends it', () => {
   const back = putOff()
   vi.setSystemTime(Date.now() - 24 * hourMs)
   expect(back.isPostponed(found(6))).toBe(true)
@@ -46,11 +46,11 @@ test('a clock that is put back makes it no longer, and one that is put right end
   expect(right.isPostponed(found(6))).toBe(false)
 })
 
-test('a call that an operator let go does not wait, also when another process has tried it since', () => {
+test('a call released by an operator does not wait, even after attempts of another process', () => {
   expect(putOff().isPostponed(found(1))).toBe(false)
   expect(putOff().isPostponed(found(3))).toBe(false)
 })
 
-test('a call that another process has begun since does not wait: whoever finds it says what became of it', () => {
+test('a call that another process has begun since does not wait, so its outcome can be recorded', () => {
   expect(putOff().isPostponed(found(6, true))).toBe(false)
 })

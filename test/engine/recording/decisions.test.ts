@@ -25,7 +25,7 @@ function given() {
   })
 }
 
-/** The store as a process sees it that is told of every page that it has read. */
+/** A store that reports every page that it reads. */
 function watched(
   store: Store,
   onRead: (events: readonly RecordedEvent[], filter: ReadFilter) => unknown,
@@ -52,7 +52,7 @@ async function spend(recorder: Recorder | undefined, n: number, most = max) {
   await recorder?.record(async () => ({ targets: [{ stream, message }] }), { receipt })
 }
 
-test('who was outrun by another process reads what came since, and not the whole stream again', async () => {
+test('after a conflict, only the new events of the stream are read', async () => {
   const store = await given()
   let read = 0
   const counted = watched(store, events => {
@@ -60,14 +60,14 @@ test('who was outrun by another process reads what came since, and not the whole
   })
   const processes = [1, 2].map(() => recorderOf(counted, budgetMachine))
   for (let n = 0; n < max; n++) await spend(processes[n % 2], n)
-  // Each of them was outrun by one event of the other before every call of its own, and sees the newest state.
+  // Before each call, the other process has appended one event; the decision sees the newest state.
   expect(read).toBeLessThan(2 * max)
   for (const n of [max, max + 1])
     await expect(spend(processes[n % 2], n)).rejects.toMatchObject({ code: 'BUDGET_SPENT' })
   await store.close()
 })
 
-test('a long stream is read without what changes nothing, and decided on its newest version', async () => {
+test('a long stream is read without events that change no state, and decided on its newest version', async () => {
   const store = await given()
   const known = recorderOf(store, subjectMachine)
   const who = 'subject-s'
@@ -93,7 +93,7 @@ test('a long stream is read without what changes nothing, and decided on its new
   await store.close()
 })
 
-test('what another process adds while a long stream is read counts', async () => {
+test('events that another process adds while a long stream is read are included', async () => {
   const store = await given()
   const other = recorderOf(store, budgetMachine)
   const long = 150

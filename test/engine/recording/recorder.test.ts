@@ -23,7 +23,7 @@ async function given() {
   return { store, recorder, held, nothing, statusesOf }
 }
 
-test('commands under way are bounded wherever they wait, and facts from outside are let in all the same', async () => {
+test('commands in progress are limited wherever they wait, and do not block facts', async () => {
   const { store, recorder, held, nothing, statusesOf } = await given()
   const record = (n: number) =>
     recorder.record(() => held.promise, { receipt: { commandId: `c${n}`, digest: new Uint8Array([1]) } })
@@ -38,7 +38,7 @@ test('commands under way are bounded wherever they wait, and facts from outside 
   await store.close()
 })
 
-test('facts under way are bounded: one that is kept elsewhere is turned away, any other waits, and none is lost', async () => {
+test('facts in progress are limited: facts kept by their sender are refused, others wait', async () => {
   const { store, recorder, held, nothing, statusesOf } = await given()
   const order: number[] = []
   const record = (n: number, isKeptElsewhere: boolean) => {
@@ -54,7 +54,7 @@ test('facts under way are bounded: one that is kept elsewhere is turned away, an
   await expect(record(-2, true)).rejects.toMatchObject({ code: 'STORE_BUSY' })
   expect(order).toHaveLength(10_000)
   expect(recorder.inFlight.facts).toEqual({ count: 10_002, max: 10_000 })
-  // Commands have places of their own.
+  // Commands have a limit of their own.
   const receipt = { commandId: 'c', digest: new Uint8Array([1]) }
   expect(await recorder.record(async () => nothing, { receipt })).toMatchObject({ status: 'appended' })
   held.resolve(nothing)
@@ -65,12 +65,12 @@ test('facts under way are bounded: one that is kept elsewhere is turned away, an
   await store.close()
 })
 
-test('a fact that cannot be recorded gives its place to the next', async () => {
+test('a fact that cannot be recorded frees its place for the next', async () => {
   const { store, recorder, nothing } = await given()
   const held = Promise.withResolvers<DecisionRequest>()
   const failing = Array.from({ length: 10_000 }, () => recorder.record(() => held.promise, {}))
   const next = recorder.record(async () => nothing, {})
-  held.reject(new RangeError('the store is gone'))
+  held.reject(new RangeError('the store is missing'))
   expect((await Promise.allSettled(failing)).every(({ status }) => status === 'rejected')).toBe(true)
   expect(await next).toMatchObject({ status: 'appended' })
   expect(recorder.inFlight.facts.count).toBe(0)

@@ -27,10 +27,10 @@ function givenFullDisk() {
 
 const waits = 'the result of a call cannot be recorded: it waits until the store can be written'
 
-test('one knocks for all that wait for a full disk, and all are taken when it has space', async () => {
+test('one caller retries while the disk is full, and all succeed once it has space', async () => {
   const { clock, disk, told, taken } = givenFullDisk()
   await clock.advance(60 * minuteMs)
-  // Each knew at once; then one knocked after 1, 3, 7, 15, 31 and 63 s, and once a minute.
+  // Each tried at once; then one retried after 1, 3, 7, 15, 31 and 63 s, and once a minute.
   expect(disk.tries).toBe(10 + 6 + 58)
   disk.isFull = false
   await clock.advance(minuteMs)
@@ -38,7 +38,7 @@ test('one knocks for all that wait for a full disk, and all are taken when it ha
   expect(told).toEqual(Array(10).fill(waits))
 })
 
-test('all of them try a last time when the log is closing', async () => {
+test('every caller tries a last time when the log is closing', async () => {
   const { closing, disk, told, taken } = givenFullDisk()
   await Promise.resolve()
   closing.abort()
@@ -48,7 +48,7 @@ test('all of them try a last time when the log is closing', async () => {
   expect(told.slice(10)).toEqual(Array(10).fill('the result of a call could not be recorded before closing'))
 })
 
-test('what is wrong with the answer of the one that knocks keeps no other waiting', async () => {
+test('a permanent error of the retrying caller does not stop the others', async () => {
   const clock = new VirtualClock()
   const knocking = new WriteRetry(clock, {
     closing: new AbortController().signal,
@@ -68,7 +68,7 @@ test('what is wrong with the answer of the one that knocks keeps no other waitin
   expect((await ended).map(each => each.status)).toEqual(['rejected', 'fulfilled'])
 })
 
-test('what keeps one of them out for ever keeps no other waiting that waits for something else', async () => {
+test('a caller that keeps failing does not block callers that wait for another reason', async () => {
   const clock = new VirtualClock()
   const closing = new AbortController()
   const knocking = new WriteRetry(clock, { closing: closing.signal, onTrouble: () => undefined })

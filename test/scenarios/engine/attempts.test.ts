@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { valueOf, verifyLog } from '../../../src/index.ts'
 import { samples, simulate } from '../../../src/simulation/index.ts'
 
-test('each attempt that may change or cost something is in the log before its request leaves, and a reading is not', async () => {
+test('attempts that may change something or cost money are recorded before the request; readings are not', async () => {
   const known: { request: string; attempts: unknown[] }[] = []
   let isDown = true
   const world = await simulate({
@@ -45,7 +45,7 @@ test('each attempt that may change or cost something is in the log before its re
   await world.close()
 })
 
-/** A change of a consent that the service puts off with these answers, one after the other. */
+/** A change of a consent that the service postpones with these answers, one after the other. */
 async function givenChangePutOff(answers: (HeadersInit | undefined)[]) {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-attempts-')), 'log.sqlite')
   let isDown = false
@@ -71,7 +71,7 @@ async function givenChangePutOff(answers: (HeadersInit | undefined)[]) {
   return { world, averba, subject, effect, recorded, store }
 }
 
-test('when a call goes again, and why then, is in the log with what the policy went by; of a reading nothing is', async () => {
+test('a retry is recorded with its time, reason and policy; nothing is recorded for a reading', async () => {
   const given = await givenChangePutOff([{ 'retry-after': '120' }, undefined])
   const { world, averba, subject, effect, recorded } = given
   await averba.consents.sync({ subject }, { waitMs: 0 })
@@ -96,13 +96,13 @@ test('when a call goes again, and why then, is in the log with what the policy w
 })
 
 test.each([
-  ['says nothing of when', undefined],
+  ['does not say when', undefined],
   ['says "in a second" each time', { 'retry-after': '1' }],
 ])(
-  'a service that is down for a day, and %s, has each call write a bounded number of events',
+  'a service that is down for a day and %s causes a limited number of events per call',
   async (_, headers) => {
     const { world, averba, effect, recorded } = await givenChangePutOff([headers])
-    // From one due time to the next.
+    // Continues from one due time to the next.
     for (let turns = 0; turns < 1_000; turns++) {
       const pending = await averba.effects.get(effect)
       if (pending?.state !== 'deferred') break
@@ -122,7 +122,7 @@ test.each([
   ['name', `Erro_${samples.cpf}`],
   ['code', `https://consentimento.exemplo.br/v1/consentimentos/${samples.cpf}`],
   ['code', 'Bearer_de exemplo'],
-])('what a way out of the host throws leaves no trace of what it names: %s %s', async (member, text) => {
+])('an error thrown by the host’s fetch leaves none of its text in the log: %s %s', async (member, text) => {
   let isDown = false
   const world = await simulate({
     intercept: async (request, forward) => {

@@ -12,7 +12,7 @@ const [hourMs, dayMs] = [3_600_000, 86_400_000]
 const start = Date.parse('2026-11-20T12:00:00.000Z')
 const instant = (ms: number) => new Date(start + ms).toISOString()
 
-/** Our records stay ours: times never go back and are never later than our clock; views are what the log says. */
+/** Checks that our times never go back and are never ahead of our clock, and that the views match the log. */
 async function expectOursIsRight({ averba, clock }: World): Promise<void> {
   await averba.settle()
   const times: string[] = []
@@ -28,33 +28,36 @@ async function expectOursIsRight({ averba, clock }: World): Promise<void> {
 test.each([
   [2 * hourMs, 'EXPIRADO'],
   [-2 * hourMs, 'ATIVO'],
-])('a service that is %i ms off has its own dates and expiries, and ours stay ours', async (ms, status) => {
-  const world = await simulate()
-  const { averba, samples, consentService, clock } = world
-  const { cpf, cnpj } = samples
-  const old = consentService.addConsent({ cpf, cnpj, status: 'ATIVO', expiresInMs: hourMs })
-  await world.faults.add({ kind: 'clockSkew', service: 'consentService', ms })
-  const added = consentService.addConsent({ cpf, cnpj })
-  const subject = await averba.consents.enrol({ cpf })
-  // An hour and a second later by our clock it would have expired.
-  await clock.advance(ms > 0 ? 0 : hourMs + 1_000)
-  const passed = clock.now() - start
-  valueOf(await averba.consents.sync({ subject }))
-  const listed = new Map((await averba.consents.list({ subject })).map(each => [each.id, each]))
-  expect(listed.get(old)).toMatchObject({ status, dataExpiracao: instant(hourMs) })
-  expect(listed.get(added)).toMatchObject({ dataHora: instant(ms) })
-  valueOf(await averba.consents.approve({ subject, id: added }))
-  const history = (await averba.consents.get({ subject, id: added }))?.historico ?? []
-  expect(history.at(-1)).toMatchObject({ status: 'ATIVO', dataHora: instant(passed + ms) })
-  const approved: string[] = []
-  for await (const { at } of averba.log.read({ types: ['consent.approved'] })) approved.push(at)
-  expect(approved).toEqual([instant(passed)])
-  await expectOursIsRight(world)
-  await world.close()
-})
+])(
+  'a service whose clock is %i ms off has its own dates and expiries, and ours do not change',
+  async (ms, status) => {
+    const world = await simulate()
+    const { averba, samples, consentService, clock } = world
+    const { cpf, cnpj } = samples
+    const old = consentService.addConsent({ cpf, cnpj, status: 'ATIVO', expiresInMs: hourMs })
+    await world.faults.add({ kind: 'clockSkew', service: 'consentService', ms })
+    const added = consentService.addConsent({ cpf, cnpj })
+    const subject = await averba.consents.enrol({ cpf })
+    // By our clock, it would have expired an hour and a second later.
+    await clock.advance(ms > 0 ? 0 : hourMs + 1_000)
+    const passed = clock.now() - start
+    valueOf(await averba.consents.sync({ subject }))
+    const listed = new Map((await averba.consents.list({ subject })).map(each => [each.id, each]))
+    expect(listed.get(old)).toMatchObject({ status, dataExpiracao: instant(hourMs) })
+    expect(listed.get(added)).toMatchObject({ dataHora: instant(ms) })
+    valueOf(await averba.consents.approve({ subject, id: added }))
+    const history = (await averba.consents.get({ subject, id: added }))?.historico ?? []
+    expect(history.at(-1)).toMatchObject({ status: 'ATIVO', dataHora: instant(passed + ms) })
+    const approved: string[] = []
+    for await (const { at } of averba.log.read({ types: ['consent.approved'] })) approved.push(at)
+    expect(approved).toEqual([instant(passed)])
+    await expectOursIsRight(world)
+    await world.close()
+  },
+)
 
 test.each([2 * hourMs, -2 * hourMs])(
-  'a token service that is %i ms off costs one renewal at most',
+  'a token service whose clock is %i ms off costs at most one renewal',
   async ms => {
     const world = await simulate()
     const validate = (id: string) =>
@@ -63,7 +66,7 @@ test.each([2 * hourMs, -2 * hourMs])(
     await world.faults.add({ kind: 'clockSkew', service: 'tokenService', ms })
     valueOf(await validate('b'))
     expect(world.tokenService.requests).toBe(ms > 0 ? 2 : 1)
-    // The lifetime is what remains, so that a new token lives as long as ever.
+    // The lifetime is relative, so a new token lives as long as usual.
     valueOf(await validate('c'))
     expect(world.tokenService.requests).toBe(ms > 0 ? 2 : 1)
     expect(world.validationService.answered).toBe(3)
@@ -73,7 +76,7 @@ test.each([2 * hourMs, -2 * hourMs])(
 )
 
 test.each([2 * hourMs, -dayMs, dayMs])(
-  'a portal that is %i ms off dates its failures by its own day',
+  'a portal whose clock is %i ms off dates its failures by its own day',
   async ms => {
     const world = await simulate({
       averba: { subscriptions },
@@ -84,7 +87,7 @@ test.each([2 * hourMs, -dayMs, dayMs])(
     await world.faults.add({ kind: 'wrongSecret', times: 1 })
     const notice = { evento, destinatarioTipo: 'CNPJ', destinatarioId: world.samples.cnpj, body: {} } as const
     expect(await portal.notify(notice)).toMatchObject([{ isDelivered: false }])
-    // Without a day the portal means its own today, whatever ours is: what it answers is returned, each time.
+    // Without a day, the portal uses its own today, and its answer is returned each time.
     for (const reading of ['first', 'second']) {
       const failures = await averba.subscriptions.failures()
       expect(failures, reading).toMatchObject([{ evento, data: instant(ms) }])
@@ -102,7 +105,7 @@ test.each([2 * hourMs, -dayMs, dayMs])(
   },
 )
 
-test('a clock that is put back keeps no checkpoint from being signed', async () => {
+test('checkpoints are still signed after the clock was set back', async () => {
   const store = newPath()
   const { averba, clock, samples, close } = await simulate({ store })
   const held = () => parseCheckpoint(readFileSync(`${store}.mark`, 'utf8'))?.size
@@ -120,7 +123,7 @@ test.each([
   [2 * hourMs, undefined],
   [2 * hourMs, '3600'],
 ])(
-  'two engines whose clocks are %i ms apart both wait between two tries at a service that is down (Retry-After: %s)',
+  'two engines with clocks %i ms apart wait between tries at a service that is down (Retry-After: %s)',
   async (ms, after) => {
     let asked = 0
     const down = async () => {

@@ -5,7 +5,7 @@ import { samples, scenario, simulate, type World } from '../../../src/simulation
 const leaseMs = 60_000
 const subscriptions = [{ evento: 'dimp-situacao-import' }]
 
-/** A process that dies while a request is out. `done` says whether the service did the work. */
+/** A process that dies during a request. `done` says whether the service did the work. */
 async function givenCrashDuring(isTheOne: (request: Request) => boolean, done: boolean): Promise<World> {
   let isFirst = true
   const world: World = await simulate({
@@ -21,14 +21,14 @@ async function givenCrashDuring(isTheOne: (request: Request) => boolean, done: b
   return world
 }
 
-/** The next process begins when what the dead one had taken is free. */
+/** The next process begins when the dead one’s leases have expired. */
 async function restart(world: World, afterMs = leaseMs + 1): Promise<void> {
   await world.clock.runUntil(() => world.isDown)
   await world.clock.advance(afterMs)
   await world.restart()
 }
 
-test('a validation that was out when the process died is inconclusive, never sent again', async () => {
+test('a validation in progress at a crash becomes inconclusive and is never sent again', async () => {
   const world = await givenCrashDuring(request => request.url.includes('/validate/'), true)
   const input = { id: 'p1', cpf: samples.cpf, claims: { nome: 'X' } }
   void world.averba.validations.validate(input)
@@ -43,7 +43,7 @@ test('a validation that was out when the process died is inconclusive, never sen
   await world.close()
 })
 
-/** A person whose consents were read, and one of them that waits for an answer. */
+/** A person whose consents were read, and one that is pending. */
 async function somePending({ averba }: World) {
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await averba.consents.sync({ subject }))
@@ -54,14 +54,14 @@ async function somePending({ averba }: World) {
 test.each([
   [true, 'settled', 'ATIVO'],
   [false, 'declined', 'PENDENTE'],
-])('an approval that was out when the process died is read back (done: %s)', async (done, state, status) => {
+])('an approval in progress at a crash is read back (done: %s)', async (done, state, status) => {
   const world = await givenCrashDuring(request => request.method === 'PUT', done)
   const { subject, id } = await somePending(world)
   void world.averba.consents.approve({ subject, id }, { commandId: 'c1' })
   await restart(world)
   const { averba } = world
   await averba.settle()
-  // The service may make it within a minute still.
+  // The service may still do it within a minute.
   await world.clock.advance(60_000)
   await averba.settle()
   const outcome = await averba.consents.approve({ subject, id }, { commandId: 'c1' })
@@ -74,7 +74,7 @@ test.each([
   await world.close()
 })
 
-test('a reading that was out when the process died goes again', async () => {
+test('a reading in progress at a crash is repeated', async () => {
   const world = await givenCrashDuring(request => /consentimentos\/\d+$/.test(request.url), true)
   const subject = await world.averba.consents.enrol({ cpf: samples.cpf })
   void world.averba.consents.sync({ subject })
@@ -85,7 +85,7 @@ test('a reading that was out when the process died goes again', async () => {
 })
 
 describe('wherever the process dies', () => {
-  test('a consent is as the service has it, and was changed there at most once', async () => {
+  test('a consent is as at the service, and was changed there at most once', async () => {
     const { crashes } = await scenario({
       given: somePending,
       when: ({ averba }, which) => averba.consents.approve(which, { commandId: 'c1' }),
@@ -104,7 +104,7 @@ describe('wherever the process dies', () => {
     expect(crashes).toBeGreaterThan(5)
   })
 
-  test('a notification that was taken is there, once', async () => {
+  test('an acknowledged notification is stored exactly once', async () => {
     const notice = { evento: 'e', destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body: {} } as const
     await scenario({
       world: { averba: { subscriptions: [{ evento: 'e' }] } },
@@ -124,7 +124,7 @@ describe('wherever the process dies', () => {
   })
 })
 
-test('a registration that was out when the process died, and is found before that shows, leaves no doubt', async () => {
+test('a registration in progress at a crash that is found before its lease expires leaves no doubt', async () => {
   const isSubscribe = (request: Request) => request.method === 'POST' && request.url.includes('/webhook')
   const world = await givenCrashDuring(isSubscribe, true)
   void world.averba.subscriptions.apply(await world.averba.subscriptions.plan())

@@ -10,7 +10,9 @@ const evento = 'dimp-situacao-import'
 const hourMs = 3_600_000
 const otherCpf = '11144477735'
 
-/** Two people who are read every hour, a retention rule, a handler, and the event that owes a reading of the first. */
+/**
+ * Two people who are read every hour, a retention rule, a handler, and the event that requests a reading of the first.
+ */
 async function given() {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-damaged-')), 'log.sqlite')
   const said: LogLine[] = []
@@ -55,7 +57,7 @@ async function given() {
   }
 }
 
-test('a damaged event that owes a call holds up no schedule, no other call and no handler of a host that settles', async () => {
+test('settle: a damaged event with a call stops no schedule, no other call and no handler', async () => {
   const { world, id, notify, handled, readings, portalReadings } = await given()
   const { averba, clock } = world
   await notify()
@@ -77,7 +79,7 @@ test('a damaged event that owes a call holds up no schedule, no other call and n
   await world.close()
 })
 
-test('nor of one that runs, which says so once a minute, and where', async () => {
+test('run: a damaged event stops nothing else either, and is logged once a minute with its service', async () => {
   const { world, said, notify, handled, readings, portalReadings } = await given()
   const { averba, clock } = world
   const stop = new AbortController()
@@ -100,7 +102,7 @@ test('nor of one that runs, which says so once a minute, and where', async () =>
   await world.close()
 })
 
-test('nor the retention of anybody else: what the call may open stays, and no more', async () => {
+test('a damaged event with a call delays retention only of the parts that its call may open', async () => {
   const { world, id } = await given()
   const { averba, clock, samples } = world
   const claims = { nome: 'Maria de Exemplo Souza' }
@@ -123,7 +125,7 @@ test('nor the retention of anybody else: what the call may open stays, and no mo
   await world.close()
 })
 
-test('a rule of retention that cannot be carried out, for an event that it goes by is damaged, holds up no other', async () => {
+test('a retention rule that fails on a damaged event does not stop other rules', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-damaged-')), 'log.sqlite')
   const rules = { 'notification.body': 'until-settled', 'validation.claims': { days: 30 } } as const
   const world = await simulate({ averba: { store, schedules: true, retention: rules } })
@@ -139,7 +141,7 @@ test('a rule of retention that cannot be carried out, for an event that it goes 
     .run()
   expect(changes).toBe(1)
   file.close()
-  // A new process knows nothing of the portal but what the log says.
+  // A new process knows only what the log says about the portal.
   await world.restart()
   const { averba } = world
   await clock.advance(31 * 24 * hourMs)

@@ -9,7 +9,7 @@ import { simulate } from '../../../src/simulation/index.ts'
 const evento = 'aviso-geral'
 const day = '2026-11-20'
 
-test('a reading whose answer cannot be recorded, under a damaged key of its owner, is put off as one that failed', async () => {
+test('a reading whose answer cannot be recorded under a damaged key is postponed like a failed one', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-damaged-')), 'log.sqlite')
   const state = { records: 1, readings: 0 }
   const record = (id: number) => ({
@@ -46,7 +46,7 @@ test('a reading whose answer cannot be recorded, under a damaged key of its owne
   const running = averba.run({ signal: stop.signal })
   const answer = averba.subscriptions.failures(asked).catch(({ code }) => code)
   await clock.advance(6 * 3_600_000)
-  // Begun anew whenever their leases are over, a reading would be made 360 times.
+  // If it began again whenever its lease expired, it would be made 360 times.
   expect(state.readings).toBeGreaterThan(3)
   expect(state.readings).toBeLessThan(60)
   expect(await averba.effects.list({ state: 'deferred' })).toContainEqual(

@@ -15,7 +15,7 @@ const inAll = (status: string) => ({ read: status, change: status, paid: status 
 const inDoubt = { read: 'deferred', change: 'unknown', paid: 'unknown' }
 const hourMs = 3_600_000
 
-/** What three kinds of call make of every fault: a reading, a change that can be read back, a paid call. */
+/** The outcome of a reading, a change that can be read back and a paid call, under every fault. */
 const table: Record<FaultKind, Row> = {
   refuse: {
     fault: { kind: 'refuse' },
@@ -42,7 +42,7 @@ const table: Record<FaultKind, Row> = {
   truncate: { fault: { kind: 'truncate' }, ...inDoubt },
   oversize: { fault: { kind: 'oversize' }, ...inDoubt },
   rejectToken: { fault: { kind: 'rejectToken', times: 1 }, ...inAll('settled') },
-  // These befall deliveries: what becomes of them is in deliveries.test.ts.
+  // Faults of deliveries are tested in deliveries.test.ts.
   duplicate: { fault: { kind: 'duplicate' }, ...inAll('settled') },
   reorder: { fault: { kind: 'reorder' }, ...inAll('settled') },
   wrongSecret: { fault: { kind: 'wrongSecret' }, ...inAll('settled') },
@@ -65,7 +65,7 @@ async function given(): Promise<{ world: World; calls: Record<Kind, () => Promis
   return { world, calls }
 }
 
-/** Whatever went wrong: nothing paid went twice, no doubt about a consent is left, and the views agree. */
+/** Checks that no paid call was sent twice, no consent is in doubt and the views match the log. */
 async function expectAllIsWell(world: World): Promise<void> {
   await world.clock.advance(hourMs)
   await world.averba.settle()
@@ -91,16 +91,19 @@ describe.each(Object.values(table))('$fault.kind', ({ fault, reason, stepMs = 0,
   })
 })
 
-test.each([429, 503])('a service that answers %i and says when is asked again then', async status => {
-  const { world, calls } = await given()
-  await world.faults.add({ kind: 'status', status, retryAfterS: 120 })
-  const expected = { status: 'deferred', retryAt: '2026-11-20T12:02:00.000Z' }
-  for (const call of Object.values(calls)) expect(await call()).toMatchObject(expected)
-  world.faults.clear()
-  await expectAllIsWell(world)
-})
+test.each([429, 503])(
+  'a service that answers %i with Retry-After is called again at that time',
+  async status => {
+    const { world, calls } = await given()
+    await world.faults.add({ kind: 'status', status, retryAfterS: 120 })
+    const expected = { status: 'deferred', retryAt: '2026-11-20T12:02:00.000Z' }
+    for (const call of Object.values(calls)) expect(await call()).toMatchObject(expected)
+    world.faults.clear()
+    await expectAllIsWell(world)
+  },
+)
 
-test('a fault befalls what it names, as often as it says, and a seed repeats its chances', async () => {
+test('a fault hits what it names as often as it says, and a seed repeats its random choices', async () => {
   const statuses = async (seed: number) => {
     const world = await simulate({ seed })
     await world.faults.add({
@@ -122,7 +125,7 @@ test('a fault befalls what it names, as often as it says, and a seed repeats its
   expect(await statuses(7)).toEqual(first)
 })
 
-test('an answer that trickles within the budget is an answer', async () => {
+test('a slow answer within the time limit is accepted', async () => {
   const { world, calls } = await given()
   await world.faults.add({ kind: 'trickle', ms: 100 })
   expect((await world.clock.finish(calls.read())).status).toBe('settled')
@@ -130,8 +133,8 @@ test('an answer that trickles within the budget is an answer', async () => {
 })
 
 test.each([
-  [true, 'settled', 'a new token is had, and the call repeated with it'],
-  [false, 'deferred', 'the gateway gives the same token again, which is not asked for twice'],
+  [true, 'settled', 'a new token is obtained, and the call repeated with it'],
+  [false, 'deferred', 'the gateway returns the same token, which is not requested again'],
 ])('a token that is rejected early and ended: %s is renewed once', async (ended, status) => {
   const { world } = await given()
   const validate = (id: string) =>
@@ -148,7 +151,7 @@ test.each([
   await expectAllIsWell(world)
 })
 
-test('many calls in flight when a token is rejected early cost one token request', async () => {
+test('many calls in progress when a token is rejected early cost one token request', async () => {
   const { world } = await given()
   await world.faults.add({ kind: 'rejectToken', times: 1 })
   const calls = Array.from({ length: 30 }, (_, i) =>
@@ -160,7 +163,7 @@ test('many calls in flight when a token is rejected early cost one token request
   await world.close()
 })
 
-test('faults are there from the start, and end all at once', async () => {
+test('faults apply from the start, and are cleared all at once', async () => {
   const world = await simulate({ faults: [{ kind: 'reset' }, { kind: 'clockSkew', ms: hourMs }] })
   const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
   expect((await world.averba.consents.sync({ subject })).status).toBe('deferred')
@@ -175,24 +178,28 @@ test.each([
   ['duplicate', { kind: 'duplicate', service: 'portal' }, 'service: duplicate befalls the receiver'],
   ['rejectToken', { kind: 'rejectToken', service: 'portal' }, 'befalls the validationService'],
   ['a skew of the receiver', { kind: 'clockSkew', service: 'receiver' }, 'no simulated clock'],
-  ['a skew that is counted', { kind: 'clockSkew', times: 1 }, 'times: clockSkew lasts'],
-  ['a certificate of one path', { kind: 'expiredCertificate', path: '/x' }, 'path: '],
+  ['a skew with a number of times', { kind: 'clockSkew', times: 1 }, 'times: clockSkew lasts'],
+  ['a certificate fault on one path', { kind: 'expiredCertificate', path: '/x' }, 'path: '],
   ['a negative delay', { kind: 'delay', ms: -1 }, 'ms: only clockSkew'],
-  ['an end of no token', { kind: 'reset', ended: true }, 'ended: reset has no use for it'],
-  ['a pause where nothing is late', { kind: 'lose', ms: 3 }, 'ms: lose has no use for it'],
-  ['a pause of a status', { kind: 'status', ms: 3 }, 'ms: status has no use for it'],
-  ['a status of no answer', { kind: 'lose', status: 500 }, 'status: lose has no use for it'],
-  ['a status of a page', { kind: 'html', status: 500 }, 'status: html has no use for it'],
-  ['a wait without an answer', { kind: 'refuse', retryAfterS: 4 }, 'retryAfterS: refuse has no use for it'],
-  ['a delay by nothing', { kind: 'delay' }, 'ms: delay does nothing without it'],
-  ['a skew by nothing', { kind: 'clockSkew' }, 'ms: clockSkew does nothing without it'],
-] as [string, Fault, string][])('%s is refused in words', async (_, fault, words) => {
+  ['ended without a token fault', { kind: 'reset', ended: true }, 'ended: reset has no use for it'],
+  ['ms with a lost answer', { kind: 'lose', ms: 3 }, 'ms: lose has no use for it'],
+  ['ms with a status', { kind: 'status', ms: 3 }, 'ms: status has no use for it'],
+  ['a status with a lost answer', { kind: 'lose', status: 500 }, 'status: lose has no use for it'],
+  ['a status with an HTML page', { kind: 'html', status: 500 }, 'status: html has no use for it'],
+  [
+    'Retry-After with a refused connection',
+    { kind: 'refuse', retryAfterS: 4 },
+    'retryAfterS: refuse has no use for it',
+  ],
+  ['a delay without ms', { kind: 'delay' }, 'ms: delay does nothing without it'],
+  ['a skew without ms', { kind: 'clockSkew' }, 'ms: clockSkew does nothing without it'],
+] as [string, Fault, string][])('%s is refused with a reason', async (_, fault, words) => {
   const expected = { code: 'INVALID_INPUT', message: expect.stringContaining(words) }
   await expect(simulate({ faults: [fault] })).rejects.toMatchObject(expected)
   await expect(startServices({ faults: [fault] })).rejects.toMatchObject(expected)
 })
 
-test('over real sockets a lost answer is read back all the same', async () => {
+test('a lost answer is read back over real sockets too', async () => {
   const services = await startServices()
   const averba = await openAverba({ store: ':memory:', ...services.options })
   const subject = await averba.consents.enrol({ cpf: services.samples.cpf })

@@ -17,7 +17,7 @@ import { newPath } from '../../store/sample-store.ts'
 const input = { id: 'a', cpf: samples.cpf, claims: { nome: 'MARIA DE EXEMPLO SOUZA' } }
 const minuteMs = 60_000
 
-/** A world whose disk is full from the moment on at which the first paid answer has arrived, and of which nobody has heard. */
+/** A world whose disk is full from the moment that the first paid answer has arrived, before the caller has it. */
 async function givenFullDisk(answer: (real: Response) => Response = real => real) {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-full-')), 'log.sqlite')
   const lines: LogLine[] = []
@@ -43,7 +43,7 @@ async function givenFullDisk(answer: (real: Response) => Response = real => real
   return { world, store, outcome, told }
 }
 
-/** Something smaller may fit where something larger did not: in the end nothing does. */
+/** A smaller event may fit where a larger one did not, so it fills up until nothing more fits. */
 async function fillUp({ averba, digest }: World): Promise<void> {
   let n = 1
   for (let before = ''; before !== (await digest()); ) {
@@ -60,10 +60,10 @@ async function fillUp({ averba, digest }: World): Promise<void> {
 
 const waits = 'the result of a call cannot be recorded: it waits until the store can be written STORE_UNSAFE'
 
-test('a paid answer waits for a full disk, is told of once, and is recorded as soon as there is space', async () => {
+test('a paid answer waits while the disk is full, is logged once, and is recorded once there is space', async () => {
   const { world, store, outcome, told } = await givenFullDisk()
   await world.clock.advance(10 * minuteMs)
-  // The patience of its caller has ended.
+  // The caller’s waiting time is over.
   expect(await outcome).toMatchObject({ status: 'pending' })
   expect(told().slice(1)).toEqual([waits]) // The first line is about the keyring.
   await world.fillDisk(false)
@@ -79,7 +79,7 @@ test('a paid answer waits for a full disk, is told of once, and is recorded as s
   expect((await replayLog({ store })).divergence).toBeUndefined()
 })
 
-test('a disk that is full for a second costs the caller a second', async () => {
+test('a disk that is full for a second delays the caller by a second', async () => {
   const { world, outcome } = await givenFullDisk()
   await world.fillDisk(false)
   await world.clock.advance(1_000)
@@ -87,7 +87,7 @@ test('a disk that is full for a second costs the caller a second', async () => {
   await world.close()
 })
 
-test('what certainly did nothing waits for a full disk too: it is not in doubt afterwards', async () => {
+test('an outcome that certainly did nothing waits for a full disk too, and is not in doubt afterwards', async () => {
   const { world, outcome } = await givenFullDisk(() => new Response('', { status: 429 }))
   await world.fillDisk(false)
   await world.clock.advance(1_000)
@@ -95,7 +95,7 @@ test('what certainly did nothing waits for a full disk too: it is not in doubt a
   await world.close()
 })
 
-test('closing ends the waiting: the call is in doubt for the next process, and is not paid again', async () => {
+test('closing ends the waiting: the call is unknown for the next process and is not sent again', async () => {
   const { world, outcome, told } = await givenFullDisk()
   const thrown = expect(outcome).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
   const before = world.clock.now()
@@ -111,7 +111,7 @@ test('closing ends the waiting: the call is in doubt for the next process, and i
   await world.close()
 })
 
-test('an answer that has space again when the log is closed is recorded before the end', async () => {
+test('an answer is recorded on closing if the disk has space again', async () => {
   const { world, outcome } = await givenFullDisk()
   await world.fillDisk(false)
   await world.restart()
@@ -119,7 +119,7 @@ test('an answer that has space again when the log is closed is recorded before t
   await world.close()
 })
 
-test('a paid answer waits for a key service that is away, and is recorded when it is back', async () => {
+test('a paid answer waits while the key service is down, and is recorded when it is back', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'averba-away-'))
   const store = join(folder, 'log.sqlite')
   const clock = new VirtualClock()
@@ -148,7 +148,7 @@ test('a paid answer waits for a key service that is away, and is recorded when i
   })
   const outcome = one.validations.validate({ ...input, claims: { nome: 'MARIA' } })
   await asked.promise
-  // With an erasure by another process, this one needs the keys of a new epoch.
+  // After an erasure by another process, this one needs the keys of a new epoch.
   const two = await open(async () => Response.json({ nome: true }))
   const other = { cpf: cpfOf(7) }
   await two.consents.enrol(other)
@@ -167,7 +167,7 @@ test('a paid answer waits for a key service that is away, and is recorded when i
   for (const averba of [one, two]) await averba.close()
 })
 
-test('a handler whose result does not get in is not called again for it', async () => {
+test('a handler whose result cannot be recorded is not called again for it', async () => {
   const evento = 'dimp-situacao-import'
   const subscriptions = [{ evento, chaveSecreta: 'um' }]
   const world = await simulate({ averba: { store: newPath(), subscriptions } })
@@ -175,7 +175,7 @@ test('a handler whose result does not get in is not called again for it', async 
   await averba.subscriptions.apply(await averba.subscriptions.plan())
   const called: number[] = []
   averba.notifications.handle(evento, 'crm', async ({ body }) => void called.push((body as { n: number }).n))
-  // Its place in the log is there, and a lease of it fits where no event does.
+  // Its follower exists, and a lease fits where an event does not.
   await averba.settle()
   const to = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
   for (let n = 0; n < 30; n++) await portal.notify({ evento, ...to, body: { n } })

@@ -7,7 +7,7 @@ import { newPath } from '../../store/sample-store.ts'
 
 const asked = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
 
-/** A process that has asked for a validation and waits for the answer, and another that can erase two people. */
+/** A process that waits for the answer to a validation, and another that can erase two people. */
 async function givenAnswerUnderWay(keys?: { asking: Keys; erasing: Keys }) {
   const clock = new VirtualClock()
   const store = newPath()
@@ -33,7 +33,7 @@ async function givenAnswerUnderWay(keys?: { asking: Keys; erasing: Keys }) {
   const validating = averba.validations.validate({ id: 'a', cpf: samples.cpf, claims: { nome: 'X' } })
   await clock.quiet()
   const erase = (n: 0 | 1) => clock.finish(other.subjects.erase({ subject: people[n] }, asked))
-  /** The answer stands in the log, and nothing was sent again. */
+  /** Checks that the answer is recorded and the request was sent once. */
   async function end(): Promise<void> {
     expect(await clock.finish(validating)).toMatchObject({ status: 'settled' })
     expect(sent).toBe(1)
@@ -43,7 +43,7 @@ async function givenAnswerUnderWay(keys?: { asking: Keys; erasing: Keys }) {
   return { clock, store, erase, answer: () => answered.resolve(), end }
 }
 
-test('a paid answer is recorded, also where an epoch begins while the keyring is read for the one before', async () => {
+test('a paid answer is recorded even if an epoch begins while the keyring is read for the previous one', async () => {
   vi.stubEnv('AVERBA_EPOCHS_ROOT', Buffer.alloc(32, 7).toString('base64'))
   const held = environmentKeys({ variable: 'AVERBA_EPOCHS_ROOT' })
   vi.unstubAllEnvs()

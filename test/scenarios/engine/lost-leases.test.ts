@@ -12,8 +12,8 @@ const isToken = (request: Request) => request.url.endsWith('/token')
 const isValidation = (request: Request) => request.url.includes('/validate/pf')
 
 /**
- * A process that stands still at one token request, by a clock that never moves, and another one on the same file
- * that takes over what it had when its lease has run out.
+ * A process that is paused at one token request, on a clock that does not move, and another one on the same file that
+ * takes over its call when the lease has expired.
  */
 async function givenStandstill(atTokenRequest: number, isTakenOver: boolean) {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-lease-')), 'log.sqlite')
@@ -61,17 +61,20 @@ async function givenStandstill(atTokenRequest: number, isTakenOver: boolean) {
 test.each([
   ['before it was sent', 1, []],
   ['before it was sent again after a 401', 2, ['validation']],
-])('a paid call that another process called in doubt %s is never sent', async (_, tokenRequest, before) => {
-  const { world, other, asked, sent } = await givenStandstill(tokenRequest, true)
-  // It was not sent, for certain: nobody has to find out.
-  expect(await asked).toMatchObject({ status: 'declined', problem: { code: 'NOT_DONE' } })
-  expect(sent).toEqual(before)
-  expect(await other.effects.list({ state: 'unknown' })).toEqual([])
-  await other.close()
-  await world.close()
-})
+])(
+  'a paid call that another process recorded as unknown %s is never sent',
+  async (_, tokenRequest, before) => {
+    const { world, other, asked, sent } = await givenStandstill(tokenRequest, true)
+    // It was certainly not sent, so the doubt is over.
+    expect(await asked).toMatchObject({ status: 'declined', problem: { code: 'NOT_DONE' } })
+    expect(sent).toEqual(before)
+    expect(await other.effects.list({ state: 'unknown' })).toEqual([])
+    await other.close()
+    await world.close()
+  },
+)
 
-/** Two processes of one file: the first waits for an answer that it is given once the other has called it in doubt. */
+/** Two processes on one file: the first gets its answer after the other has recorded the call as unknown. */
 async function givenLateAnswer(answer: (real: Response) => Response) {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-lease-')), 'log.sqlite')
   const [sent, mayCome] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -115,9 +118,9 @@ async function givenLateAnswer(answer: (real: Response) => Response) {
 
 test.each([
   ['answer', undefined],
-  ['answer, after a person had resolved it,', false],
-  ['answer, after a person had resolved it as charged,', true],
-])('a late %s is the outcome, and what is shown of it', async (_, charged) => {
+  ['answer, after a person resolved the call,', false],
+  ['answer, after a person resolved the call as charged,', true],
+])('a late %s becomes the outcome and is shown', async (_, charged) => {
   const { other, come, close } = await givenLateAnswer(real => real)
   if (charged !== undefined) await other.validations.resolve(input.id, { charged, note: 'by the report' })
   const value = { state: 'answered', fields: { nome: { result: 'match' } } }
@@ -129,7 +132,7 @@ test.each([
   await close()
 })
 
-test('a late no of the service comes before what a person had found out', async () => {
+test('a late decline of the service replaces a person’s resolution', async () => {
   const { other, come, close } = await givenLateAnswer(() =>
     Response.json({ code: 'DV010' }, { status: 422 }),
   )
@@ -141,7 +144,7 @@ test('a late no of the service comes before what a person had found out', async 
   await close()
 })
 
-test('an attempt that reports late that it did nothing ends the doubt, and nothing is sent again', async () => {
+test('a late report that nothing was done ends the doubt, and nothing is sent again', async () => {
   const { other, come, close } = await givenLateAnswer(() => new Response('', { status: 429 }))
   const declined = { status: 'declined', problem: { code: 'NOT_DONE' } }
   expect(await come()).toMatchObject(declined)
@@ -157,7 +160,7 @@ test('an attempt that reports late that it did nothing ends the doubt, and nothi
   await close()
 })
 
-test('an attempt that did nothing changes no more what a person has resolved', async () => {
+test('a late report that nothing was done does not change a person’s resolution', async () => {
   const { other, come, close } = await givenLateAnswer(() => new Response('', { status: 429 }))
   await other.validations.resolve(input.id, { charged: true })
   expect(await come()).toMatchObject({ status: 'declined', problem: { code: 'CHARGED_WITHOUT_RESULT' } })
@@ -167,7 +170,7 @@ test('an attempt that did nothing changes no more what a person has resolved', a
 test.each([
   ['sent', 1, ['validation']],
   ['sent again after a 401', 2, ['validation', 'validation']],
-])('a paid call that nobody took meanwhile is %s', async (_, tokenRequest, all) => {
+])('a paid call that no other process took over meanwhile is %s', async (_, tokenRequest, all) => {
   const { world, other, asked, sent } = await givenStandstill(tokenRequest, false)
   expect(await asked).toMatchObject({ status: 'settled' })
   expect(sent).toEqual(all)
@@ -175,7 +178,7 @@ test.each([
   await world.close()
 })
 
-test('a paid call that leaves late belongs to its process for a whole minute more', async () => {
+test('a paid call that is sent late keeps its lease for a whole minute more', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-lease-')), 'log.sqlite')
   const [sent, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const world = await simulate({
@@ -208,7 +211,7 @@ test('a paid call that leaves late belongs to its process for a whole minute mor
   await world.close()
 })
 
-test('what a process had whose clock was a day ahead, and that died, holds up nobody once the clock is right', async () => {
+test('calls and handlers of a dead process whose clock was a day ahead are taken over at once', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-lease-')), 'log.sqlite')
   const reached = Promise.withResolvers<void>()
   const ahead = new VirtualClock('2026-11-21T12:00:00.000Z')
@@ -236,7 +239,7 @@ test('what a process had whose clock was a day ahead, and that died, holds up no
   void dead.averba.validations.validate(input)
   await reached.promise
 
-  // From here on it is as dead as it can be within this process: its clock stands still.
+  // From here on this process counts as dead: its clock does not move.
   const world = await simulate({ averba: { store } })
   const { averba } = world
   const bodies: unknown[] = []
@@ -245,7 +248,7 @@ test('what a process had whose clock was a day ahead, and that died, holds up no
   expect(await averba.validations.validate({ ...input, id: 'p2' })).toMatchObject({ status: 'settled' })
   await averba.settle()
   expect(bodies).toEqual([{ n: 1 }, { n: 2 }])
-  // What may have been paid for is in doubt, and not sent again.
+  // The call may have been paid for, so it is unknown and not sent again.
   expect((await averba.validations.get(input.id))?.state).toBe('inconclusive')
   expect(world.validationService.answered).toBe(1)
   expect((await averba.effects.list({ state: 'started' })).length).toBe(0)

@@ -20,7 +20,7 @@ const notice = {
 }
 const hourMs = 3_600_000
 
-/** The services over TLS with their control server, and one subscription to a receiver of the test's own. */
+/** The services over TLS with their control server, and one subscription to the test’s own receiver. */
 async function given(faults: readonly Fault[], handle: RequestListener, policies: Policies = {}) {
   const clock = new ShiftedClock()
   const services = await startServices({ clock, faults, policies })
@@ -51,7 +51,7 @@ async function given(faults: readonly Fault[], handle: RequestListener, policies
   return { services, clock, callPortal, order, subscribe }
 }
 
-test('when the clock was moved, what came due has happened, with what followed from it, each at its time', async () => {
+test('advancing the clock runs everything due until then, and its consequences, each at its time', async () => {
   const { services, clock, callPortal, order, subscribe } = await given(
     [
       { kind: 'delay', service: 'receiver', ms: hourMs },
@@ -63,19 +63,19 @@ test('when the clock was moved, what came due has happened, with what followed f
   await subscribe()
   const notifying = order('/notifications', notice)
   const failures = callPortal('/falhas')
-  // Two answers that are delayed, and the time of the delivery.
+  // Two delayed answers, and the timeout of the delivery.
   await expect.poll(() => clock.sleeping).toBe(3)
-  // Three tries one after the other, each with a timeout of its own: 3500, 7000 and 10500 ms from now.
+  // Three tries one after the other, each with its own timeout: at 3500, 7000 and 10500 ms from now.
   await order('/clock/advance', { ms: 10_000 })
   expect(services.portal.deliveries).toEqual({ succeeded: 0, failed: 0 })
   await order('/clock/advance', { ms: 2_000 })
   expect(services.portal.deliveries).toEqual({ succeeded: 0, failed: 1 })
-  // The answer that was delayed beyond the last try knows of the failure.
+  // The answer that was delayed beyond the last try contains the failure.
   expect(await failures).toMatchObject([{ descricao: 'Tempo esgotado: 3500 ms' }])
   expect((await notifying).deliveries).toMatchObject([{ isDelivered: false }])
 })
 
-test('a request that was delayed until then is done when the clock was moved', async () => {
+test('a request that was delayed until then is complete when the clock has been advanced', async () => {
   const { services, clock, order, subscribe } = await given(
     [{ kind: 'delay', service: 'portal', ms: 60_000, times: 1 }],
     (_, response) => response.writeHead(204).end(),
@@ -94,7 +94,7 @@ test('a request that was delayed until then is done when the clock was moved', a
   await subscribing
 })
 
-test('the clock is moved without waiting for a receiver, whose time is the machine’s', async () => {
+test('advancing the clock does not wait for a receiver, which runs on real time', async () => {
   const answers: (() => void)[] = []
   const { services, clock, order, subscribe } = await given([], (_, response) =>
     answers.push(() => response.writeHead(204).end()),
@@ -110,7 +110,7 @@ test('the clock is moved without waiting for a receiver, whose time is the machi
   expect((await notifying).deliveries).toMatchObject([{ isDelivered: true }])
 })
 
-test('a delivery that leaves while the clock is moved arrives, however far the clock moves on', async () => {
+test('a delivery sent while the clock advances arrives, however far the clock advances', async () => {
   const { clock, order, subscribe } = await given(
     [{ kind: 'delay', service: 'receiver', ms: 2_000, times: 1 }],
     (_, response) => response.end('recebido'),

@@ -3,7 +3,7 @@ import { OutcomeError, valueOf } from '../../../src/index.ts'
 import { samples, simulate } from '../../../src/simulation/index.ts'
 import { newPath } from '../../store/sample-store.ts'
 
-test('a command resolves with what became of it, in five ways, and its value is had of the settled one only', async () => {
+test('a command resolves with one of five outcomes, and valueOf returns the value of a settled one only', async () => {
   const world = await simulate()
   const { averba, faults } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
@@ -33,14 +33,14 @@ test('a command resolves with what became of it, in five ways, and its value is 
     try {
       return valueOf(outcome)
     } catch (error) {
-      return (error as OutcomeError).hint // Nothing else is thrown, as shown above.
+      return (error as OutcomeError).hint // Only this error is thrown, as shown above.
     }
   }
   const no = { status: 403, code: 'TITULAR-01', title: 'Maria da Silva sem permissão', detail: 'rua 1' }
   const refused = { ...unknown, status: 'declined', problem: no } as const
   expect(() => valueOf(refused)).toThrow(/the outcome is declined with status 403 TITULAR-01$/)
   expect(hintOf(refused)).toMatch(/outcome\.problem/)
-  // What no service said is ours, and says more.
+  // Texts of our own, not of a service, may be shown.
   const own = { ...refused, problem: { status: 0, code: 'WITHDRAWN', title: 'Something else was asked for' } }
   expect(() => valueOf(own)).toThrow(/declined, WITHDRAWN Something else was asked for$/)
   expect(hintOf(unknown)).toMatch(/not repeated by itself: .* resolve it$/)
@@ -48,20 +48,17 @@ test('a command resolves with what became of it, in five ways, and its value is 
   await world.close()
 })
 
-test.each([Number.NaN, -1, 0.5])(
-  'a time to wait of %s is refused before anything is recorded',
-  async waitMs => {
-    const world = await simulate()
-    const { averba } = world
-    const subject = await averba.consents.enrol({ cpf: samples.cpf })
-    const invalid = { code: 'INVALID_INPUT' }
-    await expect(averba.consents.sync({ subject }, { waitMs })).rejects.toMatchObject(invalid)
-    expect(await averba.effects.list()).toEqual([])
-    await world.close()
-  },
-)
+test.each([Number.NaN, -1, 0.5])('waitMs of %s is refused before anything is recorded', async waitMs => {
+  const world = await simulate()
+  const { averba } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const invalid = { code: 'INVALID_INPUT' }
+  await expect(averba.consents.sync({ subject }, { waitMs })).rejects.toMatchObject(invalid)
+  expect(await averba.effects.list()).toEqual([])
+  await world.close()
+})
 
-test('a call goes at once, and is tried again in its time, after a clock that was a day ahead was set right', async () => {
+test('after a clock that was a day ahead is corrected, calls are made and retried at their time', async () => {
   let aheadMs = 86_400_000
   const plain = await simulate()
   const clock = { now: () => plain.clock.now() + aheadMs, sleep: plain.clock.sleep.bind(plain.clock) }

@@ -41,7 +41,7 @@ async function walk({ averba, samples, clock, consentService, portal }: World): 
   const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
   const id = pending?.id ?? ''
   valueOf(await averba.consents.approve({ subject, id }))
-  // Behind our back: our next request meets a state that its table forbids.
+  // Changed at the service without our knowledge: our next request meets a state that its table forbids.
   consentService.change(cpf, id, 'REVOGADO')
   const revoking = await averba.consents.revoke({ subject, id })
   expect(['declined', 'settled']).toContain(revoking.status)
@@ -82,7 +82,7 @@ test.each([
   ['2026-11-21T09:00:00', 'EXPIRADO'],
   ['2026-11-21T12:00:01Z', 'ATIVO'],
   ['sem prazo', 'ATIVO'],
-])('a consent that is added with the dataExpiracao %s is %s a day later', async (dataExpiracao, status) => {
+])('a consent added with the dataExpiracao %s is %s a day later', async (dataExpiracao, status) => {
   const { averba, clock, consentService, close } = await simulate()
   const cpf = '52998224725'
   const id = consentService.addConsent({ cpf, status: 'ATIVO', dataExpiracao })
@@ -94,7 +94,7 @@ test.each([
 })
 
 test.each(['2xx', '200'] as const)(
-  'success: %s takes our answer for one, so nothing is deleted in a month',
+  'success: %s accepts our answer, so nothing is deleted in a month',
   async success => {
     const world = await simulate({ policies: { portal: { success } }, averba: { subscriptions } })
     const { averba, clock, portal, samples } = world
@@ -113,7 +113,7 @@ test.each(['2xx', '200'] as const)(
   },
 )
 
-test('tries: 3 after answers that were lost are copies of one notification, and no failure', async () => {
+test('tries: 3 after lost answers produce copies of one notification, and no failure', async () => {
   let lost = 0
   const world: World = await simulate({ policies: { portal: { tries: 3 } }, averba: { subscriptions } })
   for (const made of await world.averba.subscriptions.apply(await world.averba.subscriptions.plan()))
@@ -149,7 +149,7 @@ test.each([
   ['answer', ''],
   ['processing', ''],
 ] as const)(
-  'processingTime: %s makes of an answer whose end comes late "%s", in process too',
+  'processingTime: %s turns an answer that ends late into "%s", in process too',
   async (processingTime, description) => {
     const world = await simulate()
     let isGivenUp = false
@@ -192,11 +192,11 @@ test('unknownPerson: notFound declines a validation', async () => {
 })
 
 test.each(['json', 'xml'] as const)(
-  'errors: %s tell the code with which a token is refused',
+  'errors: %s give the code with which a token is refused',
   async errors => {
     const world: World = await simulate({
       policies: { validationService: { errors } },
-      // Every token is dead on arrival, the renewed one too.
+      // Every token has expired on arrival, the renewed one too.
       intercept(request, forward) {
         if (request.url.includes('/validate/pf')) world.tokenService.expire()
         return forward(request)
@@ -213,7 +213,7 @@ test.each(['json', 'xml'] as const)(
   },
 )
 
-test('authorizedClients: others are answered 403 on operations 1 to 5, and not on 6 and 7', async () => {
+test('authorizedClients: other clients get a 403 on operations 1 to 5, and not on 6 and 7', async () => {
   const world = await simulate({ policies: { consentService: { authorizedClients: ['outra'] } } })
   const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
   expect(await world.averba.consents.sync({ subject })).toMatchObject({
@@ -224,13 +224,13 @@ test('authorizedClients: others are answered 403 on operations 1 to 5, and not o
   await world.close()
 })
 
-test('reissue: revoke ends the older token, and the engine asks once for every 401', async () => {
+test('reissue: revoke ends the older token, and the engine requests one token per 401', async () => {
   const world = await simulate({ policies: { tokenService: { reissue: 'revoke' } } })
   const { averba, samples, tokenService } = world
   const validate = (id: string) =>
     averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } })
   valueOf(await validate('a'))
-  // Another process of the host asks for a token of its own, and ends ours.
+  // Another process of the host requests its own token, which ends ours.
   const credentials = Buffer.from('chave-de-exemplo:segredo-de-exemplo').toString('base64')
   await tokenService.fetch(
     new Request('https://gateway.exemplo.br/token', {
@@ -244,7 +244,7 @@ test('reissue: revoke ends the older token, and the engine asks once for every 4
   await world.close()
 })
 
-test('authentication: session is logged into once, and again when it has ended, never within a minute', async () => {
+test('authentication: session logs in once, and again after it has ended, but not within a minute', async () => {
   let logins = 0
   const authenticate: PortalAuthentication = async send => {
     logins += 1
@@ -277,7 +277,7 @@ test('authentication: session is logged into once, and again when it has ended, 
   await world.close()
 })
 
-test('users: each has its own subscriptions and failures, and one endpoint is notified once for each', async () => {
+test('users: each has its own subscriptions and failures, and a shared endpoint is notified once for each', async () => {
   const second = { authorization: 'outra-sessao' }
   const policies = { portal: { users: [{ headers: second }] } }
   const world = await simulate({ policies, averba: { subscriptions } })

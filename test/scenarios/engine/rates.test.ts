@@ -6,7 +6,7 @@ import { newPath } from '../../store/sample-store.ts'
 
 const cpfs = (count: number) => Array.from({ length: count }, (_, i) => cpfOf(i + 1))
 
-/** A world in which the consent service is bounded, and readings are owed that were put off once. */
+/** A world with limits on the consent service, and pending readings that were postponed once. */
 async function givenOwedReadings(
   count: number,
   limits: { requestsPerSecond?: number; requestsAtOnceMax?: number },
@@ -34,7 +34,7 @@ async function givenOwedReadings(
   return world
 }
 
-test('no more calls begin in a second than the service is to be given', async () => {
+test('no more calls begin per second than the limit allows', async () => {
   const at: number[] = []
   const world = await givenOwedReadings(40, { requestsPerSecond: 4 }, (world, request, forward) => {
     at.push(world.clock.now())
@@ -45,13 +45,13 @@ test('no more calls begin in a second than the service is to be given', async ()
   const settling = averba.settle()
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   const own = await world.clock.finish(averba.consents.sync({ subject }))
-  // A host's own call stands in line with few others, not behind all that is owed.
+  // A host’s own call waits behind a few others, not behind all pending ones.
   expect(own.status).toBe('settled')
   expect(world.clock.now() - began).toBeLessThan(6_000)
   await world.clock.finish(settling)
   expect(at).toHaveLength(41)
   for (const start of at) {
-    // The bucket may be full, and fills while it empties.
+    // The bucket may be full, and is refilled while it empties.
     expect(at.filter(each => each >= start && each < start + 1_000).length).toBeLessThanOrEqual(8)
   }
   expect((at.at(-1) ?? 0) - began).toBeGreaterThanOrEqual(9_000)
@@ -59,7 +59,7 @@ test('no more calls begin in a second than the service is to be given', async ()
   await world.close()
 })
 
-test('what is due is performed at the same time up to the bound, and no further', async () => {
+test('due calls run in parallel up to the limit', async () => {
   let underWay = 0
   let most = 0
   const world = await givenOwedReadings(12, { requestsAtOnceMax: 3 }, async (world, request, forward) => {
@@ -77,7 +77,7 @@ test('what is due is performed at the same time up to the bound, and no further'
   await world.close()
 })
 
-test('a service that hangs holds up no other', async () => {
+test('a hanging service blocks no other', async () => {
   const hang = () => new Promise<Response>(() => undefined)
   const world = await givenOwedReadings(40, {}, (_, request, forward) =>
     request.url.includes('/consentimento/') ? hang() : forward(request),
@@ -92,7 +92,7 @@ test('a service that hangs holds up no other', async () => {
   await world.clock.finish(world.close())
 })
 
-test('a bound that lets nothing through is refused', async () => {
+test('a limit that allows no calls is refused', async () => {
   for (const limits of [{ requestsPerSecond: 0 }, { requestsAtOnceMax: 0 }, { requestsAtOnceMax: 1.5 }]) {
     await expect(
       givenOwedReadings(1, limits, (_, request, forward) => forward(request)),
@@ -100,7 +100,7 @@ test('a bound that lets nothing through is refused', async () => {
   }
 })
 
-test('a call that was put off goes again at its time, however steadily others come due', async () => {
+test('a postponed call is retried at its time, however steadily others become due', async () => {
   const puts: number[] = []
   const world: World = await simulate({
     async intercept(request, forward) {
@@ -109,7 +109,7 @@ test('a call that was put off goes again at its time, however steadily others co
         if (puts.length <= 2) return new Response('', { status: 503, headers: { 'retry-after': '2' } })
         return forward(request)
       }
-      // With two readings a second, there is always one under way.
+      // With two readings per second, one is always in progress.
       await world.clock.sleep(2_000)
       return forward(request)
     },
@@ -136,7 +136,7 @@ test('a call that was put off goes again at its time, however steadily others co
   await world.close()
 })
 
-test('what was put off, and what a list made necessary, do not wait until the lists of all have been read', async () => {
+test('postponed calls, and those that a list caused, do not wait until all lists have been read', async () => {
   const people = 300
   const puts: number[] = []
   const world: World = await simulate({
@@ -182,10 +182,10 @@ test('what was put off, and what a list made necessary, do not wait until the li
   await world.close()
 })
 
-test('calls that hang keep their own places, and no others', async () => {
+test('hanging calls occupy only their own places', async () => {
   const answered: number[] = []
   const world = await givenOwedReadings(60, { requestsAtOnceMax: 4 }, async (world, request, forward) => {
-    // Two of four places are lost for as long as an answer is waited for.
+    // Two of four places are blocked as long as an answer is awaited.
     if (hung < 2) {
       hung += 1
       await world.clock.sleep(3_600_000)
@@ -202,41 +202,38 @@ test('calls that hang keep their own places, and no others', async () => {
   await world.close()
 })
 
-test.each([1, 2, 3])(
-  'as many processes, %i of them, make as many times the calls that one may begin',
-  async processes => {
-    const clock = new VirtualClock()
-    const store = newPath()
-    let sent = 0
-    const open = (requestsPerSecond: number) =>
-      openAverba({
-        ...{ store, clock, schedules: false },
-        async fetch() {
-          sent += 1
-          await clock.sleep(100)
-          const busy = { status: 429, headers: { 'retry-after': '60' } }
-          return sent <= 60 ? new Response('', busy) : Response.json({ nome: true })
-        },
-        validationService: {
-          ...{ baseUrl: 'https://validacao.exemplo.br', service: 'datavalid', bearer: 't' },
-          requestsPerSecond,
-        },
-      })
-    const first = await open(1_000)
-    const owing = Array.from({ length: 60 }, (_, i) =>
-      first.validations.validate({ id: `v${i}`, cpf: samples.cpf, claims: { nome: `Pessoa ${i}` } }),
-    )
-    await clock.finish(Promise.all(owing))
-    await first.close()
-    const all = await Promise.all(Array.from({ length: processes }, () => open(4)))
-    await clock.advance(60_000)
-    const stop = new AbortController()
-    const running = all.map(averba => averba.run({ signal: stop.signal }))
-    const began = clock.now()
-    await clock.runUntil(() => sent === 120)
-    expect(clock.now() - began).toBeLessThanOrEqual(15_000 / processes)
-    stop.abort()
-    await clock.finish(Promise.all(running))
-    await Promise.all(all.map(averba => averba.close()))
-  },
-)
+test.each([1, 2, 3])('%i processes make that many times the calls of one', async processes => {
+  const clock = new VirtualClock()
+  const store = newPath()
+  let sent = 0
+  const open = (requestsPerSecond: number) =>
+    openAverba({
+      ...{ store, clock, schedules: false },
+      async fetch() {
+        sent += 1
+        await clock.sleep(100)
+        const busy = { status: 429, headers: { 'retry-after': '60' } }
+        return sent <= 60 ? new Response('', busy) : Response.json({ nome: true })
+      },
+      validationService: {
+        ...{ baseUrl: 'https://validacao.exemplo.br', service: 'datavalid', bearer: 't' },
+        requestsPerSecond,
+      },
+    })
+  const first = await open(1_000)
+  const owing = Array.from({ length: 60 }, (_, i) =>
+    first.validations.validate({ id: `v${i}`, cpf: samples.cpf, claims: { nome: `Pessoa ${i}` } }),
+  )
+  await clock.finish(Promise.all(owing))
+  await first.close()
+  const all = await Promise.all(Array.from({ length: processes }, () => open(4)))
+  await clock.advance(60_000)
+  const stop = new AbortController()
+  const running = all.map(averba => averba.run({ signal: stop.signal }))
+  const began = clock.now()
+  await clock.runUntil(() => sent === 120)
+  expect(clock.now() - began).toBeLessThanOrEqual(15_000 / processes)
+  stop.abort()
+  await clock.finish(Promise.all(running))
+  await Promise.all(all.map(averba => averba.close()))
+})

@@ -30,7 +30,7 @@ async function givenServiceThatIsDown() {
   return { world, approve, recover, subject, lines }
 }
 
-/** Settles whenever something comes due, until nothing does any more within the hours. */
+/** Settles every five minutes for some hours. */
 async function settleFor(world: World, hours: number): Promise<void> {
   for (let passed = 0; passed < hours * 12; passed++) {
     await world.averba.settle()
@@ -38,7 +38,7 @@ async function settleFor(world: World, hours: number): Promise<void> {
   }
 }
 
-test('a call that cannot be made for a day is parked where everybody sees it, and waits for an operator', async () => {
+test('a call that fails for a day is parked, is reported, and waits for an operator', async () => {
   const { world, approve, recover, lines } = await givenServiceThatIsDown()
   const { averba } = world
   const announced: unknown[] = []
@@ -54,7 +54,7 @@ test('a call that cannot be made for a day is parked where everybody sees it, an
   expect(announced).toMatchObject([
     { effect: outcome.effect, type: 'consentService.changeStatus', by: 'policy' },
   ])
-  // What it came to stays out of the line: those are words of the service.
+  // The service’s own words are not logged.
   const detail = `consentService.changeStatus ${outcome.effect}: given up after 24 hours`
   expect(lines).toEqual([{ message: 'a call is parked: effects.retry releases it', detail }])
   const sent = world.requests.length
@@ -77,7 +77,7 @@ test('a call that cannot be made for a day is parked where everybody sees it, an
   await world.close()
 })
 
-test('what was let go by an operator has its whole time again', async () => {
+test('a call released by an operator is retried for its full time again', async () => {
   const { world, approve } = await givenServiceThatIsDown()
   const { effect } = await approve()
   await settleFor(world, 26)
@@ -89,7 +89,7 @@ test('what was let go by an operator has its whole time again', async () => {
   await world.close()
 })
 
-test('a process that was down for days gives nothing up that it hardly tried', async () => {
+test('a process that was down for days does not park calls that it has hardly tried', async () => {
   const { world, approve, recover } = await givenServiceThatIsDown()
   const { effect } = await approve()
   await world.clock.advance(72 * hourMs)
@@ -101,7 +101,7 @@ test('a process that was down for days gives nothing up that it hardly tried', a
   await world.close()
 })
 
-test('an attempt that lost its lease gives nothing up', async () => {
+test('an attempt that lost its lease parks nothing', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-retries-')), 'log.sqlite')
   let isHeld = false
   const held: ((status: number) => void)[] = []
@@ -135,7 +135,7 @@ test('an attempt that lost its lease gives nothing up', async () => {
   await second.close()
 })
 
-test('an operator holds a call, and nothing sends it until it is let go', async () => {
+test('a call parked by an operator is not sent until it is released', async () => {
   const { world, approve, recover } = await givenServiceThatIsDown()
   const { averba } = world
   const { effect } = await approve()
@@ -151,14 +151,14 @@ test('an operator holds a call, and nothing sends it until it is let go', async 
   await averba.effects.retry(effect, { ...operator, commandId: 'let-go' })
   await averba.settle()
   expect(await averba.effects.get(effect)).toMatchObject({ state: 'settled' })
-  // The same command again finds what it did, and does nothing.
+  // The same command id returns the same result, and does nothing.
   await averba.effects.retry(effect, { ...operator, commandId: 'let-go' })
   await expect(averba.effects.retry(effect)).rejects.toMatchObject({ code: 'REFUSED' })
   await expect(averba.effects.retry('consent-x/1/0')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   await world.close()
 })
 
-describe('what was perhaps done', () => {
+describe('a call that was perhaps done', () => {
   test('and paid for is not repeated by retry', async () => {
     const world = await simulate({
       intercept: async (request, forward) => {
@@ -206,7 +206,7 @@ describe('what was perhaps done', () => {
   })
 })
 
-test('what needs a token is given up in its own time, and the token request never is', async () => {
+test('a call that needs a token is parked by its own policy, and the token request never is', async () => {
   let isDown = true
   const world = await simulate({
     intercept: async (request, forward) => {

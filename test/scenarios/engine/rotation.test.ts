@@ -14,7 +14,7 @@ async function isDelivered({ portal }: World): Promise<boolean[]> {
   return (await portal.notify(notice)).map(each => each.isDelivered)
 }
 
-/** Tells the portal what is declared, and reports what that took. */
+/** Applies the declared subscriptions, and returns the changes. */
 async function apply({ averba }: World): Promise<string[]> {
   const plan = await averba.subscriptions.plan()
   for (const made of await averba.subscriptions.apply(plan)) valueOf(made)
@@ -34,7 +34,7 @@ test.each<[string, (current: () => string) => Partial<AverbaOptions>]>([
     current => ({ subscriptions: [{ evento, chaveSecreta: 'um', chaveAutenticacao: current }] }),
   ],
 ])(
-  '%s that changes where it comes from is a change to apply, and counts without a restart',
+  '%s that changes at its source is a change to apply, and takes effect without a restart',
   async (_, options) => {
     let secret = `primeiro-${'x'.repeat(40)}`
     const world = await simulate({ averba: options(() => secret) })
@@ -48,7 +48,7 @@ test.each<[string, (current: () => string) => Partial<AverbaOptions>]>([
   },
 )
 
-test('the consumer key and secret are asked for at every token request', async () => {
+test('the consumer key and secret are read again for every token request', async () => {
   const asked = { key: 0, secret: 0 }
   const world = await simulate({
     averba: {
@@ -80,7 +80,7 @@ test('the consumer key and secret are asked for at every token request', async (
   await world.close()
 })
 
-test('headers of the portal are asked for again when it answers 401', async () => {
+test('headers of the portal are read again after a 401', async () => {
   let given = 'sessao-vencida'
   const world = await simulate({
     averba: {

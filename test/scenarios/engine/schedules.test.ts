@@ -16,7 +16,7 @@ async function typesOf({ averba }: World): Promise<string[]> {
   return types
 }
 
-/** Settles every hour, as a cron would. */
+/** Settles every hour, as a cron job would. */
 async function settleHourly({ averba, clock }: World, hours: number): Promise<void> {
   for (let hour = 0; hour < hours; hour++) {
     await averba.settle()
@@ -27,7 +27,7 @@ async function settleHourly({ averba, clock }: World, hours: number): Promise<vo
 describe('the consents of a person', () => {
   const readings = (world: World) => world.requests.filter(each => /consentimentos\/\d+$/.test(each.path))
 
-  test('are read again and again, as often as was asked for, a tenth more or less', async () => {
+  test('are read repeatedly at the requested interval, give or take a tenth', async () => {
     const world = await simulate()
     await world.averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: dayMs })
     await settleHourly(world, 10 * 24)
@@ -40,14 +40,14 @@ describe('the consents of a person', () => {
       expect(wait).toBeLessThanOrEqual(1.1 * dayMs + hourMs)
     }
     expect(new Set(waits).size).toBeGreaterThan(1)
-    // A reading that changes nothing is one event, which owes the next.
+    // A reading that changes nothing is one event, which requests the next.
     const types = await typesOf(world)
     expect(types.filter(type => type === 'subject.synced')).toHaveLength(at.length)
     expect(types.filter(type => type === 'subject.syncRequested')).toEqual([])
     await world.close()
   })
 
-  test('are read once for all that was missed while no process ran', async () => {
+  test('are read once for everything missed while no process ran', async () => {
     const store = join(mkdtempSync(join(tmpdir(), 'averba-schedules-')), 'log.sqlite')
     const world = await simulate({ averba: { store } })
     await world.averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: dayMs })
@@ -60,12 +60,12 @@ describe('the consents of a person', () => {
     await next.averba.settle()
     await next.averba.settle()
     expect(readings(next)).toHaveLength(1)
-    await settleHourly(next, 28) // A day, and a tenth of it more, by the hour.
+    await settleHourly(next, 28) // A day and a tenth, in hours.
     expect(readings(next)).toHaveLength(2)
     await next.close()
   })
 
-  test('are read at the newest pace, in one line, whoever else reads them', async () => {
+  test('are read at the newest interval, on a single schedule, whatever else reads them', async () => {
     const world = await simulate({
       averba: {
         consentService: {
@@ -82,12 +82,12 @@ describe('the consents of a person', () => {
     await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 10 * dayMs })
     await averba.consents.sync({ subject })
     await settleHourly(world, 48)
-    // The first, the first at the new pace, and the host's own: what was owed at the old pace is cancelled.
+    // The first, the first at the new interval, and the host’s own: the pending one at the old interval is cancelled.
     expect(readings(world)).toHaveLength(3)
     await world.close()
   })
 
-  test('are read on after the service refused, or was gone for days', async () => {
+  test('continue to be read after the service refused, or was down for days', async () => {
     let answer: Response | undefined
     const world = await simulate({
       intercept: async (request, forward) => answer?.clone() ?? forward(request),
@@ -105,7 +105,7 @@ describe('the consents of a person', () => {
     await world.close()
   })
 
-  test('are not read more often than every minute', async () => {
+  test('are read at most once a minute', async () => {
     const world = await simulate()
     for (const syncEveryMs of [0, 59_999, 90_000.5, Number.POSITIVE_INFINITY]) {
       const enrolling = world.averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs })
@@ -119,7 +119,7 @@ describe("the portal's failures", () => {
   const days = (world: World) =>
     world.requests.flatMap(each => /falhas\?data=(\d{8})/.exec(each.path)?.[1] ?? [])
 
-  test('of yesterday and today are read every day, after the stop of the night, with the list', async () => {
+  test('of yesterday and today are read every day, after the nightly stop, with the list', async () => {
     const world = await simulate({ averba: { schedules: true } })
     await settleHourly(world, 3 * 24)
     expect(days(world)).toEqual([
@@ -136,7 +136,7 @@ describe("the portal's failures", () => {
     await world.close()
   })
 
-  test('of the days in which no process ran are read when one does, once', async () => {
+  test('of days on which no process ran are read once when one does', async () => {
     const world = await simulate({ averba: { schedules: true } })
     await world.averba.settle()
     await world.clock.advance(5 * dayMs)
@@ -150,7 +150,7 @@ describe("the portal's failures", () => {
     await world.close()
   })
 
-  test('of all days since the log began are read at the first time, however late that comes', async () => {
+  test('of all days since the log began are read the first time, however late that is', async () => {
     const world = await simulate({ averba: { schedules: true } })
     await world.clock.advance(5 * dayMs)
     await world.averba.settle()
@@ -158,7 +158,7 @@ describe("the portal's failures", () => {
     await world.close()
   })
 
-  test('of a day that the portal would not show are asked for again, day by day, until it does', async () => {
+  test('of a day that the portal refused are requested again every day until it answers', async () => {
     const world = await simulate({ averba: { schedules: true } })
     // The two of today, and the first of tomorrow.
     await world.faults.add({ kind: 'status', status: 400, service: 'portal', path: 'falhas', times: 3 })
@@ -167,7 +167,7 @@ describe("the portal's failures", () => {
     await world.close()
   })
 
-  test('are read once, however many processes look', async () => {
+  test('are read once, by however many processes', async () => {
     const store = join(mkdtempSync(join(tmpdir(), 'averba-schedules-')), 'log.sqlite')
     const first = await simulate({ averba: { store, schedules: true } })
     const second = await simulate({ seed: 2, averba: { store, schedules: true, clock: first.clock } })
@@ -178,7 +178,7 @@ describe("the portal's failures", () => {
     await second.close()
   })
 
-  test('are read by run, too', async () => {
+  test('are also read by run', async () => {
     const world = await simulate({ averba: { schedules: true } })
     const stop = new AbortController()
     const running = world.averba.run({ signal: stop.signal })
@@ -193,7 +193,7 @@ describe("the portal's failures", () => {
   })
 })
 
-test('a consent whose end has passed is said to have lapsed, once, and its status stays the word of the service', async () => {
+test('an expired consent is recorded as lapsed once, and its status stays as the service gave it', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-schedules-')), 'log.sqlite')
   const world = await simulate({
     averba: { store, schedules: true },
@@ -214,7 +214,7 @@ test('a consent whose end has passed is said to have lapsed, once, and its statu
   expect(consents.map(each => each.status).sort()).toEqual(['ATIVO', 'ATIVO', 'PENDENTE', 'PENDENTE'])
   for (const { dataExpiracao } of consents) expect(lapsed).toContainEqual({ expiresAt: dataExpiracao })
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
-  // Another process looks, and has nothing to add.
+  // Another process looks too, and adds no event.
   const next = await simulate({ seed: 2, averba: { store, clock, schedules: true } })
   await next.averba.settle()
   const said = (await typesOf(next)).filter(type => type === 'consent.lapsed')
@@ -223,7 +223,7 @@ test('a consent whose end has passed is said to have lapsed, once, and its statu
   await world.close()
 })
 
-test('a client certificate that ends soon is said to, at every warning once', async () => {
+test('an expiring client certificate is reported once per warning', async () => {
   const clock = new VirtualClock()
   // Its certificates are valid for a year.
   const authority = await createAuthority(clock.now() - 325 * dayMs)
@@ -242,12 +242,12 @@ test('a client certificate that ends soon is said to, at every warning once', as
     await clock.advance(dayMs)
   }
   expect(left).toEqual([30, 14, 7, 3, 1])
-  // One that has ended holds up nothing else.
+  // An expired certificate does not stop other work.
   expect(told).toContain('MISCONFIGURED')
   await averba.close()
 })
 
-test('the certificates of the portal and of the receiver are watched too, each by itself, also without a consent service', async () => {
+test('portal and receiver certificates are watched separately, also without a consent service', async () => {
   const clock = new VirtualClock()
   const authority = await createAuthority(clock.now() - 355 * dayMs)
   const certificate = () => authority.issueClient('despachante')

@@ -4,7 +4,7 @@ import { samples, simulate, type World } from '../../../src/simulation/index.ts'
 import { Store } from '../../../src/store/store.ts'
 import { cpfOf } from '../../crash/cpf-of.ts'
 
-test('a script settles within its time: nothing more begins after it, and what is under way goes on by itself', async () => {
+test('settle with a timeout begins nothing more after it, and work in progress continues by itself', async () => {
   const answer = Promise.withResolvers<void>()
   const world = await simulate({
     averba: {
@@ -26,7 +26,7 @@ test('a script settles within its time: nothing more begins after it, and what i
   await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } }, { waitMs: 0 })
   averba.log.follow('crm', ['subject.enrolled'], () => new Promise(() => undefined))
   const settling = averba.settle({ timeoutMs: 5_000 })
-  // Nobody else is waited for because of the one that hangs.
+  // The hanging call delays no other service.
   await expect.poll(async () => (await averba.validations.get('v1'))?.state).toBe('answered')
   await expect.poll(() => clock.sleeping).toBeGreaterThan(0)
   await clock.advance(5_000)
@@ -40,7 +40,7 @@ test('a script settles within its time: nothing more begins after it, and what i
   expect(clock.sleeping).toBe(0)
 })
 
-test('a call that a command left pending is waited for, and so is what it owes in the end', async () => {
+test('settle waits for a call that a command left pending, and for the calls that follow from it', async () => {
   const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const world = await simulate({
     intercept: async (request, forward) => {
@@ -63,17 +63,17 @@ test('a call that a command left pending is waited for, and so is what it owes i
   const settling = averba.settle().finally(() => {
     isSettled = true
   })
-  // Everything else that is due has its turn, and then nothing but the answer is waited for.
+  // Everything else that is due gets its turn; then only the answer is waited for.
   await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
   expect(isSettled).toBe(false)
   answer.resolve()
-  // The validation is counted too where settle came upon it.
+  // The validation is counted too if settle came upon it.
   expect(await clock.finish(settling)).toMatchObject({ deferred: 0, unknown: 1 })
   expect(await averba.consents.list({ subject, status: 'REVOGADO' })).toMatchObject([{ id }])
   await world.close()
 })
 
-test('what is done earlier is not waited for any longer, and a time that is none is refused', async () => {
+test('settle ends before its timeout when all is done, and refuses an invalid timeout', async () => {
   const world = await simulate()
   const { averba, clock } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 60_000 })
@@ -86,14 +86,14 @@ test('what is done earlier is not waited for any longer, and a time that is none
   await world.close()
 })
 
-test('a script that cannot settle is told so, and is not kept waiting for its time', async () => {
+test('settle on a closed log fails at once, without waiting for its timeout', async () => {
   const world = await simulate()
   await world.averba.close()
   await expect(world.averba.settle({ timeoutMs: 60_000 })).rejects.toMatchObject({ code: 'CLOSED' })
   expect(world.clock.sleeping).toBe(0)
 })
 
-test('a command whose call stood in line for settle keeps its place when the time of settle is over', async () => {
+test('a command whose call was queued by settle keeps its place when the timeout of settle is over', async () => {
   let isReady = false
   const world = await simulate({
     averba: {
@@ -120,7 +120,7 @@ test('a command whose call stood in line for settle keeps its place when the tim
   const settling = averba.settle({ timeoutMs: 1_000 })
   await expect.poll(() => clock.sleeping).toBe(2)
   const again = Promise.all([read('a', 600_000), read('b', 600_000)])
-  // The first had its turn at once; the other, its call and settle wait.
+  // The first had its turn at once; the second, its call and settle are waiting.
   await expect.poll(() => clock.sleeping).toBe(3)
   await clock.advance(1_000)
   await settling
@@ -129,7 +129,7 @@ test('a command whose call stood in line for settle keeps its place when the tim
   await world.close()
 })
 
-test('a call of a host that waits for its turn is counted once by a settle beside it', async () => {
+test('a host’s call that waits for its turn is counted once by a concurrent settle', async () => {
   const world: World = await simulate({
     averba: {
       consentService: {
@@ -151,7 +151,7 @@ test('a call of a host that waits for its turn is counted once by a settle besid
   await world.close()
 })
 
-test('what comes due by a call that was under way already is made as well', async () => {
+test('calls that become due by a call already in progress are made as well', async () => {
   let changes = 0
   const world: World = await simulate({
     async intercept(request, forward) {
@@ -173,7 +173,7 @@ test('what comes due by a call that was under way already is made as well', asyn
   const running = averba.run({ signal: stop.signal })
   await clock.runUntil(() => changes === 2)
   stop.abort()
-  // The change is in doubt then, which a reading of the consent ends.
+  // The change is in doubt, which a reading of the consent resolves.
   await clock.finish(averba.settle())
   expect(await averba.consents.get({ subject, id })).toMatchObject({ status: 'ATIVO' })
   expect(await averba.effects.list({ state: 'owed' })).toEqual([])
@@ -181,7 +181,7 @@ test('what comes due by a call that was under way already is made as well', asyn
   await world.close()
 })
 
-test('what is due at one service is made and waited for, also where that of another cannot be looked up', async () => {
+test('due calls of one service are made even if another service’s cannot be looked up', async () => {
   let sent = 0
   const world: World = await simulate({
     async intercept(request, forward) {

@@ -9,7 +9,7 @@ import { newPath } from '../../store/sample-store.ts'
 
 const cpfs = ['25774435016', '52998224725', '11144477735']
 
-/** A log whose view of data subjects cannot be written, as long as it is broken. */
+/** A log whose view of data subjects can be made to fail. */
 async function given() {
   const store = newPath()
   const clock = new VirtualClock()
@@ -34,7 +34,7 @@ async function given() {
 
 const stopped = 'a view failed and is stopped; it is tried again'
 
-test('a view that stopped comes back while run goes on, once it is mended, and is seen to stand still until then', async () => {
+test('a stopped view restarts during run once it is fixed, and is reported as stopped until then', async () => {
   const { averba, clock, store, ...view } = await given()
   const stop = new AbortController()
   const running = averba.run({ signal: stop.signal })
@@ -44,7 +44,7 @@ test('a view that stopped comes back while run goes on, once it is mended, and i
   await averba.consents.enrol({ cpf: cpfs[2] ?? '' })
   await expect(view.count()).rejects.toMatchObject({ code: 'VIEW_STOPPED' })
   await clock.advance(60_000)
-  // It stopped, was tried at the next look, and after 1, 2, 4, 8, 16 seconds from then.
+  // It stopped, was tried at the next look, and 1, 2, 4, 8, 16 seconds later.
   expect(view.told().length).toBeGreaterThan(5)
   expect(view.told().length).toBeLessThan(9)
   expect(new Set(view.told())).toEqual(new Set([stopped]))
@@ -67,14 +67,14 @@ test('a view that stopped comes back while run goes on, once it is mended, and i
   await view.close()
 })
 
-test('settle brings a view back too, and an operator’s rebuild at once', async () => {
+test('settle restarts a view too, and an operator’s rebuild does so at once', async () => {
   const { averba, ...view } = await given()
   view.breakIt()
   await averba.consents.enrol({ cpf: cpfs[0] ?? '' })
   await averba.settle()
   expect(await view.isRunning()).toBe(false)
   view.mend()
-  // It was tried just now: settle leaves it until its time has come.
+  // It was tried just now: settle leaves it until its retry is due.
   await averba.settle()
   expect(await view.isRunning()).toBe(false)
   await averba.rebuild({ views: ['subjects'] })
@@ -90,7 +90,7 @@ test('settle brings a view back too, and an operator’s rebuild at once', async
   await view.close()
 })
 
-test('an awareness record that vanishes while its view stands still is noticed', async () => {
+test('a vanished awareness record is noticed while its view is stopped', async () => {
   const store = newPath()
   let isHidden = false
   const world = await simulate({
@@ -119,7 +119,7 @@ test('an awareness record that vanishes while its view stands still is noticed',
   await world.close()
 })
 
-/** A world whose view is broken from now on, as long as nobody mends it. */
+/** Makes a view fail; calling the result fixes it. */
 function breaking(store: string, view: string) {
   const other = new Sqlite(store)
   other.exec(`create trigger broken before insert on ${view} begin select raise(abort, 'no'); end`)
@@ -129,7 +129,7 @@ function breaking(store: string, view: string) {
   }
 }
 
-/** A store with a consent that stands, and the engine on it. */
+/** A store with an active consent, and the engine on it. */
 async function givenActive(logger: (line: LogLine) => void = () => undefined) {
   const store = newPath()
   const world = await simulate({ averba: { store, logger } })
@@ -140,7 +140,7 @@ async function givenActive(logger: (line: LogLine) => void = () => undefined) {
   return { store, world, averba, samples, clock, subject, id }
 }
 
-test('a consent that was revoked while its view stands still is nowhere shown as standing', async () => {
+test('a consent revoked while its view is stopped is nowhere shown as active', async () => {
   const { store, world, averba, clock, subject, id } = await givenActive()
   const mend = breaking(store, 'consents')
   const revoked = await averba.consents.revoke({ subject, id })
@@ -163,7 +163,7 @@ test('a consent that was revoked while its view stands still is nowhere shown as
   await world.close()
 })
 
-test('what changed at the service is read in full at once, also while the view of consents stands still', async () => {
+test('a change at the service is read in full at once, even while the view of consents is stopped', async () => {
   const { store, world, averba, samples, clock, subject, id } = await givenActive()
   const mend = breaking(store, 'consents')
   await averba.consents.get({ subject, id, ageMaxMs: 0 })
@@ -176,7 +176,7 @@ test('what changed at the service is read in full at once, also while the view o
   await world.close()
 })
 
-test('a process whose view another version has taken over says so, and shows nothing by it', async () => {
+test('a process whose view another version has taken over reports it, and does not read the view', async () => {
   const lines: LogLine[] = []
   const { store, world, averba, clock, subject, id } = await givenActive(line => lines.push(line))
   const newer = views.map(view => (view.name === 'consents' ? { ...view, version: view.version + 1 } : view))
@@ -198,7 +198,7 @@ test('a process whose view another version has taken over says so, and shows not
   await world.close()
 })
 
-test('a validation that was paid for is not lost from sight while its view stands still', async () => {
+test('a paid validation stays readable while its view is stopped', async () => {
   const store = newPath()
   const world = await simulate({ averba: { store } })
   const { averba, samples } = world
@@ -214,7 +214,7 @@ test('a validation that was paid for is not lost from sight while its view stand
   await world.close()
 })
 
-test('subscriptions are planned, applied and listed by the log while their view stands still', async () => {
+test('subscriptions are planned, applied and listed from the log while their view is stopped', async () => {
   const store = newPath()
   const evento = 'dimp-situacao-import'
   const world = await simulate({ averba: { store, subscriptions: [{ evento }] } })
@@ -228,7 +228,7 @@ test('subscriptions are planned, applied and listed by the log while their view 
   await world.close()
 })
 
-test('a login state is told by the log while its view stands still', async () => {
+test('a login state is read from the log while its view is stopped', async () => {
   const store = newPath()
   const world = await simulate({ averba: { store } })
   const { averba, samples } = world
@@ -240,7 +240,7 @@ test('a login state is told by the log while its view stands still', async () =>
   await world.close()
 })
 
-test('a view that stopped while the clock was ahead is tried again soon after the clock was put right', async () => {
+test('a view that stopped while the clock was ahead is retried soon after the clock is corrected', async () => {
   const { clock, averba, breakIt, mend, isRunning, close } = await given()
   breakIt()
   await averba.consents.enrol({ cpf: cpfs[0] ?? '' })

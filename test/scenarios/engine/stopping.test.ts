@@ -7,7 +7,7 @@ import { samples, seededEntropy, simulate, VirtualClock, type World } from '../.
 
 const people = ['52998224725', '11144477735', '39053344705']
 
-/** A validation service that takes the work and never says a word about it. */
+/** A validation service that accepts requests and never answers. */
 async function givenServiceThatHangs(store: string): Promise<World> {
   const world: World = await simulate({
     averba: {
@@ -35,12 +35,12 @@ async function hasHung(world: World): Promise<void> {
   await expect.poll(() => world.validationService.answered).toBe(1)
 }
 
-test('what was out when the log was closed is in doubt for the next process, and the rest goes', async () => {
+test('a call in progress at closing is unknown for the next process, which makes the others', async () => {
   const store = inFile()
   const world = await givenServiceThatHangs(store)
   await validate(world, 'v1')
   await hasHung(world)
-  await validate(world, 'v2') // It stands in line, and nothing of it has left.
+  await validate(world, 'v2') // It waits for its turn, so nothing was sent.
   await world.clock.finish(world.averba.close())
 
   const next = await simulate({ seed: 2, averba: { store } })
@@ -58,7 +58,7 @@ test('what was out when the log was closed is in doubt for the next process, and
   await next.close()
 })
 
-test('a process without the service leaves its calls alone: what another one began is in doubt, and not paid again', async () => {
+test('a process without a service leaves its calls to others, and a call in doubt is not paid again', async () => {
   const store = inFile()
   const world = await givenServiceThatHangs(store)
   await validate(world, 'v1')
@@ -81,7 +81,7 @@ test('a process without the service leaves its calls alone: what another one beg
   await next.close()
 })
 
-test('run ends in time after its signal, whatever hangs, and the log stays in use', async () => {
+test('run ends in time after its signal, even if calls hang, and the log stays usable', async () => {
   const world = await givenServiceThatHangs(':memory:')
   const { averba } = world
   const stop = new AbortController()
@@ -97,7 +97,7 @@ test('run ends in time after its signal, whatever hangs, and the log stays in us
   await world.close()
 })
 
-test('who waits for a call that hangs when the log is closed is told in time that it is pending, and not that nothing happened', async () => {
+test('closing resolves the caller of a hanging call in time, as pending', async () => {
   const world = await givenServiceThatHangs(inFile())
   const { averba, clock } = world
   const asked = averba.validations.validate(
@@ -105,7 +105,7 @@ test('who waits for a call that hangs when the log is closed is told in time tha
     { waitMs: 3_600_000 },
   )
   await hasHung(world)
-  // This one has not left: it stands in line for the first one's place.
+  // This one was not sent: it waits for the first one to end.
   const standing = averba.validations.validate({ id: 'v2', cpf: samples.cpf, claims: { nome: 'X' } })
   await expect.poll(async () => (await averba.effects.list({ state: 'owed' })).length).toBe(1)
   const began = clock.now()
@@ -115,7 +115,7 @@ test('who waits for a call that hangs when the log is closed is told in time tha
   expect(clock.sleeping).toBe(0)
 })
 
-/** A call and a handler that hang, and run, which has just been told to stop. */
+/** A hanging call, a hanging handler, and a run that has just been stopped. */
 async function givenHangingRun() {
   const world = await givenServiceThatHangs(':memory:')
   const { averba, clock } = world
@@ -134,7 +134,7 @@ async function givenHangingRun() {
   return { world, running, began }
 }
 
-test('closing after run has waited in vain does not wait for the same again, and for what came since it does', async () => {
+test('closing after run does not wait again for the same work, but does for newer work', async () => {
   const { world, running, began } = await givenHangingRun()
   const { averba, clock } = world
   await clock.finish(running)
@@ -145,14 +145,14 @@ test('closing after run has waited in vain does not wait for the same again, and
   expect(clock.now() - began).toBe(30_000)
 })
 
-test('a process that is told to stop has stopped in 15 seconds, whatever hangs', async () => {
+test('a process stops within 15 seconds of its signal, whatever hangs', async () => {
   const { world, running, began } = await givenHangingRun()
   const { averba, clock } = world
   await clock.finish(running.then(() => averba.close()))
   expect(clock.now() - began).toBe(15_000)
 })
 
-test('closing ends run, too, without a word, and nothing keeps the process alive', async () => {
+test('closing ends run without logging anything, and no timer keeps the process alive', async () => {
   const lines: unknown[] = []
   const clock = new VirtualClock()
   const averba = await openAverba({ store: ':memory:', clock, logger: line => void lines.push(line) })
@@ -176,7 +176,7 @@ test('closing ends run, too, without a word, and nothing keeps the process alive
   await expect(again).rejects.toMatchObject({ code: 'CLOSED' })
 })
 
-/** A consent service that is asked once a minute, and three readings that are owed; `first` is the first of them. */
+/** A consent service with one call per minute, and three pending readings. */
 async function givenSlowPace() {
   let isReady = false
   const world: World = await simulate({
@@ -201,16 +201,16 @@ async function givenSlowPace() {
   return { world, subject }
 }
 
-test('closing does not wait for what run has standing in line', async () => {
+test('closing does not wait for calls that are queued by run', async () => {
   const { world } = await givenSlowPace()
   const settling = world.averba.settle()
   await expect.poll(() => world.requests.length).toBe(1)
-  // No time passes: what is left of the line would take minutes.
+  // No time passes; the queued calls would take minutes.
   await world.averba.close()
   await expect(settling).resolves.toBeDefined()
 })
 
-test('a call of the host that still stands in line when closing has waited long enough does not leave', async () => {
+test('a host’s call that is still queued when closing has waited long enough is not sent', async () => {
   const { world, subject } = await givenSlowPace()
   const { averba, clock } = world
   await averba.consents.sync({ subject })
@@ -222,7 +222,7 @@ test('a call of the host that still stands in line when closing has waited long 
   expect(world.requests).toHaveLength(1)
 })
 
-test('after its signal run begins no call and no handler more: what is under way ends, and the rest waits', async () => {
+test('after its signal, run begins no call and no handler; those in progress end', async () => {
   const answer = Promise.withResolvers<void>()
   const sent: string[] = []
   const called: string[] = []
@@ -254,7 +254,7 @@ test('after its signal run begins no call and no handler more: what is under way
   answer.resolve()
   await clock.finish(running)
   expect([sent.length, called.length]).toEqual([1, 1])
-  // The one that ended owes its next reading.
+  // The one that ended has requested its next reading.
   const states = (await averba.effects.list()).map(each => each.state)
   expect(states.sort()).toEqual(['owed', 'owed', 'owed', 'settled'])
   await averba.settle()
@@ -262,7 +262,7 @@ test('after its signal run begins no call and no handler more: what is under way
   await world.close()
 })
 
-test('what run leaves when it is told to stop is done by who settles meanwhile', async () => {
+test('a concurrent settle does the work that a stopped run leaves', async () => {
   const world = await simulate()
   const { averba } = world
   for (const cpf of people) await averba.consents.enrol({ cpf })

@@ -7,7 +7,7 @@ import { openAverba } from '../../../src/index.ts'
 const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
 const from = { remoteAddress: '189.9.1.2' }
 
-test('two engines on one file both get their facts in, and agree on what is a copy', async () => {
+test('two engines on one file both record their facts, and agree on which are copies', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-two-')), 'log.sqlite')
   const engines = [await openAverba({ store, receiver }), await openAverba({ store, receiver })]
   const notification = () =>

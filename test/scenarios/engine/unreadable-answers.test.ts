@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
 import { simulate, type WorldOptions } from '../../../src/simulation/index.ts'
 
-/** A world in which the list of consents is answered with something else. */
+/** A world in which the list of consents is replaced by another answer. */
 async function givenList(answer: () => Response) {
   const world = await simulate({
     intercept: async (request, forward) =>
@@ -22,16 +22,16 @@ const consent = (change: object = {}) => ({
   ...change,
 })
 
-describe('a reading that cannot be read is put off, and nothing is recorded of it', () => {
+describe('an unreadable reading is postponed, and nothing of it is recorded', () => {
   test.each([
     ['HTML', () => new Response('<html>Manutenção</html>', { headers: { 'content-type': 'text/html' } })],
     ['a broken body', () => new Response('[{"id": "a", "sta')],
     ['another shape', () => Response.json({ itens: [] })],
     [
-      'an abyss',
+      'very deep nesting',
       () => new Response(`[{"id":"a","status":"ATIVO","x":${'['.repeat(9_000)}${']'.repeat(9_000)}}]`),
     ],
-    ['too much', () => new Response(`[${' '.repeat(4 * 1_048_576)}]`)],
+    ['a body that is too large', () => new Response(`[${' '.repeat(4 * 1_048_576)}]`)],
     ['more than ten thousand records', () => Response.json(Array.from({ length: 10_001 }, () => 7))],
     ['nothing', () => new Response('')],
     ['500', () => new Response('erro', { status: 500 })],
@@ -45,7 +45,7 @@ describe('a reading that cannot be read is put off, and nothing is recorded of i
   })
 })
 
-test('a wait that the service asks for is kept', async () => {
+test('Retry-After is respected', async () => {
   const { world, subject } = await givenList(
     () => new Response('', { status: 429, headers: { 'retry-after': '120' } }),
   )
@@ -59,13 +59,13 @@ test.each([
   ['null', null, []],
   ['an object', { status: 'ATIVO' }, []],
   ['a number', 7, []],
-  ['entries that are none', [null, 1, [], {}, { status: 1 }], []],
+  ['invalid entries', [null, 1, [], {}, { status: 1 }], []],
   [
-    'one entry, and an odd one',
+    'one valid entry and an invalid one',
     [{ status: 'NOVO', dataHora: { a: 1 } }, null],
     [{ status: 'NOVO', dataHora: null, dataExpiracao: null }],
   ],
-])('a consent whose history is %s is had in full', async (_, historico, shown) => {
+])('a consent whose history is %s is still returned in full', async (_, historico, shown) => {
   const world = await simulate({
     intercept: async (request, forward) => {
       const answer = await forward(request)
@@ -82,7 +82,7 @@ test.each([
   await world.close()
 })
 
-test('one record that cannot be read does not hide the others, and is kept as it came', async () => {
+test('an unreadable record does not hide the others', async () => {
   const list = [consent(), { id: 'b', status: 'SUSPENSO' }, 7, consent({ id: 'c', dataHora: null, extra: 1 })]
   const { world, subject } = await givenList(() => Response.json(list))
   expect(valueOf(await world.averba.consents.sync({ subject }))).toEqual({
@@ -94,7 +94,7 @@ test('one record that cannot be read does not hide the others, and is kept as it
   await world.close()
 })
 
-test('a CNPJ that we would not accept is recorded as it came', async () => {
+test('an invalid CNPJ is recorded as received', async () => {
   const { world, subject } = await givenList(() => Response.json([consent({ cnpjUsuario: '12.ABC-errado' })]))
   valueOf(await world.averba.consents.sync({ subject }))
   const [only] = await world.averba.consents.list({ subject })
@@ -104,7 +104,7 @@ test('a CNPJ that we would not accept is recorded as it came', async () => {
   await world.close()
 })
 
-test('a controller’s CNPJ with the usual punctuation is the CNPJ that lists are filtered by', async () => {
+test('a controller’s CNPJ with punctuation matches the CNPJ filter of lists', async () => {
   const cnpjUsuario = '12.ABC.345/01DE-35'
   const { world, subject } = await givenList(() => Response.json([consent({ cnpjUsuario })]))
   valueOf(await world.averba.consents.sync({ subject }))
@@ -123,7 +123,7 @@ test('a record listed twice is one record', async () => {
   await world.close()
 })
 
-test('times without a zone are read as Brasilia’s', async () => {
+test('times without a zone are read in the time zone of Brasilia', async () => {
   const { world, subject } = await givenList(() =>
     Response.json([consent({ dataHora: '2026-11-20T09:00:00' })]),
   )
@@ -132,7 +132,7 @@ test('times without a zone are read as Brasilia’s', async () => {
   await world.close()
 })
 
-test('a change that is answered with something unreadable is in doubt, and read back', async () => {
+test('a change with an unreadable answer is in doubt, and read back', async () => {
   const world = await simulate({
     intercept: async (request, forward) => {
       const response = await forward(request)
@@ -148,7 +148,7 @@ test('a change that is answered with something unreadable is in doubt, and read 
   await world.close()
 })
 
-/** A world in which consents are answered in full with something else, and the service's id of one. */
+/** A world in which full consents are changed, with the id of one. */
 async function givenDetail(change: object) {
   const world = await simulate({
     intercept: async (request, forward) => {
@@ -163,7 +163,7 @@ async function givenDetail(change: object) {
   return { world, reading: world.averba.consents.get({ subject, id: first?.id ?? '' }) }
 }
 
-describe('an answer about another record or another person is not believed', () => {
+describe('an answer about another record or another person is rejected', () => {
   const other = { id: 'outro', titular: { cpf: '52998224725', nome: 'OUTRO', email: 'o@exemplo.br' } }
   test.each([
     ['another id', { id: other.id }],
@@ -180,7 +180,7 @@ describe('an answer about another record or another person is not believed', () 
   })
 })
 
-describe('a person whose CPF is written in another way is no other person', () => {
+describe('a CPF in another notation is not another person', () => {
   test.each([
     '***.744.350-**',
     '257.744.350-16',
@@ -200,7 +200,7 @@ describe('a paid answer', () => {
   const claims = { nome: 'MARIA DE EXEMPLO SOUZA', cnh: { categoria: 'B' } }
   const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
-  /** A world in which a validation is answered with something else. */
+  /** A world in which a validation gets another answer. */
   async function givenAnswer(body: string, averba: NonNullable<WorldOptions['averba']> = {}, status = 200) {
     const headers = { 'content-type': 'application/json' }
     const world = await simulate({
@@ -233,7 +233,7 @@ describe('a paid answer', () => {
       ['sexo', 'cnh.categoria'],
       { nome, ...licence, 'cnh.numero_registro': { result: 'mismatch' } },
     ],
-  ])('%s is read but for %j, and marked', async (body, unreadable, fields) => {
+  ])('%s is read except for %j, and marked', async (body, unreadable, fields) => {
     const { world, outcome, last } = await givenAnswer(body)
     expect(valueOf(outcome)).toMatchObject({ state: 'answered', fields })
     expect(last).toMatchObject({
@@ -244,7 +244,7 @@ describe('a paid answer', () => {
     await world.close()
   })
 
-  test('a similarity without a word on whether the values match is kept', async () => {
+  test('a similarity without a match result is kept', async () => {
     const { world, outcome } = await givenAnswer('{"nome_similaridade":0.5,"cnh":{"nome_similaridade":1}}')
     expect(valueOf(outcome).fields).toEqual({
       nome: { result: 'not-evaluated', similarity: 0.5 },
@@ -254,7 +254,7 @@ describe('a paid answer', () => {
     await world.close()
   })
 
-  test('an answer of which every member can be read is marked with nothing', async () => {
+  test('an answer whose members are all readable has no anomaly', async () => {
     const { world, last } = await givenAnswer('{"nome":true,"outro":null}')
     expect(last).toMatchObject({ type: 'validation.answered', data: { evaluated: 1 } })
     expect(last).not.toHaveProperty('anomaly')
@@ -270,7 +270,7 @@ describe('a paid answer', () => {
     ['{"nome":"S"}'],
     ['{"fault":{"code":900900,"message":"Unclassified"}}'],
     ['{"mensagem":"Serviço indisponível"}'],
-  ])('%s is no validation: it is in doubt, and kept for the person who looks into it', async body => {
+  ])('%s is no validation: it is inconclusive, and stored for a person to examine', async body => {
     const { world, validations, outcome, last } = await givenAnswer(body)
     expect(outcome).toMatchObject({ status: 'unknown', next: 'person' })
     expect(last).toMatchObject({ type: 'validation.inconclusive', parts: [{ name: 'unreadable' }] })
@@ -280,13 +280,13 @@ describe('a paid answer', () => {
     await world.close()
   })
 
-  test('what a 5xx says is kept too, and no more of it than a person reads', async () => {
+  test('the body of a 5xx is stored too, up to a readable length', async () => {
     const { world, validations } = await givenAnswer(`${'x'.repeat(16_383)}\u{1F600}`, {}, 500)
     expect((await validations.get('a'))?.unreadable).toBe(`${'x'.repeat(16_383)}\uFFFD`)
     await world.close()
   })
 
-  test('one that is lost leaves nothing to look at', async () => {
+  test('a lost answer leaves nothing to examine', async () => {
     const world = await simulate()
     await world.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
     await world.averba.validations.validate({ id: 'a', cpf: world.samples.cpf, claims })
@@ -294,7 +294,7 @@ describe('a paid answer', () => {
     await world.close()
   })
 
-  test('what could not be read goes with its person, unless results are kept', async () => {
+  test('an unreadable answer is erased with its person, unless results are kept', async () => {
     for (const keep of [[], ['validation.result']] as const) {
       const { world, validations } = await givenAnswer('{"nome":"S"}')
       await world.averba.subjects.erase({ cpf: world.samples.cpf }, { ...asked, keep })
@@ -304,7 +304,7 @@ describe('a paid answer', () => {
     }
   })
 
-  test('what could not be read stays until it is resolved, and no longer where results go then', async () => {
+  test('an unreadable answer is stored until it is resolved, if results are retained until then', async () => {
     const retention = { 'validation.result': 'until-settled' } as const
     const { world, validations } = await givenAnswer('{"nome":"S"}', { schedules: true, retention })
     const kept = async () => {
@@ -329,7 +329,7 @@ describe('the portal', () => {
     conteudo: 'corpo',
   }
 
-  test('one failure record that cannot be read does not hide the others, and stops nothing', async () => {
+  test('an unreadable failure record does not hide the others, and stops nothing', async () => {
     const records = [
       bad,
       { ...good, id: 3, evento: '25774435016' },
@@ -351,7 +351,7 @@ describe('the portal', () => {
     await world.close()
   })
 
-  test('a failure record whose time cannot be read is returned all the same, with the beginning of its day', async () => {
+  test('a failure record with an unreadable time is returned with the beginning of its day', async () => {
     const undated = { ...good, data: 'ontem' }
     const world = await simulate({
       intercept: async (request, forward) =>
@@ -363,7 +363,7 @@ describe('the portal', () => {
     await world.close()
   })
 
-  test('a plan made while a subscription is registered does not take it for deleted', async () => {
+  test('a plan made while a subscription is being registered does not treat it as deleted', async () => {
     const held = Promise.withResolvers<void>()
     let lists = 0
     const subscriptions = [{ evento: 'e', chaveSecreta: 'um' }]
@@ -386,7 +386,7 @@ describe('the portal', () => {
   })
 })
 
-test('every address is made from ids, encoded, and href is never followed', async () => {
+test('addresses are built from encoded ids, and href is never followed', async () => {
   const id = 'a/../b ?c#d%2F'
   const href = 'https://outro.exemplo.br/consentimento/v1/consentimentos/1'
   const addresses: URL[] = []

@@ -8,7 +8,7 @@ import { seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
 
 const cpfs = ['25774435016', '11144477735', '52998224725']
 
-/** A log, what its operator is told, and a hand that reaches into its file. */
+/** A log, the lines it logs, and direct access to its file. */
 async function given() {
   const clock = new VirtualClock()
   const store = join(mkdtempSync(join(tmpdir(), 'averba-damaged-')), 'log.sqlite')
@@ -23,7 +23,7 @@ async function given() {
   })
   const file = new Sqlite(store)
   file.exec('drop trigger event_no_update')
-  /** Makes something else of a header, and gives what undoes it. */
+  /** Changes a header; calling the result restores it. */
   const change = (position: number, how: (header: string) => string) => {
     const was = file
       .prepare<[number], string>('select header from event where position = ?')
@@ -44,7 +44,7 @@ async function given() {
   return { averba, clock, said, file, change, close, ofFollowers }
 }
 
-/** What a page looks like that was cut off. */
+/** Damages a header as if it had been cut off. */
 const cutOff = (header: string) => header.slice(0, -1)
 
 async function notify(averba: Averba, body: unknown, evento: string): Promise<void> {
@@ -60,7 +60,7 @@ async function inbox(averba: Averba) {
   return all
 }
 
-/** Lets time pass while it runs. */
+/** Runs for some time. */
 async function run(averba: Averba, clock: VirtualClock, ms: number): Promise<void> {
   const stop = new AbortController()
   const running = averba.run({ signal: stop.signal })
@@ -69,7 +69,7 @@ async function run(averba: Averba, clock: VirtualClock, ms: number): Promise<voi
   await running
 }
 
-test('a body that is damaged fails and is parked, its handler and all others go on, and lists show it', async () => {
+test('a notification with a damaged body is parked and listed as such, and all others are handled', async () => {
   const { averba, clock, said, file, close, ofFollowers } = await given()
   await notify(averba, { n: 0 }, 'evento-a')
   file.exec(`update part set sealed = cast(substr(sealed, 1, length(sealed) - 1) || x'00' as blob)`)
@@ -107,7 +107,7 @@ test('a body that is damaged fails and is parked, its handler and all others go 
   await close()
 })
 
-test('a follower comes up to a damaged event, is parked there, and goes past it when a person lets it', async () => {
+test('a follower is parked at a damaged event, and continues after it when an operator skips it', async () => {
   const { averba, clock, said, change, close, ofFollowers } = await given()
   for (const cpf of cpfs) await averba.consents.enrol({ cpf })
   change(3, cutOff)
@@ -126,7 +126,7 @@ test('a follower comes up to a damaged event, is parked there, and goes past it 
   await close()
 })
 
-test('what this process alone cannot read it lets go of, tells of and tries again; the others go on', async () => {
+test('a follower that only this process cannot continue is released, logged and retried', async () => {
   const { averba, clock, said, file, change, close, ofFollowers } = await given()
   for (const cpf of cpfs) await averba.consents.enrol({ cpf })
   const putBack = change(3, header => header.replace(/}$/, ',"schema":2}'))
@@ -153,7 +153,7 @@ test('what this process alone cannot read it lets go of, tells of and tries agai
   await close()
 })
 
-test('a handler that cannot read an arrival does what came before, is parked there, and passes it when it may', async () => {
+test('a handler is parked at an unreadable arrival after handling earlier ones, and can skip it', async () => {
   const { averba, clock, change, close } = await given()
   for (const n of [1, 2, 3]) await notify(averba, { n }, 'evento-a')
   change(3, cutOff)
@@ -168,7 +168,7 @@ test('a handler that cannot read an arrival does what came before, is parked the
   await close()
 })
 
-test('a notification whose own story is damaged is set aside and told of, and others pass it', async () => {
+test('a notification whose own history is damaged is set aside and reported, and others are handled', async () => {
   const { averba, clock, said, change, close, ofFollowers } = await given()
   await notify(averba, { n: 1 }, 'evento-a')
   let isBroken = true

@@ -10,7 +10,7 @@ import { seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
 
 const cpfs = ['25774435016', '11144477735', '52998224725', '39053344705', '15350946056']
 
-/** Engines on one file, by one clock. */
+/** Engines on one file, with one clock. */
 async function given(
   count = 1,
 ): Promise<{ clock: VirtualClock; engines: Averba[]; said: string[]; store: string }> {
@@ -37,7 +37,7 @@ const enrolAll = async (averba: Averba, from = 0, until = cpfs.length) => {
   for (const cpf of cpfs.slice(from, until)) await averba.consents.enrol({ cpf })
 }
 
-test('a name that has passed events of a type does not follow that type as well; others, and fewer, it does', async () => {
+test('a follower cannot add a type whose events it has passed; it can change to others or fewer', async () => {
   const { averba, store } = await engineOf()
   await enrolAll(averba, 0, 3)
   const follow = (averba: Averba, types: Parameters<Averba['log']['follow']>[1], seen: number[]) =>
@@ -66,18 +66,18 @@ test('a name that has passed events of a type does not follow that type as well;
     detail: expect.stringMatching(/^crm cannot continue: .*added types: log\.began: .*under a new name/),
     types: ['subject.enrolled'],
   })
-  // The others went on meanwhile.
+  // The other follower has continued meanwhile.
   expect(others).toEqual([2, 3, 4])
   const fine = { seen: [], code: undefined, detail: 'no follower is parked' }
-  // Nothing was passed of what there was none of.
+  // No event of the new type exists, so none was passed.
   const more = ['consent.revoked', 'subject.enrolled'] as const
   expect(await next(more)).toEqual({ ...fine, types: more })
   expect(await next(['consent.revoked'])).toEqual({ ...fine, types: ['consent.revoked'] })
-  // Enrolments may have come since, and were not seen.
+  // Enrolments may have been recorded since, and were not seen.
   expect(await next(more)).toMatchObject({ code: 'INVALID_INPUT' })
 })
 
-test('a follower sees every event of its types once, in order, from the beginning of the log on', async () => {
+test('a follower sees every event of its types once, in order, from the beginning of the log', async () => {
   const { averba } = await engineOf()
   await enrolAll(averba, 0, 3)
   const seen: number[] = []
@@ -91,9 +91,9 @@ test('a follower sees every event of its types once, in order, from the beginnin
   await averba.close()
 })
 
-test('it goes on where it was, also when its process stood still between handler and checkpoint', async () => {
+test('another process continues a follower after a pause between handler and checkpoint', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-follow-')), 'log.sqlite')
-  // A clock of its own that never moves: nothing keeps the lease of a process that stands still.
+  // On a clock that does not move, the paused process cannot renew its lease.
   const [frozen, clock] = [new VirtualClock(), new VirtualClock()]
   const first = await openAverba({ store, clock: frozen, entropy: seededEntropy(1) })
   await enrolAll(first)
@@ -115,7 +115,7 @@ test('it goes on where it was, also when its process stood still between handler
   await clock.advance(61_000)
   await second.settle()
   expect(seen).toEqual([2, 3, 4, -4, -5, -6])
-  // What wakes up has lost the follower: it neither moves it nor goes on.
+  // The paused process has lost the follower: it neither moves it nor continues.
   wake.resolve()
   await settling
   expect(seen).toEqual([2, 3, 4, -4, -5, -6])
@@ -124,7 +124,7 @@ test('it goes on where it was, also when its process stood still between handler
   await second.close()
 })
 
-test('a process that woke up cannot move a follower that another one has, though it stands where it was', async () => {
+test('a paused process cannot move a follower that another one has claimed at the same position', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-follow-')), 'log.sqlite')
   const [frozen, clock] = [new VirtualClock(), new VirtualClock()]
   const first = await openAverba({ store, clock: frozen, entropy: seededEntropy(1) })
@@ -155,7 +155,7 @@ test('a process that woke up cannot move a follower that another one has, though
   await second.close()
 })
 
-test('one that fails is tried again with growing waits, then parked, and never passes over its event', async () => {
+test('a failing follower is retried with growing waits, then parked, and never skips its event', async () => {
   const { averba, clock, said } = await engineOf()
   await enrolAll(averba, 0, 2)
   const tried: number[] = []
@@ -190,7 +190,7 @@ test('one that fails is tried again with growing waits, then parked, and never p
   await averba.close()
 })
 
-test('a process that woke up does not say that a follower is parked which another one has', async () => {
+test('a paused process does not log a follower as parked that another process has', async () => {
   const { engines, clock, said, store } = await given(1)
   const [first] = engines
   if (!first) throw new Error('There is no engine')
@@ -223,7 +223,7 @@ test('a process that woke up does not say that a follower is parked which anothe
   await second.close()
 })
 
-test('a wait is kept to: nothing is tried before its time', async () => {
+test('a failed follower is not retried before its wait is over', async () => {
   const { averba, clock } = await engineOf()
   await enrolAll(averba, 0, 1)
   let tries = 0
@@ -241,7 +241,7 @@ test('a wait is kept to: nothing is tried before its time', async () => {
   await averba.close()
 })
 
-test('a wait that was given while the clock was ahead is over once the clock is put right', async () => {
+test('a wait that was set while the clock was ahead is over once the clock is corrected', async () => {
   const { averba, clock } = await engineOf()
   await enrolAll(averba, 0, 1)
   let calls = 0
@@ -251,7 +251,7 @@ test('a wait that was given while the clock was ahead is over once the clock is 
   })
   clock.jump(6 * 3_600_000)
   await averba.settle()
-  // By less than clocks may differ: the wait is kept to.
+  // Within the tolerated difference of clocks, the wait still counts.
   clock.jump(-10 * 60_000)
   await averba.settle()
   expect(calls).toBe(1)
@@ -264,7 +264,7 @@ test('a wait that was given while the clock was ahead is over once the clock is 
   await averba.close()
 })
 
-test('a person may let it skip the event that it failed at', async () => {
+test('an operator can make a follower skip the event that it failed at', async () => {
   const { averba, clock } = await engineOf()
   await enrolAll(averba, 0, 3)
   const done: number[] = []
@@ -288,7 +288,7 @@ test('a person may let it skip the event that it failed at', async () => {
   await averba.close()
 })
 
-test('who lets a parked one go on is told which event that is about, and so is the logger', async () => {
+test('retry and skip return and log the position of the parked event', async () => {
   const lines: LogLine[] = []
   const clock = new VirtualClock()
   const logger = (line: LogLine) => void lines.push(line)
@@ -322,13 +322,13 @@ test('who lets a parked one go on is told which event that is about, and so is t
     position: 3,
   }
   expect(lines).toEqual([skipped])
-  // Nothing was done: nothing is told.
+  // Nothing changed, so nothing is logged.
   await expect(averba.log.skip('crm')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   expect(lines).toEqual([skipped])
   await averba.close()
 })
 
-test('what is skipped is the event that it failed at, whatever it follows by then and whoever skips', async () => {
+test('skip passes the failed event, whatever the follower’s types are by then and whoever skips', async () => {
   const { clock, engines } = await given(2)
   const [first, second] = engines
   if (!first || !second) throw new Error('There are no two engines')
@@ -356,7 +356,7 @@ test('what is skipped is the event that it failed at, whatever it follows by the
   await second.close()
 })
 
-test('of two engines on one file only one runs a follower, and the other takes over when its lease has run out', async () => {
+test('only one of two engines runs a follower, and the other takes over when the lease has expired', async () => {
   const { clock, engines } = await given(2)
   const [first, second] = engines
   if (!first || !second) throw new Error('There are no two engines')
@@ -375,7 +375,7 @@ test('of two engines on one file only one runs a follower, and the other takes o
   await second.close()
 })
 
-test('while it runs it wakes up at once for its own appends, and within a second for those of another process', async () => {
+test('run wakes at once for appends of its own process, and within a second for others', async () => {
   const { clock, engines } = await given(2)
   const [first, second] = engines
   if (!first || !second) throw new Error('There are no two engines')
@@ -391,7 +391,7 @@ test('while it runs it wakes up at once for its own appends, and within a second
   await expect.poll(() => seen).toEqual([2, 3])
   stop.abort()
   await running
-  // It let go of the follower: the other process need not wait for the lease to run out.
+  // run has released the follower, so the other process need not wait for the lease to expire.
   second.log.follow('crm', ['subject.enrolled'], async event => void seen.push(-event.position))
   await enrolAll(second, 2, 3)
   await second.settle()
@@ -400,7 +400,7 @@ test('while it runs it wakes up at once for its own appends, and within a second
   await second.close()
 })
 
-test('a name belongs to one handler of a process, and is no CPF', async () => {
+test('a name belongs to one handler of a process, and must not be a CPF', async () => {
   const { averba } = await engineOf()
   averba.log.follow('crm', ['subject.enrolled'], async () => undefined)
   expect(() => averba.log.follow('crm', ['token.renewed'], async () => undefined)).toThrow('another handler')
@@ -412,9 +412,9 @@ test.each([
   ['types', async () => undefined, undefined],
   ['a handler', ['subject.enrolled'], undefined],
   ['any type', [], async () => undefined],
-])('without %s nothing is followed', async (_, types, handler) => {
+])('follow without %s is refused', async (_, types, handler) => {
   const { averba } = await engineOf()
-  // What no compiler has looked at.
+  // The cast: no compiler has checked these.
   expect(() => averba.log.follow('crm', types as never, handler as never)).toThrow(
     expect.objectContaining({ code: 'INVALID_INPUT', hint: expect.stringContaining('follow(') }),
   )
@@ -423,7 +423,7 @@ test.each([
   await averba.close()
 })
 
-test('a handler that takes its time holds up no other follower', async () => {
+test('a slow handler blocks no other follower', async () => {
   const { averba, clock } = await engineOf()
   const go = Promise.withResolvers<void>()
   const began = Promise.withResolvers<void>()
@@ -448,7 +448,7 @@ test('a handler that takes its time holds up no other follower', async () => {
   await averba.close()
 })
 
-test('a script that follows after another one has ended goes on at once', async () => {
+test('a script continues at once where an earlier one has ended', async () => {
   const clock = new VirtualClock()
   const store = join(mkdtempSync(join(tmpdir(), 'averba-follow-')), 'log.sqlite')
   const seen: number[] = []
@@ -462,7 +462,7 @@ test('a script that follows after another one has ended goes on at once', async 
   expect(seen).toEqual([2, 3])
 })
 
-test('closing waits for a handler, and its event counts as done', async () => {
+test('closing waits for a handler, and its event counts as handled', async () => {
   const { clock, engines } = await given(2)
   const [first, second] = engines
   if (!first || !second) throw new Error('There are no two engines')
@@ -490,7 +490,7 @@ test('closing waits for a handler, and its event counts as done', async () => {
   expect(clock.sleeping).toBe(0)
 })
 
-test('a handler that outlives its store ends as if its process had died: nothing is thrown at nobody', async () => {
+test('a handler that outlives its store ends without an unhandled rejection', async () => {
   const { averba, clock } = await engineOf()
   await enrolAll(averba, 0, 1)
   const go = Promise.withResolvers<void>()
@@ -505,7 +505,7 @@ test('a handler that outlives its store ends as if its process had died: nothing
   const closing = averba.close()
   await clock.advance(15_000)
   await closing
-  // The lease would be renewed now. A rejection that nobody handles fails this test.
+  // The lease would be renewed now. An unhandled rejection fails this test.
   await clock.advance(60_000)
   go.resolve()
   await expect(settling).rejects.toMatchObject({ code: 'CLOSED' })
@@ -527,7 +527,7 @@ test('an engine that waits for events writes nothing', async () => {
   await averba.close()
 })
 
-test('a process that only waits keeps nothing of its waiting, however long it does', async () => {
+test('waiting does not leak memory', async () => {
   setFlagsFromString('--expose-gc')
   const collect: () => void = runInNewContext('gc')
   let now = Date.parse('2026-11-20T12:00:00.000Z')
@@ -564,8 +564,8 @@ test('a process that only waits keeps nothing of its waiting, however long it do
   await averba.close()
 })
 
-test('events of other types cost a follower no writing each, and it is never far behind for them', async () => {
-  /** How many transactions so many enrolments cost, and where the follower stands then. */
+test('events of other types cost a follower no write each, and it stays close to the end', async () => {
+  /** The number of transactions for some enrolments, and how far behind the follower is then. */
   const costOf = async (count: number, types: readonly 'certificate.expiring'[]) => {
     const { averba } = await engineOf()
     if (types.length > 0) averba.log.follow('crm', types, async () => undefined)
@@ -591,7 +591,7 @@ test('events of other types cost a follower no writing each, and it is never far
   expect(longer.behind).toBeLessThanOrEqual(100)
 })
 
-test('a process that stood still for longer than its lease moves no follower that another one has had meanwhile', async () => {
+test('a process paused for longer than its lease cannot move a follower that another one has had', async () => {
   const { clock, engines } = await given(2)
   const [paused, other] = engines as [Averba, Averba]
   await enrolAll(paused, 0, 3)
@@ -612,18 +612,18 @@ test('a process that stood still for longer than its lease moves no follower tha
     await clock.finish(other.settle())
     await clock.advance(waitMs)
   }
-  // Its handler goes on for longer, and its lease with it, and ends well in the end.
+  // Its handler continues, with its lease, and succeeds in the end.
   await clock.advance(90_000)
   woken.resolve()
   await clock.finish(settling)
   expect(done).toEqual([2, 3])
-  // What the other one parked waits for a person, at the very event.
+  // The event at which the other process parked it still waits for an operator.
   expect(await standing()).toMatchObject({ isParked: true, position: 2 })
   expect(await other.log.skip('crm')).toBe(3)
   for (const engine of engines) await engine.close()
 })
 
-test('a run that ends lets go of no follower that another run of the process has in hand', async () => {
+test('a run that ends does not release a follower that another run of the process is using', async () => {
   const { averba, clock } = await engineOf()
   const calls: string[] = []
   averba.log.follow('slow', ['subject.enrolled'], async () => clock.sleep(10_000))

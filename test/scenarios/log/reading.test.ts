@@ -4,7 +4,7 @@ import { VirtualClock } from '../../../src/simulation/index.ts'
 import { append, open } from '../../store/counting.ts'
 import { newPath } from '../../store/sample-store.ts'
 
-/** An engine on a log of more events than a page has, in ten streams, beside one that appends. */
+/** An engine on a log of more events than a page, in ten streams, beside another store that appends. */
 async function given(events: number) {
   const path = newPath()
   const other = await open(path, [])
@@ -16,7 +16,7 @@ async function given(events: number) {
 
 type Filter = Parameters<Awaited<ReturnType<typeof openAverba>>['log']['read']>[0]
 
-test('the log is read to its end in either direction, in pages that nobody sees, while others append', async () => {
+test('the log is read to its end in either direction while others append', async () => {
   const { averba, other, close } = await given(2_500)
   const positions = async (filter: Filter, onFirst = async () => {}) => {
     const found: number[] = []
@@ -38,7 +38,7 @@ test('the log is read to its end in either direction, in pages that nobody sees,
   await close()
 })
 
-test('a stream is read from a version on, or from it down, however many pages that is', async () => {
+test('a stream is read forward or backward from a version, across pages', async () => {
   const { averba, close } = await given(25_000)
   const versions = async (filter: Filter) => {
     const found: number[] = []
@@ -58,7 +58,7 @@ test('a stream is read from a version on, or from it down, however many pages th
   await close()
 })
 
-test('a view is shown as it was at a position and at an instant, and only a view that is there', async () => {
+test('a view is shown as at a position or an instant, and an unknown view is refused', async () => {
   const clock = new VirtualClock()
   const averba = await openAverba({ store: ':memory:', clock })
   await averba.consents.enrol({ cpf: '25774435016' })

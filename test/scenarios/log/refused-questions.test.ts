@@ -5,7 +5,7 @@ import { type LogLine, openAverba } from '../../../src/index.ts'
 import { machines } from '../../../src/machines/machines.ts'
 import { simulate } from '../../../src/simulation/index.ts'
 
-/** What no type would let through, as a host without types may give it. */
+/** A value that its type forbids, as an untyped host may give it. */
 const wrong = (value: unknown) => value as never
 
 async function given() {
@@ -24,7 +24,7 @@ async function all<T>(list: () => AsyncIterable<T>): Promise<T[]> {
 
 const refused = { code: 'INVALID_INPUT', hint: expect.any(String) }
 
-test('a place in the log that is none is refused, and not answered with nothing', async () => {
+test('an invalid position is refused instead of returning nothing', async () => {
   const { averba, close } = await given()
   for (const after of [Number.NaN, Number.POSITIVE_INFINITY, -1, 1.5, 'x', '1', null])
     await expect(
@@ -46,7 +46,7 @@ test('a place in the log that is none is refused, and not answered with nothing'
   await close()
 })
 
-test('a type of event or a state that there is none of is refused', async () => {
+test('an unknown event type or state is refused', async () => {
   const { averba, close, lines } = await given()
   const types = ['subject.enrolled', ['consent.revokd'], [7], null]
   for (const each of types)
@@ -68,7 +68,7 @@ test('a type of event or a state that there is none of is refused', async () => 
   await close()
 })
 
-test('a query of what is no view, a call that there is none of, and a closed log say what to do', async () => {
+test('an unknown view, an unknown call and a closed log are refused with a hint', async () => {
   const averba = await openAverba({ store: ':memory:' })
   const { views, effects } = averba
   await expect(views.selectFrom(wrong('nobodies')).selectAll().execute()).rejects.toMatchObject(refused)
@@ -87,7 +87,7 @@ test('a query of what is no view, a call that there is none of, and a closed log
   })
 })
 
-test('how fresh an answer must be is a whole number, whatever is asked', async () => {
+test('ageMaxMs must be a whole number in every method', async () => {
   const { averba, subject, close } = await given()
   const [{ id = '' } = {}] = await averba.consents.list({ subject })
   for (const given of [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '0', null]) {
@@ -107,8 +107,8 @@ test('how fresh an answer must be is a whole number, whatever is asked', async (
   await close()
 })
 
-test('failure records of a day that the portal keeps none of are refused', async () => {
-  const { averba, close } = await given() // It is 2026-11-20 there.
+test('failure records of a day that the portal does not keep are refused', async () => {
+  const { averba, close } = await given() // Its clock shows 2026-11-20.
   for (const day of ['2020-01-01', '2026-10-19', '2026-11-22', '2027-01-01']) {
     const hint = expect.stringContaining('2026-10-21 to 2026-11-20')
     await expect(averba.subscriptions.failures({ day })).rejects.toMatchObject({
@@ -117,13 +117,13 @@ test('failure records of a day that the portal keeps none of are refused', async
     })
     await expect(averba.subscriptions.recover(day)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   }
-  // A portal whose clock is a day off dates them so.
+  // A portal whose clock is a day off may date failures so.
   for (const day of ['2026-10-20', '2026-11-20', '2026-11-21'])
     expect(await averba.subscriptions.failures({ day })).toEqual([])
   await close()
 })
 
-test('every type of event that a golden table records is known', () => {
+test('every event type in the golden tables is known', () => {
   const known = listEventTypes(machines)
   const golden = new URL('../../machines/golden/', import.meta.url)
   const recorded = new Set<string>()

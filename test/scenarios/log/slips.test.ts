@@ -11,10 +11,10 @@ async function readOne(log: Averba['log']): Promise<unknown> {
   return undefined
 }
 
-/** What has no types may give anything. */
+/** An untyped host may give anything. */
 const untyped = (value: unknown) => value as never
 
-test('a member of another name is refused where it would be passed over in silence', async () => {
+test('a misspelt option is refused instead of ignored', async () => {
   const { world, subject, consent } = await givenConsent('ATIVO')
   const { consents, validations } = world.averba
   const { cpf } = world.samples
@@ -38,7 +38,7 @@ test('a member of another name is refused where it would be passed over in silen
       hint: expect.stringMatching(/^Known (option|member)s: /),
     })
   }
-  // Somebody's data in the place of a name is not repeated.
+  // Personal data in the place of a name is not repeated.
   await expect(consents.sync({ subject }, untyped({ 'MARIA DE EXEMPLO': 1 }))).rejects.toMatchObject({
     message: expect.not.stringContaining('MARIA'),
   })
@@ -46,7 +46,7 @@ test('a member of another name is refused where it would be passed over in silen
   await world.close()
 })
 
-test('who is not named is told so', async () => {
+test('a call without a person is refused', async () => {
   const { averba, close } = await simulate()
   const { consents } = averba
   const nobody = { code: 'INVALID_INPUT', message: expect.stringContaining('nobody is named') }
@@ -57,7 +57,7 @@ test('who is not named is told so', async () => {
   await close()
 })
 
-test('a wrong claim is told with the names of the right ones', async () => {
+test('an error about a wrong claim names the right ones', async () => {
   const { averba, close, samples } = await simulate()
   const validate = (claims: unknown) =>
     averba.validations.validate({ id: 'v', cpf: samples.cpf, claims: untyped(claims) })
@@ -71,7 +71,7 @@ test('a wrong claim is told with the names of the right ones', async () => {
   await close()
 })
 
-test('a receiver that nobody could reach is not served', async () => {
+test('a receiver that could not be reached is not served', async () => {
   const receiver = { listener: () => undefined }
   const served: readonly (readonly [unknown, string])[] = [
     [{ receivers: { '/averba': receiver } }, 'there is no certificate'],
@@ -95,7 +95,7 @@ test('a receiver that nobody could reach is not served', async () => {
   })
 })
 
-test('what is asked of an engine that was closed is refused, in a world too', async () => {
+test('calls on a closed engine are refused, in a world too', async () => {
   const world = await simulate()
   const { averba } = world
   const { cpf } = world.samples

@@ -6,14 +6,14 @@ import { Store } from '../../../src/store/store.ts'
 import { views } from '../../../src/views/views.ts'
 import { newPath } from '../../store/sample-store.ts'
 
-test('events of types that nobody knows are kept on every stream, and are in nobody’s way', async () => {
+test('events of unknown types are kept on every stream and disturb nothing', async () => {
   const path = newPath()
   const before = await simulate({ averba: { store: path } })
   const subject = await before.averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await before.averba.consents.sync({ subject }))
   await before.averba.close()
 
-  // What a version to come may write beside what this one knows.
+  // Appends what a future version may record on the same streams.
   const clock = new VirtualClock()
   const createId = createIds(clock, systemEntropy)
   const store = await Store.open({ path, views, clock, entropy: systemEntropy, createId })

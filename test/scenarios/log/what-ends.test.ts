@@ -6,11 +6,11 @@ import { givenConsent } from '../consents/given-consent.ts'
 
 const minuteMs = 60_000
 
-/** The types of events that the page has a host follow. */
+/** The event types that the documentation has a host follow. */
 function endsOfPage(): Recorded['type'][] {
   const page = readFileSync(join(import.meta.dirname, '../../../docs/consents.md'), 'utf8')
   const lists = [...page.matchAll(/^const end(?:s|ed) = \[(.*)\] as const$/gm)].map(([, list = '']) => list)
-  // As the page names them, which its own test runs.
+  // In the order of the page, whose own test runs them.
   return lists.flatMap(list => list.match(/consent\.\w+/g) ?? []) as Recorded['type'][]
 }
 
@@ -22,7 +22,7 @@ test.each([
   'its expiry',
   'no record',
   'a lost revocation',
-] as const)('what the page follows calls whoever uses a consent when it ends: %s', async how => {
+] as const)('the documented follower is called when a consent in use ends: %s', async how => {
   let isHidden = false
   const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
     if (request.method === 'PUT') throw new TypeError('reset')

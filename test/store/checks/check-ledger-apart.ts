@@ -4,7 +4,7 @@ import { LedgerCheck } from '../../../src/store/checks/check-ledger.ts'
 import { rows } from '../../../src/store/database/connection.ts'
 import { Snapshot } from '../../../src/store/database/snapshot.ts'
 
-/** Checks the ledger of a log, in a worker that has little memory. */
+/** Checks the ledger of a log in a worker with little memory. */
 const snapshot = await Snapshot.open(workerData)
 const faults = new Faults()
 const ledger = LedgerCheck.begin(snapshot)

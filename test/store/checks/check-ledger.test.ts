@@ -11,7 +11,7 @@ const at = '2030-01-01T00:00:00.000Z'
 const machine = { name: 'bench', version: 1 }
 const [events, each] = [400, 500]
 
-/** An event on a stream, with what it does to calls. */
+/** An event on a stream, with its changes to calls. */
 function append(
   store: Store,
   stream: string,
@@ -25,7 +25,7 @@ function append(
   })
 }
 
-/** A closed log of 200,000 calls, some of which have ended in one way or the other. */
+/** A closed log of 200,000 calls, some of which have ended in different ways. */
 let sample = ''
 beforeAll(async () => {
   sample = newPath()
@@ -35,13 +35,13 @@ beforeAll(async () => {
   for (let i = 0; i < events; i += 3)
     await append(store, 'other', {}, { effect: `bench-${i}/1/${i}`, as: 'settled' })
   for (const n of [0, 7, 14]) await append(store, 'other', {}, { effect: `bench-1/1/${n}`, as: 'unknown' })
-  // The newest of its type that is in doubt is meant.
+  // Applies to the newest unknown call of its type.
   await append(store, 'bench-1', { resolves: { effect: 'e.do0', as: 'settled' } })
   await append(store, 'other', { cancels: ['bench-2/1/3', 'bench-2/1/4'] })
   await store.close()
 }, 120_000)
 
-/** What a check finds with less memory than the calls would take. */
+/** Runs the check with less memory than the calls would take. */
 async function check(...edits: readonly string[]): Promise<unknown> {
   const path = newPath()
   copyFileSync(sample, path)
@@ -56,11 +56,11 @@ async function check(...edits: readonly string[]): Promise<unknown> {
   return found
 }
 
-test('a ledger of many more calls than fit into memory is checked, and agrees with its log', async () => {
+test('a ledger larger than memory is checked and agrees with its log', async () => {
   expect(await check()).toEqual([])
 }, 60_000)
 
-test('what is wrong with a call is found wherever in the ledger it stands', async () => {
+test('wrong calls are found anywhere in the ledger', async () => {
   const found = await check(
     "update effect set state = 'settled', is_open = 0 where position = 2 and n = 1",
     'delete from effect where position = 200 and n = 499',

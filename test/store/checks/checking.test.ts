@@ -34,7 +34,7 @@ beforeAll(async () => {
   sample = await makeSampleStore()
 })
 
-/** Edits a copy as an owner of the file can, guards taken out. */
+/** Edits a copy as the file's owner could, with the triggers removed. */
 function tampered(edit: (database: Sqlite.Database) => void): string {
   const store = copyStore(sample)
   const database = new Sqlite(store)
@@ -51,7 +51,7 @@ const checksOf = async (store: string) => {
   return { checks: checked?.faults.map(fault => fault.check) ?? [], problems }
 }
 
-test('a log that nobody touched has no fault, deep or not, and a look at it leaves it as it is', async () => {
+test('an untouched log has no faults, and checking does not change it', async () => {
   const bytes = readFileSync(sample)
   const seen: string[] = []
   const deep = await diagnoseStore({
@@ -70,74 +70,62 @@ test('a log that nobody touched has no fault, deep or not, and a look at it leav
 
 const edited = `update event set header = replace(header, '"bodyBytes":', '"bodyBytes":1')`
 
-describe('a deep look finds', () => {
+describe('the deep check finds', () => {
   test.each([
     [
-      'a last event that is gone with all that it had',
+      'a missing last event with all its rows',
       'delete from part where position = (select max(position) from event); delete from event where position = (select max(position) from event)',
       'views',
     ],
-    ['a header that was edited', `${edited} where position = 100`, 'leaves'],
+    ['an edited header', `${edited} where position = 100`, 'leaves'],
     [
       'a header edited together with its leaf',
       `${edited}, leaf = leaf(replace(header, '"bodyBytes":', '"bodyBytes":1')) where position = 100`,
       'tree',
     ],
-    ['a leaf that was edited', 'update event set leaf = zeroblob(32) where position = 100', 'leaves'],
-    ['an event that was taken out', 'delete from event where position = 100', 'positions'],
-    ['an event of another type', "update event set type = 'x.y' where position = 100", 'headers'],
-    [
-      'an event of another stream',
-      'update event set stream = 1, version = 900 where position = 100',
-      'headers',
-    ],
-    ['a header that is no JSON', "update event set header = 'x' where position = 100", 'headers'],
-    ['a version that is not the next', 'update event set version = 7 where position = 100', 'headers'],
-    ['a tile that was edited', 'update tile set hashes = zeroblob(length(hashes)) where number = 0', 'tree'],
-    ['a tile too many', 'insert into tile values (1, -1, zeroblob(32))', 'tree'],
-    [
-      'a part that was edited',
-      'update part set sealed = zeroblob(length(sealed)) where position = 100',
-      'parts',
-    ],
-    ['a part that was taken out', "delete from part where position = 100 and name = 'body'", 'parts'],
+    ['an edited leaf', 'update event set leaf = zeroblob(32) where position = 100', 'leaves'],
+    ['a deleted event', 'delete from event where position = 100', 'positions'],
+    ['a changed event type', "update event set type = 'x.y' where position = 100", 'headers'],
+    ['a changed stream', 'update event set stream = 1, version = 900 where position = 100', 'headers'],
+    ['a header that is not JSON', "update event set header = 'x' where position = 100", 'headers'],
+    ['a wrong version', 'update event set version = 7 where position = 100', 'headers'],
+    ['an edited tile', 'update tile set hashes = zeroblob(length(hashes)) where number = 0', 'tree'],
+    ['an extra tile', 'insert into tile values (1, -1, zeroblob(32))', 'tree'],
+    ['an edited part', 'update part set sealed = zeroblob(length(sealed)) where position = 100', 'parts'],
+    ['a deleted part', "delete from part where position = 100 and name = 'body'", 'parts'],
     [
       'a part that no header names',
       "insert into part select position, 'x', owner, sealed from part where position = 100 and name = 'body'",
       'parts',
     ],
     [
-      "a part under another's name",
+      'a part under another name',
       'update part set owner = (select min(key) from owner_key) where position = 100',
       'parts',
     ],
     [
-      'a part whose owner is gone',
+      'a part without an owner',
       'delete from owner_key where key = (select owner from part where position = 100)',
       'references',
     ],
+    ['a deleted effect', 'delete from effect where position = (select min(position) from effect)', 'effects'],
     [
-      'an effect that was taken out',
-      'delete from effect where position = (select min(position) from effect)',
-      'effects',
-    ],
-    [
-      'an effect too many',
+      'an extra effect',
       'create table one as select * from effect limit 1; update one set n = 9; insert into effect select * from one; drop table one',
       'effects',
     ],
     [
-      'a receipt that was taken out',
+      'a deleted receipt',
       'delete from receipt where command_id = (select min(command_id) from receipt)',
       'receipts',
     ],
     [
-      'a receipt that leads elsewhere',
+      'a receipt with another position',
       'update receipt set position = position + 1 where command_id = (select min(command_id) from receipt)',
       'receipts',
     ],
     [
-      'a receipt of no event',
+      'a receipt without an event',
       "insert into receipt values ('z', zeroblob(32), 'refused', '', '', 99999, '')",
       'receipts',
     ],
@@ -151,33 +139,37 @@ describe('a deep look finds', () => {
       "update receipt set effect = (select effect from receipt where command_id = 'p1') where command_id = 'p2'",
       'receipts',
     ],
-    ['a digest of nobody', "update keyed_index set value = 'x' where kind = 'cpf'", 'index'],
+    ['a digest without a person', "update keyed_index set value = 'x' where kind = 'cpf'", 'index'],
     ['a person without a digest', "delete from keyed_index where kind = 'cpf'", 'index'],
     [
-      'a digest of a record that is not there',
+      'a digest of a missing record',
       "insert into keyed_index values ('failure', zeroblob(32), 'x')",
       'index',
     ],
     [
-      'a recent digest of no event',
+      'a recent digest without an event',
       "insert into recent_digest values (99999, '2026-11-20T12:00:00.000Z', zeroblob(32))",
       'index',
     ],
-    ['a recent digest of a later time', "update recent_digest set at = '2046-11-20T00:00:00.000Z'", 'index'],
-    ['a row of a view that was edited', 'update notifications set copies = 2 where rowid = 100', 'views'],
-    ['a row of a view that was taken out', 'delete from notifications where rowid = 100', 'views'],
     [
-      'a row of a view too many',
+      'a recent digest with a later time',
+      "update recent_digest set at = '2046-11-20T00:00:00.000Z'",
+      'index',
+    ],
+    ['an edited row of a view', 'update notifications set copies = 2 where rowid = 100', 'views'],
+    ['a deleted row of a view', 'delete from notifications where rowid = 100', 'views'],
+    [
+      'an extra row of a view',
       "insert into tokens select 'x', * from (select * from tokens limit 0)",
       'views',
     ],
-    ['a view that stands still', "update head set views = replace(views, 'tokens@1', '')", 'views'],
+    ['a stopped view', "update head set views = replace(views, 'tokens@1', '')", 'views'],
     [
-      'a follower beyond the end',
+      'a follower beyond the end of the log',
       "insert into follower (name, position, is_parked, attempts, reason) values ('x', 99999, 0, 0, '')",
       'end',
     ],
-    ['a last tile that is gone', 'delete from tile where number = (select max(number) from tile)', 'end'],
+    ['a missing last tile', 'delete from tile where number = (select max(number) from tile)', 'end'],
     [
       'a keyring of another log',
       `update event set header = replace(header, 'keys_', 'other_') where position = 1`,
@@ -196,7 +188,7 @@ describe('a deep look finds', () => {
     expect(problems.length).toBeGreaterThan(0)
   })
 
-  test('damaged pages, wherever they are, without falling over', async () => {
+  test('the deep check reports damaged pages anywhere without crashing', async () => {
     const { size } = statSync(sample)
     let found = 0
     for (let page = 1; page * 4096 < size; page += 7) {
@@ -211,14 +203,14 @@ describe('a deep look finds', () => {
           return [error.code]
         },
       )
-      // Pages that hold nothing any more may be anything.
+      // Unused pages may contain anything.
       if (problems.length > 0) found += 1
     }
     expect(found).toBeGreaterThan(20)
   })
 })
 
-test('a long view is compared in pages, which give way', async () => {
+test('a long view is compared in pages that yield to the event loop', async () => {
   const path = newPath()
   const view = counting('counted')
   const store = await open(path, [view])
@@ -242,24 +234,24 @@ test('a long view is compared in pages, which give way', async () => {
 
 describe('opening finds at once', () => {
   test.each([
-    ['a last event that is gone', 'delete from event where position = (select max(position) from event)'],
+    ['a missing last event', 'delete from event where position = (select max(position) from event)'],
     [
-      'a last header that was edited',
+      'an edited last header',
       `update event set header = header || ' ' where position = (select max(position) from event)`,
     ],
     [
-      'a last leaf that was edited',
+      'an edited last leaf',
       'update event set leaf = zeroblob(32) where position = (select max(position) from event)',
     ],
     [
-      'a follower beyond the end',
+      'a follower beyond the end of the log',
       "insert into follower (name, position, is_parked, attempts, reason) values ('x', 99999, 0, 0, '')",
     ],
-    ['a last tile that is gone', 'delete from tile where number = (select max(number) from tile)'],
-    ['a last tile that is short', 'update tile set hashes = substr(hashes, 1, 32)'],
-    ['a tile that cannot be yet', 'insert into tile values (2, 0, zeroblob(32))'],
-    ['a head that is gone', 'delete from head'],
-    ['a table that is gone', 'drop table tile'],
+    ['a missing last tile', 'delete from tile where number = (select max(number) from tile)'],
+    ['a short last tile', 'update tile set hashes = substr(hashes, 1, 32)'],
+    ['a tile above the last level', 'insert into tile values (2, 0, zeroblob(32))'],
+    ['a missing head', 'delete from head'],
+    ['a missing table', 'drop table tile'],
   ])('%s', async (_, sql) => {
     const store = tampered(database => void database.exec(sql))
     const error = await openAverba({ store }).then(
@@ -272,7 +264,7 @@ describe('opening finds at once', () => {
 })
 
 describe('the keyring', () => {
-  test('that is gone, too open, damaged or of another log is said', async () => {
+  test('is reported when it is missing, too open, damaged or of another log', async () => {
     const problemsOf = async (store: string) => (await diagnoseStore({ store })).problems.join()
     const other = newPath()
     await (await openAverba({ store: other })).close()
@@ -289,7 +281,7 @@ describe('the keyring', () => {
     expect(await problemsOf(store)).toMatch(/keyring is missing/)
   })
 
-  test('that a dead process left a first copy of beside it is told of, and a backup with another name is not', async () => {
+  test('is reported when a dead process left a first copy beside it, but a backup is not', async () => {
     const store = copyStore(sample)
     copyFileSync(`${store}.keys`, `${store}.keys.0123456789abcdef`)
     copyFileSync(`${store}.keys`, `${store}.keys.2026-11-20`)
@@ -297,7 +289,7 @@ describe('the keyring', () => {
     expect(problems).toEqual([expect.stringContaining(`"${store}.keys.0123456789abcdef"`)])
   })
 
-  test('that does not open the key of some owner is said by a deep look: no erasure would ever be complete', async () => {
+  test('is reported by a deep check when it does not open an owner’s key, which would block erasures', async () => {
     const store = tampered(database => {
       const last = 'key = (select max(key) from owner_key)'
       const wrapped = database.prepare(`select wrapped from owner_key where ${last}`).pluck().get() as Buffer
@@ -311,7 +303,7 @@ describe('the keyring', () => {
     ])
   })
 
-  test('without its log begins no new one in its place', async () => {
+  test('without its log is not replaced by a new one', async () => {
     const store = copyStore(sample)
     for (const lose of [() => writeFileSync(store, ''), () => rmSync(store)]) {
       lose()
@@ -325,7 +317,7 @@ describe('the keyring', () => {
   })
 })
 
-test('a mark that keeps the log from opening is said, and a damaged one does not send anybody to an older copy', async () => {
+test('a mark that keeps the log from opening is reported; a damaged one does not suggest a restore', async () => {
   const store = newPath()
   const log = await openAverba({ store })
   await log.consents.enrol({ cpf: '25774435016' })
@@ -357,7 +349,7 @@ test('a mark that keeps the log from opening is said, and a damaged one does not
   expect(await problemsOf()).toEqual([])
 })
 
-test('the doctor counts bytes, months and what is owed', async () => {
+test('diagnosis counts bytes, months and pending calls', async () => {
   const found = await diagnoseStore({ store: sample })
   const { size } = statSync(sample)
   expect(found.fileBytes).toBe(size)
@@ -369,7 +361,7 @@ test('the doctor counts bytes, months and what is owed', async () => {
   expect(found.views.every(view => view.isRunning)).toBe(true)
 })
 
-test('whatever page is damaged, and however, every command says so with a code and a hint, and no bug is told', async () => {
+test('for any damaged page, every command reports a code and a hint, and no bug', async () => {
   const whole = readFileSync(sample)
   const store = copyStore(sample)
   const backup = `${store}.backup`
@@ -411,7 +403,7 @@ test('whatever page is damaged, and however, every command says so with a code a
   expect(Object.keys(told).sort()).toEqual(Object.keys(commands).sort())
 })
 
-test('what a damaged page reads as nothing is a fault, beside the others that were found', async () => {
+test('a page damaged to read as empty is a fault, besides others found', async () => {
   const store = tampered(database => {
     database.unsafeMode(true)
     database.pragma('writable_schema = on')
@@ -426,7 +418,7 @@ test('what a damaged page reads as nothing is a fault, beside the others that we
   await expect(openAverba({ store })).rejects.toMatchObject({ code: 'CORRUPT', hint: expect.any(String) })
 })
 
-test('a view that cannot be built is told as that, and the log is restored all the same', async () => {
+test('a view that cannot be built is reported, and the log is restored all the same', async () => {
   const path = newPath()
   const one = counting('one')
   const [failing, other] = [

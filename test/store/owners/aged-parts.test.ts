@@ -8,7 +8,7 @@ import { newPath } from '../sample-store.ts'
 const at = '2026-01-01T00:00:00.000Z'
 const events = 12_000
 
-/** A log whose events have two parts each at some positions, and one of another kind at all others. */
+/** A log with two parts per event at some positions, and a part of another kind at the others. */
 async function given(positions: ReadonlySet<number>): Promise<string> {
   const store = newPath()
   await (await openAverba({ store, schedules: false })).close()
@@ -34,10 +34,10 @@ async function given(positions: ReadonlySet<number>): Promise<string> {
 const many = Array.from({ length: 600 }, (_, i) => 5_200 + i)
 
 test.each([
-  ['few, about where a page ends', [2, 4_999, 5_000, 5_001, 5_002, 9_999, 10_001, 10_002, 12_000]],
-  ['more than fit on a page', many],
+  ['few, around the end of a page', [2, 4_999, 5_000, 5_001, 5_002, 9_999, 10_001, 10_002, 12_000]],
+  ['more than one page', many],
   ['none', []],
-])('parts of a kind are found once each, however the others lie between them: %s', async (_, places) => {
+])('parts of a kind are found once each, wherever the others are: %s', async (_, places) => {
   const positions = new Set(places)
   const connection = await openSqlite(await given(positions))
   const kinds = ['validation.requested/claims', 'validation.requested/reason']
@@ -48,7 +48,7 @@ test.each([
       readAgedParts(kinds, '2026-06-01T00:00:00.000Z', { position, name }),
     )
     found.push(...page.parts.map(each => `${each.position}/${each.name}`))
-    // No look goes through more of the log than this, whatever it finds.
+    // No read covers more positions than this.
     for (const each of [...page.parts, page.next ?? last])
       expect(each.position).toBeLessThanOrEqual(position + 5_001)
     last = page.next

@@ -16,7 +16,7 @@ const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 const other = '52998224725'
 const day = 86_400_000
 
-/** A world on a file with two persons, of whom everything that can be known is. */
+/** A world on a file with two persons and every kind of their data. */
 async function twoPersons(options: Parameters<typeof simulate>[0] = {}) {
   const store = newPath()
   const world = await simulate({
@@ -60,7 +60,7 @@ interface Sealed {
   readonly bytes: Buffer
 }
 
-/** The sealed bytes of an owner, and the key: what may not be found afterwards. */
+/** The sealed parts and the wrapped key of an owner, which must not be found after an erasure. */
 function sealedOf(store: string, subject: string): Sealed[] {
   const database = new Sqlite(store, { readonly: true })
   const parts = database.prepare(
@@ -72,7 +72,7 @@ function sealedOf(store: string, subject: string): Sealed[] {
   return found
 }
 
-test('not a byte of what was destroyed is left in the file or its journal, while the log is still open', async () => {
+test('erased bytes are in neither the file nor its journal while the log is open', async () => {
   const { averba, store, gone, stays, close } = await twoPersons()
   const [before, others] = [sealedOf(store, gone), sealedOf(store, stays)]
   expect(before.map(part => part.name)).toEqual(
@@ -82,21 +82,21 @@ test('not a byte of what was destroyed is left in the file or its journal, while
   expect(completed).toMatchObject({ found: 0, searchedFor: before.length })
   expect(completed?.searchedBytes).toBeGreaterThan(4_096)
   const bytes = Buffer.concat([readFileSync(store), readFileSync(`${store}-wal`)])
-  // Whatever the length, any 16 bytes of it would be a trace: the first, the middle ones, the last.
+  // Any 16 bytes would be a trace, so three pieces are checked: the beginning, the middle and the end.
   const piecesOf = ({ bytes: all }: Sealed) => [
     all.subarray(0, 16),
     all.subarray(all.length >> 1).subarray(0, 16),
     all.subarray(-16),
   ]
   expect(before.filter(part => piecesOf(part).some(piece => bytes.includes(piece)))).toEqual([])
-  // The search would notice: what stays is found, but for the key, which was wrapped anew.
+  // Proves that the search works: the other person's parts are found, except the rewrapped key.
   const found = others.filter(part => bytes.includes(part.bytes.subarray(0, 16)))
   expect(found.map(part => part.name)).toEqual(others.map(part => part.name).filter(name => name !== 'key'))
   await close()
 })
 
-// Found by trying: with these lengths it had left a copy behind.
-test('nor is it where SQLite has moved rows about, which leaves copies of them', async () => {
+// Regression: with these lengths a copy was left behind.
+test('erased bytes are not left in rows that SQLite has moved either', async () => {
   const store = newPath()
   const { averba, close } = await simulate({ seed: 9, averba: { store } })
   const below = lengthsFrom(9 * 7_919)
@@ -113,7 +113,7 @@ test('nor is it where SQLite has moved rows about, which leaves copies of them',
   await close()
 })
 
-/** Numbers below one, always the same. */
+/** A deterministic sequence of numbers. */
 function lengthsFrom(start: number): (end: number) => number {
   let state = start
   return end => {
@@ -122,7 +122,7 @@ function lengthsFrom(start: number): (end: number) => number {
   }
 }
 
-test('every view is the same by rebuild before and after, and an erasure changes no row but those it is told to', async () => {
+test('rebuilt views equal the kept ones before and after an erasure, which changes only its own rows', async () => {
   const { averba, store, gone, close } = await twoPersons()
   for (const { differences } of await averba.rebuild()) expect(differences).toBe(0)
   const before = rowsOf(store)
@@ -137,7 +137,7 @@ test('every view is the same by rebuild before and after, and an erasure changes
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
 })
 
-test('the other person keeps everything, and the log goes on under the new epoch', async () => {
+test('the other person keeps all data, and the log continues under the new epoch', async () => {
   const { averba, store, gone, stays, close } = await twoPersons()
   const consents = await averba.consents.list({ subject: stays })
   const id = consents[0]?.id ?? ''
@@ -155,7 +155,7 @@ test('the other person keeps everything, and the log goes on under the new epoch
   expect(await diagnoseStore({ store, isDeep: true })).toMatchObject({ problems: [], epochs: [2] })
 })
 
-test('what the law has kept stays sealed, opens, and is erased later', async () => {
+test('parts kept by law stay sealed, can be opened, and are erased later', async () => {
   const { averba, store, gone, close } = await twoPersons()
   const keep = ['validation.result', 'validation.claims'] as const
   const first = await averba.subjects.erase({ subject: gone }, { ...asked, keep: [...keep] })
@@ -182,7 +182,7 @@ test('what the law has kept stays sealed, opens, and is erased later', async () 
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
 })
 
-test('a backup opens what was erased until the declared days are over, with the keyring of then, and never with the one of now', async () => {
+test('a backup opens erased data only with the old keyring, or until its declared days are over', async () => {
   const { averba, clock, store, gone, close } = await twoPersons({ averba: { backupRetentionDays: 7 } })
   const [backup, keysOfThen] = [newPath(), `${newPath()}.keys`]
   await backupStore({ store, to: backup })
@@ -208,13 +208,13 @@ test('a backup opens what was erased until the declared days are over, with the 
   expect(JSON.parse(readFileSync(`${store}.keys`, 'utf8')).epochs).toEqual({ 2: expect.any(String) })
 })
 
-/** Puts the log back to a backup, as an operator does who has lost it. */
+/** Restores the log from a backup, as an operator does after losing it. */
 async function putBack(store: string, backup: string, clock: Clock) {
   for (const end of ['', '-wal', '-shm']) rmSync(`${store}${end}`, { force: true })
   await restoreStore({ backup, store, acceptRollback: true, clock })
 }
 
-test('a log that is put back to a backup completes the erasures in it, each at its time', async () => {
+test('a restored log completes the erasures in it at their times', async () => {
   const { averba, clock, store, gone, restart, close, ...world } = await twoPersons({
     averba: { backupRetentionDays: 7 },
   })
@@ -235,7 +235,7 @@ test('a log that is put back to a backup completes the erasures in it, each at i
   await close()
 })
 
-test('after a rollback, an erasure reaches also the backups of the log that was lost', async () => {
+test('after a rollback, an erasure also covers backups of the lost log', async () => {
   const { clock, store, gone, stays, restart, close, ...world } = await twoPersons({
     averba: { backupRetentionDays: 7 },
   })
@@ -257,24 +257,24 @@ test('after a rollback, an erasure reaches also the backups of the log that was 
   await close()
 })
 
-describe('a deep look finds', () => {
+describe('a deep check finds', () => {
   test.each([
-    ['a part of the other that was taken out', "delete from part where name = 'detail'", 'parts'],
+    ['a deleted part of the other person', "delete from part where name = 'detail'", 'parts'],
     [
-      'a key in the place of another',
+      'a replaced key',
       "update owner_key set commitment = zeroblob(32) where epoch > 0 and owner like 'subject-%'",
       'keys',
     ],
-    ['a key that was emptied', `update owner_key set wrapped = x'', epoch = 0, is_erased = 1`, 'keys'],
-    ['a person who may be written of again', 'update owner_key set is_erased = 0', 'keys'],
+    ['an emptied key', `update owner_key set wrapped = x'', epoch = 0, is_erased = 1`, 'keys'],
+    ['an erased person marked as live', 'update owner_key set is_erased = 0', 'keys'],
     [
-      'a key that was put back',
+      'a restored key',
       'update owner_key set epoch = 2, wrapped = (select max(wrapped) from owner_key) where epoch = 0',
       'keys',
     ],
-    ['an owner who was taken out', 'delete from owner_key where epoch = 0', 'keys'],
+    ['a deleted owner', 'delete from owner_key where epoch = 0', 'keys'],
     [
-      'a part that was put back, and is another',
+      'a restored part with other content',
       "insert into part select 3, 'record', owner, sealed from part where name = 'cpf' limit 1",
       'parts',
     ],
@@ -293,7 +293,7 @@ describe('a deep look finds', () => {
   })
 })
 
-test('a receipt that was changed does not pass', async () => {
+test('a forged receipt is rejected', async () => {
   const { averba, clock, gone, close } = await twoPersons()
   await averba.subjects.erase({ subject: gone }, asked)
   await clock.advance(31 * day)
@@ -332,7 +332,7 @@ test('a receipt that was changed does not pass', async () => {
   for (const each of forged) expect(checkErasureReceipt(each)).not.toEqual([])
 })
 
-test('while the key is kept, no receipt, report or page says that copies open no more', async () => {
+test('while the key is kept, no receipt, report or page says that copies can no longer be opened', async () => {
   const { averba, clock, store, gone, close } = await twoPersons()
   await averba.subjects.erase({ subject: gone }, { ...asked, keep: ['validation.result'] })
   await clock.advance(31 * day)
@@ -350,7 +350,7 @@ test('while the key is kept, no receipt, report or page says that copies open no
   expect(JSON.parse(await averba.subjects.report({ subject: gone })).erasure).toMatchObject({
     ...{ isKeyKept: true, copiesOpenUntil: null, epochsDestroyedAt: null },
   })
-  // The rest goes, and what was said of copies is true from then on.
+  // The rest is erased, and the statement about copies is true from then on.
   await averba.subjects.erase({ subject: gone }, asked)
   await clock.advance(31 * day)
   await averba.settle()
@@ -361,7 +361,7 @@ test('while the key is kept, no receipt, report or page says that copies open no
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
 })
 
-test('a later erasure keeps some of what the first has kept, and names no part that is gone', async () => {
+test('a later erasure keeps some of the parts that the first one kept, and names no destroyed part', async () => {
   const { averba, store, gone, close } = await twoPersons()
   const keep = ['validation.result'] as const
   const first = await averba.subjects.erase({ subject: gone }, { ...asked, keep: [...keep] })
@@ -379,7 +379,7 @@ test('a later erasure keeps some of what the first has kept, and names no part t
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
 })
 
-test('where nothing is there of what the law has kept, the key goes', async () => {
+test('when a person has no parts of the kept kinds, the key is destroyed', async () => {
   const store = newPath()
   const { averba, samples, close } = await simulate({ averba: { store } })
   const gone = await averba.consents.enrol({ cpf: samples.cpf })
@@ -394,20 +394,20 @@ test('where nothing is there of what the law has kept, the key goes', async () =
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
 })
 
-test('two engines on one file: the other hears of the new epoch, and refuses the person too', async () => {
+test('with two engines on one file, the other one uses the new epoch and refuses the erased person', async () => {
   const { averba, clock, store, gone, stays, close } = await twoPersons()
   const second = await openAverba({ store, clock })
   await second.consents.enrol({ cpf: '11144477735' })
   await averba.subjects.erase({ subject: gone }, asked)
   await expect(second.consents.list({ subject: gone })).rejects.toMatchObject({ code: 'SUBJECT_ERASED' })
   expect((await second.consents.list({ subject: stays })).length).toBeGreaterThan(0)
-  // A key that it makes now is of the new epoch.
+  // The key that it makes now is under the new epoch.
   await second.consents.enrol({ cpf: '00000000191' })
   await Promise.all([second.close(), close()])
   expect(await diagnoseStore({ store, isDeep: true })).toMatchObject({ problems: [], epochs: [2] })
 })
 
-test('two erasures at once share what they can, and both complete', async () => {
+test('two concurrent erasures share an epoch, and both complete', async () => {
   const { averba, store, gone, stays, close } = await twoPersons()
   const receipts = await Promise.all([gone, stays].map(subject => averba.subjects.erase({ subject }, asked)))
   for (const { completed } of receipts) expect(completed).toMatchObject({ found: 0 })
@@ -417,7 +417,7 @@ test('two erasures at once share what they can, and both complete', async () => 
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
 })
 
-test('the index is destroyed and made anew, row by row, and finds nobody who was erased', async () => {
+test('the deleted index is rebuilt row by row and finds no erased person', async () => {
   const world = await twoPersons()
   const { averba, portal, samples, store, gone, stays, close } = world
   world.validationService.addPerson(other, { nome: 'X' })
@@ -457,7 +457,7 @@ test('the index is destroyed and made anew, row by row, and finds nobody who was
   await close()
 })
 
-test('an index that is made anew names whoever was enrolled once more while it was gone', async () => {
+test('rebuilding the index reports persons enrolled again while it was missing', async () => {
   const { averba, samples, store, gone, close } = await twoPersons()
   const database = new Sqlite(store)
   database.exec('delete from keyed_index')
@@ -471,9 +471,9 @@ test('an index that is made anew names whoever was enrolled once more while it w
   await close()
 })
 
-test('an index that is made anew while somebody is erased does not lead to them, and one that does is a fault', async () => {
+test('an index rebuilt during an erasure does not lead to the person; one that does is a fault', async () => {
   const { averba, samples, store, gone, stays, close } = await twoPersons()
-  // More than one page of the log, so that the person is read before the erasure, and the index written after it.
+  // More than one page of the log, so the person is read before the erasure and the index is written after it.
   const many = Array.from({ length: 1_200 }, (_, i) => ({ cpf: cpfOf(i + 1) }))
   for await (const _ of averba.consents.enrolAll(many)) void _
   const rebuilding = averba.rebuildIndex()
@@ -490,7 +490,7 @@ test('an index that is made anew while somebody is erased does not lead to them,
   await close()
 })
 
-test('an append that meets an erased owner is turned away, bare or refused, as it asks; and so is an erasure that is late', async () => {
+test('an append for an erased owner, or a late erasure, is rejected or stripped of parts as requested', async () => {
   const { averba, store: path, gone, stays, close } = await twoPersons()
   await averba.subjects.erase({ subject: gone }, asked)
   await close()
@@ -525,7 +525,7 @@ test('an append that meets an erased owner is turned away, bare or refused, as i
   } as const
   await expect(store.append(about(gone, { receipt }))).rejects.toMatchObject({ code: 'SUBJECT_ERASED' })
 
-  // Of one transaction: what comes before an erasure makes it late, what comes after it has no parts.
+  // In one transaction: appends before an erasure make it late, those after it have no parts.
   const { until } = await store.owners.survey(stays)
   const none = { claims: [], commands: [], streams: [], kept: [] }
   const person = { owner: `subject-${stays}`, subject: stays, until, keepsKey: false, ...none }

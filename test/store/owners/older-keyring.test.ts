@@ -4,7 +4,7 @@ import { diagnoseStore, openAverba, verifyLog } from '../../../src/index.ts'
 import { simulate } from '../../../src/simulation/index.ts'
 import { newPath } from '../sample-store.ts'
 
-test('a keyring from before an erasure is refused, since nothing could be written with it, and verifiers tell', async () => {
+test('a keyring from before an erasure is refused, and verifiers report it', async () => {
   const store = newPath()
   const { averba, clock, samples, close } = await simulate({ store })
   const subject = await averba.consents.enrol({ cpf: samples.cpf })

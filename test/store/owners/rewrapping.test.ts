@@ -9,7 +9,7 @@ import { AverbaError } from '../../../src/vocabulary/errors.ts'
 import { newPath } from '../sample-store.ts'
 import { withHooks } from '../watched.ts'
 
-test('a rotation that goes no further after some keys leaves no key known by its old wrapping', async () => {
+test('after an interrupted rotation, no key is cached under its old wrapping', async () => {
   let left = Number.POSITIVE_INFINITY
   const path = newPath()
   const store = await Store.open({
@@ -49,19 +49,19 @@ test('a rotation that goes no further after some keys leaves no key known by its
     })
   }
   await append('subject-1')
-  // The epoch, the secrets, the one page of keys; and not the look for another.
+  // Allows the epoch, the secrets and one page of keys, but not the search for another page.
   left = 3
   await expect(store.owners.rotate(2)).rejects.toMatchObject({ code: 'STORE_BUSY' })
   left = Number.POSITIVE_INFINITY
   expect(await store.owners.rotate(2)).toMatchObject({ epoch: 2, rewrapped: 0 })
   await store.owners.destroyEpochs([1])
-  // As after very many others.
+  // As if there were very many other keys.
   store.vault.forget()
   expect(await append('subject-1')).toMatchObject({ status: 'appended' })
   await store.close()
 })
 
-test('the key of who was erased leaves memory, also where there is no other to be wrapped anew', async () => {
+test('an erased person’s key is removed from memory, even if no other key is rewrapped', async () => {
   const path = newPath()
   const store = await Store.open({
     path,
@@ -79,8 +79,8 @@ test('the key of who was erased leaves memory, also where there is no other to b
     events: [{ ...item, event: { type: 'bench.done', data: {} }, parts: { note: { owner, value: 'x' } } }],
   })
   const file = new Database(path, { readonly: true })
-  const key = file.prepare('select owner, epoch, wrapped, commitment from owner_key').get() as OwnerKey // Its columns.
-  const { sealed } = file.prepare('select sealed from part').get() as { sealed: Buffer } // Its column.
+  const key = file.prepare('select owner, epoch, wrapped, commitment from owner_key').get() as OwnerKey // Columns.
+  const { sealed } = file.prepare('select sealed from part').get() as { sealed: Buffer } // Column.
   file.close()
   const open = () => store.vault.open(key, `${owner}/1/note`, sealed)
   expect(open()).toBe('x')

@@ -17,7 +17,7 @@ const view = counting('counted')
 const streams = 2_500
 const events = 5_250
 
-/** A closed log whose view has rows for some transactions: most streams have two events, some have three. */
+/** A closed log whose view needs several transactions of rows: most streams have two events, some have three. */
 let sample = ''
 beforeAll(async () => {
   sample = newPath()
@@ -30,7 +30,7 @@ const rebuilder = (connection: Connection, rowsMax = 100_000) =>
   new Rebuilder({ connection, schemas: {}, clock: systemClock, rowsMax, onRejoined: () => undefined })
 const rebuild = (connection: Connection, rowsMax?: number) => rebuilder(connection, rowsMax).rebuild(view)
 
-/** Edits a closed log past the store, and gives what the last statement finds. */
+/** Edits a closed log without the store, and returns the rows of the last statement. */
 function edit(path: string, sql: string): unknown[] {
   const database = new Sqlite(path)
   try {
@@ -43,7 +43,7 @@ function edit(path: string, sql: string): unknown[] {
 const leftOf = (path: string) =>
   edit(path, "select name from sqlite_schema where name like 'discarded%' or name like '%_next'")
 
-/** Every stream is counted as the log has it, and what is appended next is counted too. */
+/** Checks that every stream is counted as in the log, and that the next append is counted too. */
 async function checkRight(store: Store, count: number): Promise<void> {
   const rows = await rowsOf(store, 'counted')
   const expected = rowsExpected(count)
@@ -54,7 +54,7 @@ async function checkRight(store: Store, count: number): Promise<void> {
 
 function rowsExpected(count: number): Map<string, number> {
   const expected = new Map<string, number>()
-  // The events of the sample, and then those that were appended by tens.
+  // The events of the sample, then those appended in tens.
   for (let i = 0; i < events; i++) add(`bench-${i % streams}`)
   for (let i = 0; i < count - events; i++) add(`bench-${i % 10}`)
   return expected
@@ -63,12 +63,12 @@ function rowsExpected(count: number): Map<string, number> {
   }
 }
 
-test('no transaction of a rebuild is as long as its view, and the one that changes places moves no row', async () => {
+test('no transaction of a rebuild is as long as its view, and the swap moves no row', async () => {
   const path = newPath()
   const store = await open(path, [view])
   await append(store, 50_000, 50_000)
   await store.close()
-  // Every row differs: what is compared is as much as can be.
+  // Every row differs, so the comparison has as much to do as possible.
   edit(path, 'update counted set n = 7')
   const done: ObservedSteps[] = []
   const connection = await openSqlite(path)
@@ -90,7 +90,7 @@ test('no transaction of a rebuild is as long as its view, and the one that chang
   expect(edit(path, 'select distinct n from counted')).toEqual([1])
 })
 
-test('whatever reads a long log holds a page of it, and a rebuild as many rows as it may', async () => {
+test('reading a long log holds one page of it, and a rebuild as many rows as allowed', async () => {
   const path = copyStore(sample)
   const connection = await openSqlite(path)
   const most = { read: 0, unwritten: 0 }
@@ -108,7 +108,7 @@ test('whatever reads a long log holds a page of it, and a rebuild as many rows a
       ),
   })
   expect(await rebuilder(counted, 500).rebuild(view)).toMatchObject({ rows: streams, differences: 0 })
-  // A page, its rows as they were before, and the mark: each event of the first half has a row of its own.
+  // A page, its previous rows and the mark: each event of the first half has its own row.
   expect(most.read).toBeLessThan(600)
   expect(most.unwritten).toBeLessThan(2 * (500 + 250) + 50)
   expect(total).toBeGreaterThan(2 * streams)
@@ -128,7 +128,7 @@ test('whatever reads a long log holds a page of it, and a rebuild as many rows a
   await store.close()
 })
 
-/** Ends the process at its nth transaction, before it or after its commit. */
+/** Makes the process die at its nth transaction, before it or after its commit. */
 function dyingAt(connection: Connection, nth: number, when: 'before' | 'after'): Connection {
   let count = 0
   return withHooks(connection, {
@@ -146,7 +146,7 @@ test.each([
   ['before', 100_000],
   ['after', 1_200],
 ] as const)(
-  'a process that dies %s any transaction of a rebuild that holds %i rows leaves one table whole, and nothing behind',
+  'a process that dies %s any transaction of a rebuild holding %i rows leaves one complete table',
   async (when, rowsMax) => {
     const resumed: number[] = []
     let isOver = false
@@ -166,7 +166,7 @@ test.each([
       const discarded = () => edit(path, "select name from sqlite_schema where name like 'discarded%'")
       await expect.poll(discarded, { interval: 2 }).toEqual([])
       await checkRight(again, events)
-      // Goes on where it was, past what was appended since.
+      // Continues where it was, past the events appended since.
       await append(again, 700)
       await checkRight(again, events + 700)
       const seen: number[] = []
@@ -179,14 +179,14 @@ test.each([
       await again.close()
       expect(leftOf(path)).toEqual([])
     }
-    // A beginning, three writings, the change of places, and what was in the way, some rows at a time.
+    // A beginning, three writes, the swap, and the deletion of the old table in steps.
     expect(resumed.length).toBeGreaterThan(9)
-    // What was written down was not built again.
+    // Saved rows were not built again.
     expect(Math.min(...resumed)).toBeLessThan(Math.max(...resumed))
   },
 )
 
-test('a rebuild that dies while it goes on with one that died has the rows right in the end', async () => {
+test('a rebuild that dies repeatedly while it resumes still ends with correct rows', async () => {
   const path = copyStore(sample)
   for (const nth of [2, 2, 1, 2, 3]) {
     const connection = await openSqlite(path)
@@ -202,7 +202,7 @@ test('a rebuild that dies while it goes on with one that died has the rows right
   await store.close()
 })
 
-test('what differs is told exactly while others append to the very rows that are compared', async () => {
+test('differences are exact while others append to the compared rows', async () => {
   const path = copyStore(sample)
   edit(path, "update counted set n = 90 where stream in ('bench-0', 'bench-1', 'bench-1500', 'bench-2400')")
   edit(path, "delete from counted where stream in ('bench-2', 'bench-2300')")
@@ -219,7 +219,7 @@ test('what differs is told exactly while others append to the very rows that are
     read: (steps, run) => meanwhile().then(() => run(steps)),
   })
   const found = await rebuild(busy)
-  // The row that is missing was made anew by what was appended, and counts from there.
+  // The missing row was made again by an append, and counts from there.
   expect(found).toMatchObject({ rows: streams, differences: 7 })
   expect(appended).toBeGreaterThan(200)
   await connection.close()
@@ -228,7 +228,7 @@ test('what differs is told exactly while others append to the very rows that are
   await store.close()
 })
 
-test('whoever begins a rebuild takes it over: the other one is told at its next step, and spoils nothing', async () => {
+test('a new rebuild takes over: the earlier one fails at its next step and corrupts nothing', async () => {
   let isOver = false
   let told = 0
   for (let nth = 1; !isOver; nth++) {
@@ -262,7 +262,7 @@ test('whoever begins a rebuild takes it over: the other one is told at its next 
   expect(told).toBeGreaterThan(10)
 })
 
-test('a rebuild never puts the rows of one version in the place of those of another', async () => {
+test('a rebuild never replaces rows of one version with those of another', async () => {
   const path = copyStore(sample)
   const newer = { ...view, version: 2 }
   const connection = await openSqlite(path)
@@ -271,7 +271,7 @@ test('a rebuild never puts the rows of one version in the place of those of anot
     async transact(steps, run) {
       count += 1
       if (count === 3) {
-        // That is how far the other one has come when it opens the log.
+        // The other rebuild has come this far when it opens the log.
         const other = await openSqlite(path)
         await other.transact(() => new Projector(other, [newer]).createTables())
         await other.close()
@@ -280,7 +280,7 @@ test('a rebuild never puts the rows of one version in the place of those of anot
     },
   })
   await expect(rebuild(late)).rejects.toMatchObject({ code: 'STORE_BUSY' })
-  // Nor does one that begins by then.
+  // Neither does one that begins afterwards.
   await expect(rebuild(connection)).rejects.toMatchObject({ code: 'STORE_BUSY' })
   await connection.close()
   expect(edit(path, "select version || ' ' || views from projection, head")).toEqual(['2 '])
@@ -290,7 +290,7 @@ test('a rebuild never puts the rows of one version in the place of those of anot
   await store.close()
 })
 
-test('another process reads and appends on with the statements that it has prepared, across a change of places', async () => {
+test('another process keeps using its prepared statements across a swap', async () => {
   const path = copyStore(sample)
   const [one, other] = [await open(path, [view]), await open(path, [view])]
   for (let round = 0; round < 3; round++) {
@@ -306,7 +306,7 @@ test('another process reads and appends on with the statements that it has prepa
   await other.close()
 })
 
-test('a view that is rebuilt keeps its indexes, which no transaction makes of all its rows', async () => {
+test('a rebuilt view keeps its indexes, and no transaction builds them for all rows', async () => {
   const path = copyStore(sample)
   const indexed = { ...view, version: 2, indexes: ['n'] }
   const indexesOf = () => edit(path, "select name from pragma_index_list('counted') where origin = 'c'")
@@ -324,7 +324,7 @@ test('a view that is rebuilt keeps its indexes, which no transaction makes of al
   ])
 })
 
-test('a discarded table that is damaged keeps no view from being rebuilt, and is told', async () => {
+test('a damaged discarded table does not stop a rebuild, and is reported', async () => {
   const path = newPath()
   await (await open(path, [view])).close()
   edit(path, 'create table discarded_1 (stream text, n integer)')
@@ -347,11 +347,11 @@ test('a discarded table that is damaged keeps no view from being rebuilt, and is
   expect(await store.rebuild()).toMatchObject([{ view: view.name, differences: 0 }])
   expect(new Set(troubles)).toEqual(new Set(['discarded tables could not be removed']))
   await store.close()
-  // It keeps none of the others.
+  // It does not keep the others from being removed.
   expect(leftOf(path)).toEqual(['discarded_1'])
 })
 
-test('opening does not wait for what was discarded to be removed, and closing ends it', async () => {
+test('opening does not wait for discarded tables to be removed, and closing stops the removal', async () => {
   const path = newPath()
   await (await open(path, [view])).close()
   edit(path, 'create table discarded_1 (stream text, n integer)')

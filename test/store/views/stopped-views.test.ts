@@ -12,7 +12,7 @@ type Breaks = { at?: number; with: 'throw' | 'badCell' }
 
 const { signal } = new AbortController()
 
-/** Opens a store on a clock that only moves when told to, and tells what becomes of its views. */
+/** Opens a store on a clock that the test moves, and records what happens to its views. */
 async function given(views: readonly View[], path = newPath()) {
   const clock = new VirtualClock()
   const told: string[] = []
@@ -29,7 +29,7 @@ async function given(views: readonly View[], path = newPath()) {
 }
 
 test.each(['throw', 'badCell'] as const)(
-  'a view that failed (%s) and is mended comes back while the process runs and others append',
+  'a stopped view (%s) that is fixed comes back while the process runs and others append',
   async how => {
     const breaks: Breaks = { at: 30, with: how }
     const { store, told } = await given([counting('fragile', breaks), counting('steady')])
@@ -47,7 +47,7 @@ test.each(['throw', 'badCell'] as const)(
       appended += 5
     }
     await bringing
-    // It did not hold appends up: some came between its pages.
+    // It did not block appends: some were made between its pages.
     expect(appended).toBeGreaterThan(10)
     await append(store, 10)
     expect(told).toEqual(['fragile stopped', 'fragile is back'])
@@ -58,7 +58,7 @@ test.each(['throw', 'badCell'] as const)(
   },
 )
 
-test('a view that still fails stands still, is told of each time, and is tried again after growing waits', async () => {
+test('a view that keeps failing stays stopped, is reported each time, and is retried less and less often', async () => {
   const { store, clock, told } = await given([counting('fragile', { at: 15, with: 'throw' })])
   await append(store, 10)
   await append(store, 10)
@@ -80,7 +80,7 @@ test('a view that still fails stands still, is told of each time, and is tried a
 })
 
 test.each(['throw', 'badCell'] as const)(
-  'a view that is mended and fails at a later event (%s) says which, and stands right before its page',
+  'a fixed view that fails at a later event (%s) reports it, and stops right before its page',
   async how => {
     const breaks: Breaks = { at: 15, with: 'throw' }
     const { store } = await given([counting('fragile', breaks)])
@@ -97,7 +97,7 @@ test.each(['throw', 'badCell'] as const)(
   },
 )
 
-test('a rebuild that fails says at which event its view stands still', async () => {
+test('a failed rebuild reports the event at which the view is stopped', async () => {
   const breaks: Breaks = { at: 15, with: 'throw' }
   const { store } = await given([counting('fragile', breaks)])
   await append(store, 20)
@@ -107,7 +107,7 @@ test('a rebuild that fails says at which event its view stands still', async () 
   await store.close()
 })
 
-test('an operator’s rebuild brings a view back at once, whenever its next try would be', async () => {
+test('an operator’s rebuild restarts a view at once, whenever its next retry is due', async () => {
   const breaks: Breaks = { at: 15, with: 'throw' }
   const { store, path } = await given([counting('fragile', breaks)])
   await append(store, 20)
@@ -121,7 +121,7 @@ test('an operator’s rebuild brings a view back at once, whenever its next try 
   await store.close()
 })
 
-test('two processes that bring the same view back at once fold no event twice, and only one says so', async () => {
+test('two processes that restart the same view fold no event twice, and only one reports it', async () => {
   const breaks: Breaks = { at: 15, with: 'throw' }
   const one = await given([counting('fragile', breaks)])
   const other = await given([counting('fragile', breaks)], one.path)
@@ -150,10 +150,10 @@ test('two processes that bring the same view back at once fold no event twice, a
   await other.store.close()
 })
 
-test('a view that stops again and again is brought back after growing waits only', async () => {
+test('a view that keeps stopping is restarted only after growing waits', async () => {
   const breaks: Breaks = { with: 'throw' }
   const { store, clock, told } = await given([counting('fragile', breaks)])
-  /** Stops it every second, and gives the seconds in which it came back. */
+  /** Stops the view every second, and returns the seconds in which it came back. */
   const stopping = async (until: number) => {
     const seconds: number[] = []
     for (let second = 0; second < until; second++) {
@@ -179,7 +179,7 @@ test('a view that stops again and again is brought back after growing waits only
   await store.close()
 })
 
-test('bringing a view back ends between two pages when it is told to, and goes on from there', async () => {
+test('restarting a view stops between two pages on a signal, and continues from there', async () => {
   const breaks: Breaks = { at: 2, with: 'throw' }
   const { store, clock } = await given([counting('fragile', breaks)])
   await append(store, 2_000)
@@ -196,7 +196,7 @@ test('bringing a view back ends between two pages when it is told to, and goes o
   await store.close()
 })
 
-test('opening builds a view of another version, and does not wait until what served before is removed', async () => {
+test("opening builds a view of another version, and does not wait for the old table's removal", async () => {
   const { store, path } = await given([counting('counted')])
   await append(store, 6_000)
   await store.close()
@@ -217,12 +217,12 @@ test('opening builds a view of another version, and does not wait until what ser
 })
 
 test.each([
-  ['of half a header', 'substr(header, 1, length(header) / 2)'],
-  ['of nothing', "''"],
-  ['of a list', "'[]'"],
-  ['of an object of something else', "'{}'"],
+  ['with half a header', 'substr(header, 1, length(header) / 2)'],
+  ['with an empty header', "''"],
+  ['with an array as header', "'[]'"],
+  ['with an object of something else as header', "'{}'"],
 ])(
-  'an event %s stops the views that fold it anew, says where, and keeps no log from being opened',
+  'an event %s stops views that fold it again, with its position, and the log still opens',
   async (_, header) => {
     const { store, path } = await given([counting('upgraded'), counting('steady')])
     await append(store, 50)
@@ -232,7 +232,7 @@ test.each([
     database.exec('drop trigger event_no_update')
     database.exec(`update event set header = ${header} where position = 20`)
     database.close()
-    // The new version, and whoever goes back from it.
+    // The new version, and a process that goes back to the old one.
     for (const version of [2, 3]) {
       const { store: newer, told } = await given(
         [{ ...counting('upgraded'), version }, counting('steady')],
@@ -254,7 +254,7 @@ test.each([
   },
 )
 
-test('a view that stands still before an event that cannot be read says so, and the log is opened', async () => {
+test('a view stopped before an unreadable event reports that, and the log still opens', async () => {
   const breaks: Breaks = { at: 40, with: 'throw' }
   const { store, path } = await given([counting('fragile', breaks)])
   await append(store, 30)

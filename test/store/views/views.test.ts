@@ -13,7 +13,7 @@ import { newPath } from '../sample-store.ts'
 import { type ObservedSteps, observeSteps, withHooks } from '../watched.ts'
 
 test.each(['throw', 'badCell'] as const)(
-  'a view that fails (%s) is left as it was before those events, the others go on, and it catches up when it is mended',
+  'a failing view (%s) is rolled back alone and stopped, and catches up once it is fixed',
   async how => {
     const path = newPath()
     const stopped: string[] = []
@@ -40,7 +40,7 @@ test.each(['throw', 'badCell'] as const)(
   },
 )
 
-test('a batch writes each view in one request, however many rows it changes, and none that it leaves alone', async () => {
+test('a batch writes each changed view in one request, and writes no unchanged view', async () => {
   const done: ObservedSteps[] = []
   const connection = withHooks(await openSqlite(':memory:'), {
     transact: (steps, run) => run(() => observeSteps(steps, each => done.push(each))),
@@ -64,7 +64,7 @@ test('a batch writes each view in one request, however many rows it changes, and
   await store.close()
 })
 
-test('a view that drops a row stands still and says why, and is built in no other way', async () => {
+test('a view that drops a row is stopped with the reason, and cannot be rebuilt either', async () => {
   const store = await open(newPath(), [counting('fragile', { at: 15, with: 'drop' }), counting('steady')])
   for (let i = 0; i < 2; i++) await append(store, 10)
   expect(await checkpointOf(store, 'fragile')).toMatchObject({
@@ -76,7 +76,7 @@ test('a view that drops a row stands still and says why, and is built in no othe
   await store.close()
 })
 
-test('a view that a rebuild brought back follows what this process appends next', async () => {
+test('a view restarted by a rebuild follows the next appends of this process', async () => {
   const breaks: { at?: number; with?: 'throw' } = { at: 5, with: 'throw' }
   const store = await open(newPath(), [counting('fragile', breaks), counting('steady')])
   await append(store, 10)
@@ -89,7 +89,7 @@ test('a view that a rebuild brought back follows what this process appends next'
   await store.close()
 })
 
-test('a view that a version of the library without it left behind catches up when it is opened with it again', async () => {
+test('a view left behind by an older version of the library catches up when a newer one opens the log', async () => {
   const path = newPath()
   const first = await open(path, [counting('old'), counting('new')])
   await append(first, 20)
@@ -108,7 +108,7 @@ test('a view that a version of the library without it left behind catches up whe
   await newer.close()
 })
 
-test('a rebuild says how far it is, can be ended, and goes on from there while appends go on', async () => {
+test('a rebuild reports progress, can be stopped, and continues from there while appends go on', async () => {
   const path = newPath()
   const store = await open(path, [counting('counted')])
   await append(store, 3_500)
@@ -134,7 +134,7 @@ test('a rebuild says how far it is, can be ended, and goes on from there while a
   await again.close()
 })
 
-test('a rebuild finds rows that differ, are missing or are too many, names some, and puts them right', async () => {
+test('a rebuild finds changed, missing and extra rows, names some, and corrects them', async () => {
   const path = newPath()
   const store = await open(path, [counting('counted')])
   await append(store, 20)
@@ -153,7 +153,7 @@ test('a rebuild finds rows that differ, are missing or are too many, names some,
   await again.close()
 })
 
-test('a rebuild says how rows differ where that is asked for, and puts them right in any case', async () => {
+test('a rebuild without comparison reports no differences, and corrects the rows all the same', async () => {
   const path = newPath()
   const store = await open(path, [counting('counted')])
   await append(store, 20)
@@ -167,7 +167,7 @@ test('a rebuild says how rows differ where that is asked for, and puts them righ
   await store.close()
 })
 
-test('two processes that rebuild the same view do not spoil it: one of them is told', async () => {
+test('two processes can rebuild the same view safely: at most one fails with STORE_BUSY', async () => {
   const path = newPath()
   const stores = [await open(path, [counting('counted')]), await open(path, [counting('counted')])] as const
   await append(stores[0], 2_500)
@@ -182,7 +182,7 @@ test('two processes that rebuild the same view do not spoil it: one of them is t
   for (const store of stores) await store.close()
 })
 
-test('a view that is rebuilt while one caller appends after the other misses none of their events', async () => {
+test('a view that is rebuilt during continuous appends misses no event', async () => {
   // The rebuild begins at another step of the appends each time.
   for (let steps = 0; steps < 20; steps++) {
     const breaks: { at?: number; with: 'throw' } = { at: 2, with: 'throw' }
@@ -206,7 +206,7 @@ test('a view that is rebuilt while one caller appends after the other misses non
   }
 })
 
-test('two processes that bring back the same view at once apply no event twice, and call it no failure', async () => {
+test('two processes that restart the same view apply no event twice and report no failure', async () => {
   const path = newPath()
   const broken = await open(path, [counting('fragile', { at: 2, with: 'throw' })])
   await append(broken, 20)
@@ -215,7 +215,7 @@ test('two processes that bring back the same view at once apply no event twice, 
   const connection = await openSqlite(path)
   const late = Promise.withResolvers<void>()
   const reached = Promise.withResolvers<void>()
-  // The other process brings the view back right before this one does.
+  // The other process restarts the view right before this one does.
   const delayed: Connection = {
     dialect: connection.dialect,
     compiler: connection.compiler,
@@ -249,7 +249,7 @@ test('two processes that bring back the same view at once apply no event twice, 
   await other.close()
 })
 
-test('a new version of a view that cannot be built yet is built from the beginning once it can', async () => {
+test('a new version of a view that first fails is built from the beginning once it is fixed', async () => {
   const path = newPath()
   const first = await open(path, [counting('fragile')])
   await append(first, 20)
@@ -264,13 +264,13 @@ test('a new version of a view that cannot be built yet is built from the beginni
   await third.close()
 })
 
-test('a rebuild, a catch-up and a view as of now give way: others append, and a signal is heard', async () => {
+test('a rebuild, a catch-up and viewAsOf yield to the event loop, to appends and to signals', async () => {
   const path = newPath()
   const views = [counting('fragile', { at: 3, with: 'throw' }), counting('steady')]
   const broken = await open(path, views)
   await append(broken, 5_000)
   await broken.close()
-  /** Counts how often the event loop turned meanwhile. */
+  /** Counts the turns of the event loop during some work. */
   const turnsDuring = async (work: () => Promise<unknown>) => {
     let [turns, isOver] = [0, false]
     const turn = () => {
@@ -293,7 +293,7 @@ test('a rebuild, a catch-up and a view as of now give way: others append, and a 
   const stop = new AbortController()
   setImmediate(() => stop.abort())
   expect(await store.rebuild({ signal: stop.signal })).toEqual([])
-  // Somebody who appends all the time does not keep a rebuild from its end.
+  // Continuous appends do not keep a rebuild from finishing.
   let isDone = false
   const rebuilding = store.rebuild().finally(() => {
     isDone = true
@@ -309,13 +309,13 @@ test('a rebuild, a catch-up and a view as of now give way: others append, and a 
   await store.close()
 })
 
-test('a column that a fold leaves out is empty for the next event too, whether the view is kept or rebuilt', async () => {
+test('a column that a fold leaves out is empty for the next event, in kept and rebuilt views', async () => {
   const view = defineView<{ stream: string; first?: number | null; told?: string | null }, RecordedEvent>({
     name: 'firsts',
     version: 1,
     columns: { stream: 'text', first: 'integer', told: 'text' },
     key: ({ type, stream }) => (type === 'bench.done' ? stream : undefined),
-    // Nobody else may write into the row of a fold.
+    // Frozen: no other code may write to a fold's row.
     fold: (row, { stream, position }) =>
       Object.freeze(
         row ? { stream, told: `${row.first}` } : position % 2 === 0 ? { stream } : { stream, first: 1 },
