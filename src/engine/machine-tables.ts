@@ -26,8 +26,8 @@ export function listEventTypes(machines: readonly Machine[]): ReadonlySet<string
 /** Records the tables of machine versions that are new to a log, before anything is decided by them. */
 export async function addTables(store: Store, machines: readonly Machine[], clock: Clock): Promise<void> {
   for (let tries = 0; tries < triesMax; tries++) {
-    const recorded = await store.read({ stream: logStream, types: tableEventTypes })
-    const known = recorded.flatMap(({ data }) => (data as { machines?: MachineTable[] }).machines ?? []) // Written here.
+    const events = await store.read({ stream: logStream, types: tableEventTypes })
+    const known = events.flatMap(({ data }) => (data as { machines?: MachineTable[] }).machines ?? []) // Written here.
     const isNew = ({ name, version }: Machine) =>
       !known.some(each => each.name === name && each.version === version)
     const added = machines.filter(isNew)

@@ -226,9 +226,9 @@ export class Followers {
 
   /** Claims a follower until this process closes or stops running; `undefined` while another process has it. */
   async claim(name: string): Promise<Follower | undefined> {
-    const taken = await this.#store.followers.take(name)
-    if (taken) this.#claimed.add(name)
-    return taken
+    const claimed = await this.#store.followers.take(name)
+    if (claimed) this.#claimed.add(name)
+    return claimed
   }
 
   /** Passes each event to `call`, which returns the reason of a failure. */
@@ -239,10 +239,10 @@ export class Followers {
     closing: AbortSignal,
   ): Promise<void> {
     if (closing.aborted || !(await this.mayHaveWork(name, types))) return
-    const taken = await this.claim(name)
-    if (!taken || !this.isDue(taken)) return
-    await this.#store.followers.keepTypes(taken, types)
-    let follower = taken
+    const claimed = await this.claim(name)
+    if (!claimed || !this.isDue(claimed)) return
+    await this.#store.followers.keepTypes(claimed, types)
+    let follower = claimed
     for (;;) {
       const page = await this.#store.readWithEnd({ after: follower.position, types }).catch(damageOrThrow)
       if (page instanceof AverbaError) return this.failAtNext(follower, types, page)

@@ -6,9 +6,7 @@ import { type Connection, rows, type Steps } from '../database/connection.ts'
 const rowsPerDelete = 500
 const prefix = 'discarded_'
 
-/**
- * Renames a table out of the way in one step, however long it is; `sweepDiscardedTables` drops it later. Does nothing without one.
- */
+/** Renames a table, if it exists, out of the way in one step; `sweepDiscardedTables` drops it later. */
 export function* discardTable(connection: Connection, table: string): Steps<void> {
   const tables = yield* listTables(connection)
   if (!tables.includes(table)) return

@@ -4,7 +4,7 @@ import { DueCalls } from '../../../src/engine/performing/due-calls.ts'
 /** Calls that stay due until they are made. Each ends when the test ends it. */
 function given(count: number, max: number) {
   const due = new Set(Array.from({ length: count }, (_, i) => `call-${i}`))
-  const underWay = new Map<string, PromiseWithResolvers<boolean>>()
+  const inProgress = new Map<string, PromiseWithResolvers<boolean>>()
   const time = { ms: 0, looks: 0 }
   const failed: unknown[] = []
   const calls = new DueCalls({
@@ -16,7 +16,7 @@ function given(count: number, max: number) {
     },
     make(id) {
       const made = Promise.withResolvers<boolean>()
-      underWay.set(id, made)
+      inProgress.set(id, made)
       return made.promise
     },
     max,
@@ -27,24 +27,24 @@ function given(count: number, max: number) {
   /** Ends a call: it stays due, or is done. */
   const end = async (id: string, how: 'done' | 'due' | 'failed' = 'done') => {
     if (how === 'done') due.delete(id)
-    const made = underWay.get(id)
-    underWay.delete(id)
+    const made = inProgress.get(id)
+    inProgress.delete(id)
     if (how === 'failed') made?.reject(new TypeError(id))
     else made?.resolve(how === 'due')
     await new Promise(resolve => setImmediate(resolve))
   }
-  return { calls, due, underWay, time, failed, end }
+  return { calls, due, inProgress, time, failed, end }
 }
 
 test('no more calls begin than there is room, and a hanging call blocks no other', async () => {
-  const { calls, underWay, end } = given(10, 4)
+  const { calls, inProgress, end } = given(10, 4)
   expect(await calls.begin()).toBe(4)
   expect(await calls.begin()).toBe(0)
   for (let done = 1; done < 10; done++) {
     await end(`call-${done}`)
     expect(await calls.begin()).toBe(done < 7 ? 1 : 0)
   }
-  expect([...underWay.keys()]).toEqual(['call-0'])
+  expect([...inProgress.keys()]).toEqual(['call-0'])
 })
 
 test('a call that fails or stays due rests for a while, and the calls behind it are made', async () => {
@@ -87,23 +87,23 @@ test('a call that ends while due calls are searched is not made again', async ()
 test('onceRoom calls only the last callback, once half of the room is free', async () => {
   const { calls, end } = given(8, 4)
   await calls.begin()
-  const told: string[] = []
-  calls.onceRoom(() => told.push('first'))
-  calls.onceRoom(() => told.push('last'))
+  const called: string[] = []
+  calls.onceRoom(() => called.push('first'))
+  calls.onceRoom(() => called.push('last'))
   await end('call-0')
-  expect(told).toEqual([])
+  expect(called).toEqual([])
   await end('call-1')
-  expect(told).toEqual(['last'])
+  expect(called).toEqual(['last'])
   await end('call-2')
-  expect(told).toEqual(['last'])
+  expect(called).toEqual(['last'])
 })
 
 test('makeAll makes every due call with few searches, also behind many that are left to others', async () => {
-  const { calls, due, time, underWay, end } = given(1_000, 16)
+  const { calls, due, time, inProgress, end } = given(1_000, 16)
   const making = calls.makeAll(new AbortController().signal)
   for (;;) {
     await new Promise(resolve => setImmediate(resolve))
-    const [next] = underWay.keys()
+    const [next] = inProgress.keys()
     if (next === undefined) break
     await end(next, Number(next.slice(5)) < 900 ? 'due' : 'done')
   }

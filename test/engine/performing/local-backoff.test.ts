@@ -20,14 +20,14 @@ function found(attempts: number, wasStarted = false): ClaimCandidate {
 }
 
 /** Postpones the call in this process for an hour, after its fifth attempt. */
-function putOff(): LocalBackoff {
+function postpone(): LocalBackoff {
   const waits = new LocalBackoff(systemClock)
   waits.postpone(found(5).pending, hourMs)
   return waits
 }
 
 test('a postponed call waits its time, whatever other processes try meanwhile', () => {
-  const waits = putOff()
+  const waits = postpone()
   expect(waits.isPostponed(found(6))).toBe(true)
   vi.advanceTimersByTime(hourMs - 1)
   expect(waits.isPostponed(found(9))).toBe(true)
@@ -36,21 +36,21 @@ test('a postponed call waits its time, whatever other processes try meanwhile', 
 })
 
 test('a clock set back does not lengthen the wait, and a corrected clock ends it', () => {
-  const back = putOff()
+  const back = postpone()
   vi.setSystemTime(Date.now() - 24 * hourMs)
   expect(back.isPostponed(found(6))).toBe(true)
   vi.advanceTimersByTime(hourMs)
   expect(back.isPostponed(found(6))).toBe(false)
-  const right = putOff()
+  const right = postpone()
   vi.setSystemTime(Date.now() + hourMs)
   expect(right.isPostponed(found(6))).toBe(false)
 })
 
 test('a call released by an operator does not wait, even after attempts of another process', () => {
-  expect(putOff().isPostponed(found(1))).toBe(false)
-  expect(putOff().isPostponed(found(3))).toBe(false)
+  expect(postpone().isPostponed(found(1))).toBe(false)
+  expect(postpone().isPostponed(found(3))).toBe(false)
 })
 
 test('a call that another process has begun since does not wait, so its outcome can be recorded', () => {
-  expect(putOff().isPostponed(found(6, true))).toBe(false)
+  expect(postpone().isPostponed(found(6, true))).toBe(false)
 })

@@ -13,9 +13,9 @@ async function given() {
     entropy: systemEntropy,
     createId: createIds(systemClock, systemEntropy),
   })
-  const nobody = () => undefined
-  const waiting = { closing: new AbortController().signal, onTrouble: nobody }
-  const recorder = new Recorder(store, systemClock, new Decisions(store, []), nobody, waiting)
+  const ignore = () => undefined
+  const waiting = { closing: new AbortController().signal, onTrouble: ignore }
+  const recorder = new Recorder(store, systemClock, new Decisions(store, []), ignore, waiting)
   const held = Promise.withResolvers<DecisionRequest>()
   const nothing = { targets: [] }
   const statusesOf = async (waiting: ReturnType<Recorder['record']>[]) =>

@@ -9,10 +9,10 @@ const minuteMs = 60_000
 function givenFullDisk() {
   const clock = new VirtualClock()
   const closing = new AbortController()
-  const told: string[] = []
+  const reported: string[] = []
   const knocking = new WriteRetry(clock, {
     closing: closing.signal,
-    onTrouble: what => void told.push(what),
+    onTrouble: what => void reported.push(what),
   })
   const disk = { isFull: true, tries: 0 }
   const answers = Array.from({ length: 10 }, (_, i) =>
@@ -22,30 +22,32 @@ function givenFullDisk() {
       return i
     }),
   )
-  return { clock, closing, disk, told, taken: Promise.allSettled(answers) }
+  return { clock, closing, disk, reported, taken: Promise.allSettled(answers) }
 }
 
 const waits = 'the result of a call cannot be recorded: it waits until the store can be written'
 
 test('one caller retries while the disk is full, and all succeed once it has space', async () => {
-  const { clock, disk, told, taken } = givenFullDisk()
+  const { clock, disk, reported, taken } = givenFullDisk()
   await clock.advance(60 * minuteMs)
   // Each tried at once; then one retried after 1, 3, 7, 15, 31 and 63 s, and once a minute.
   expect(disk.tries).toBe(10 + 6 + 58)
   disk.isFull = false
   await clock.advance(minuteMs)
   expect(await taken).toEqual(Array.from({ length: 10 }, (_, i) => ({ status: 'fulfilled', value: i })))
-  expect(told).toEqual(Array(10).fill(waits))
+  expect(reported).toEqual(Array(10).fill(waits))
 })
 
 test('every caller tries a last time when the log is closing', async () => {
-  const { closing, disk, told, taken } = givenFullDisk()
+  const { closing, disk, reported, taken } = givenFullDisk()
   await Promise.resolve()
   closing.abort()
   const ended = await taken
   expect(ended.map(each => each.status)).toEqual(Array(10).fill('rejected'))
   expect(disk.tries).toBe(20)
-  expect(told.slice(10)).toEqual(Array(10).fill('the result of a call could not be recorded before closing'))
+  expect(reported.slice(10)).toEqual(
+    Array(10).fill('the result of a call could not be recorded before closing'),
+  )
 })
 
 test('a permanent error of the retrying caller does not stop the others', async () => {

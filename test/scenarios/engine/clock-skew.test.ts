@@ -125,9 +125,9 @@ test.each([
 ])(
   'two engines with clocks %i ms apart wait between tries at a service that is down (Retry-After: %s)',
   async (ms, after) => {
-    let asked = 0
+    let requests = 0
     const down = async () => {
-      asked += 1
+      requests += 1
       return new Response('', {
         status: 503,
         ...(after !== undefined && { headers: { 'retry-after': after } }),
@@ -145,8 +145,8 @@ test.each([
     const subject = await averba.consents.enrol({ cpf: samples.cpf })
     await averba.consents.sync({ subject }, { waitMs: 0 })
     await clock.advance(15 * 60_000)
-    expect(asked).toBeGreaterThan(0)
-    expect(asked).toBeLessThan(after === undefined ? 40 : 3)
+    expect(requests).toBeGreaterThan(0)
+    expect(requests).toBeLessThan(after === undefined ? 40 : 3)
     expect(await averba.effects.list()).toMatchObject([{ state: 'deferred' }])
     stop.abort()
     await clock.finish(Promise.all(running))

@@ -15,14 +15,14 @@ const otherCpf = '11144477735'
  */
 async function given() {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-damaged-')), 'log.sqlite')
-  const said: LogLine[] = []
+  const logged: LogLine[] = []
   const world = await simulate({
     averba: {
       store,
       schedules: true,
       retention: { 'consent.detail': { days: 30 }, 'validation.claims': { days: 30 } },
       subscriptions: [{ evento, chaveSecreta: 'chave-secreta-um' }],
-      logger: (line: LogLine) => void said.push(line),
+      logger: (line: LogLine) => void logged.push(line),
     },
   })
   const { averba, clock, portal, samples } = world
@@ -46,7 +46,7 @@ async function given() {
   const to = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
   return {
     world,
-    said,
+    logged,
     id: pending?.id ?? '',
     notify: () => clock.finish(portal.notify({ evento, ...to, body: { n: 1 } })),
     handled: () => handled,
@@ -80,7 +80,7 @@ test('settle: a damaged event with a call stops no schedule, no other call and n
 })
 
 test('run: a damaged event stops nothing else either, and is logged once a minute with its service', async () => {
-  const { world, said, notify, handled, readings, portalReadings } = await given()
+  const { world, logged, notify, handled, readings, portalReadings } = await given()
   const { averba, clock } = world
   const stop = new AbortController()
   const running = averba.run({ signal: stop.signal })
@@ -88,7 +88,7 @@ test('run: a damaged event stops nothing else either, and is logged once a minut
   await clock.advance(60_000)
   clock.jump(25 * hourMs)
   await clock.advance(10 * 60_000)
-  const lines = said.filter(({ message }) => message === 'part of run failed; it continues')
+  const lines = logged.filter(({ message }) => message === 'part of run failed; it continues')
   expect(new Set(lines.map(({ detail, error }) => `${detail} ${error}`))).toEqual(
     new Set(['calls of consentService CORRUPT']),
   )

@@ -28,8 +28,8 @@ test('a reading whose answer cannot be recorded under a damaged key is postponed
   const first = await simulate(options)
   for (const each of await first.averba.subscriptions.apply(await first.averba.subscriptions.plan()))
     valueOf(each)
-  const asked = { day, recover: true }
-  await first.clock.finish(first.averba.subscriptions.failures(asked))
+  const filter = { day, recover: true }
+  await first.clock.finish(first.averba.subscriptions.failures(filter))
   await first.close()
 
   const file = new Sqlite(store)
@@ -44,7 +44,7 @@ test('a reading whose answer cannot be recorded under a damaged key is postponed
   state.readings = 0
   const stop = new AbortController()
   const running = averba.run({ signal: stop.signal })
-  const answer = averba.subscriptions.failures(asked).catch(({ code }) => code)
+  const answer = averba.subscriptions.failures(filter).catch(({ code }) => code)
   await clock.advance(6 * 3_600_000)
   // If it began again whenever its lease expired, it would be made 360 times.
   expect(state.readings).toBeGreaterThan(3)

@@ -39,8 +39,8 @@ async function givenFullDisk(answer: (real: Response) => Response = real => real
   await fillUp(world)
   mayCome.resolve()
   await world.clock.quiet()
-  const told = () => lines.map(({ message, error }) => `${message} ${error}`)
-  return { world, store, outcome, told }
+  const logged = () => lines.map(({ message, error }) => `${message} ${error}`)
+  return { world, store, outcome, logged }
 }
 
 /** A smaller event may fit where a larger one did not, so it fills up until nothing more fits. */
@@ -61,11 +61,11 @@ async function fillUp({ averba, digest }: World): Promise<void> {
 const waits = 'the result of a call cannot be recorded: it waits until the store can be written STORE_UNSAFE'
 
 test('a paid answer waits while the disk is full, is logged once, and is recorded once there is space', async () => {
-  const { world, store, outcome, told } = await givenFullDisk()
+  const { world, store, outcome, logged } = await givenFullDisk()
   await world.clock.advance(10 * minuteMs)
   // The caller’s waiting time is over.
   expect(await outcome).toMatchObject({ status: 'pending' })
-  expect(told().slice(1)).toEqual([waits]) // The first line is about the keyring.
+  expect(logged().slice(1)).toEqual([waits]) // The first line is about the keyring.
   await world.fillDisk(false)
   await world.clock.advance(minuteMs)
   expect(valueOf(await world.averba.validations.validate(input))).toMatchObject({
@@ -73,7 +73,7 @@ test('a paid answer waits while the disk is full, is logged once, and is recorde
     fields: { nome: { result: 'match' } },
   })
   expect(world.validationService.answered).toBe(1)
-  expect(told().slice(1)).toEqual([waits])
+  expect(logged().slice(1)).toEqual([waits])
   await world.close()
   expect((await verifyLog({ store })).faults).toEqual([])
   expect((await replayLog({ store })).divergence).toBeUndefined()
@@ -96,13 +96,13 @@ test('an outcome that certainly did nothing waits for a full disk too, and is no
 })
 
 test('closing ends the waiting: the call is unknown for the next process and is not sent again', async () => {
-  const { world, outcome, told } = await givenFullDisk()
+  const { world, outcome, logged } = await givenFullDisk()
   const thrown = expect(outcome).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
   const before = world.clock.now()
   await world.restart()
   await thrown
   expect(world.clock.now()).toBe(before)
-  expect(told().at(-1)).toBe('the result of a call could not be recorded before closing STORE_UNSAFE')
+  expect(logged().at(-1)).toBe('the result of a call could not be recorded before closing STORE_UNSAFE')
   await world.fillDisk(false)
   await world.clock.advance(2 * minuteMs)
   await world.averba.settle()

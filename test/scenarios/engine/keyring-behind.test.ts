@@ -5,7 +5,7 @@ import { samples, VirtualClock } from '../../../src/simulation/index.ts'
 import { cpfOf } from '../../crash/cpf-of.ts'
 import { newPath } from '../../store/sample-store.ts'
 
-const asked = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
+const erasure = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
 
 /** A process that waits for the answer to a validation, and another that can erase two people. */
 async function givenAnswerUnderWay(keys?: { asking: Keys; erasing: Keys }) {
@@ -32,7 +32,7 @@ async function givenAnswerUnderWay(keys?: { asking: Keys; erasing: Keys }) {
   ] as const
   const validating = averba.validations.validate({ id: 'a', cpf: samples.cpf, claims: { nome: 'X' } })
   await clock.quiet()
-  const erase = (n: 0 | 1) => clock.finish(other.subjects.erase({ subject: people[n] }, asked))
+  const erase = (n: 0 | 1) => clock.finish(other.subjects.erase({ subject: people[n] }, erasure))
   /** Checks that the answer is recorded and the request was sent once. */
   async function end(): Promise<void> {
     expect(await clock.finish(validating)).toMatchObject({ status: 'settled' })
@@ -47,11 +47,11 @@ test('a paid answer is recorded even if an epoch begins while the keyring is rea
   vi.stubEnv('AVERBA_EPOCHS_ROOT', Buffer.alloc(32, 7).toString('base64'))
   const held = environmentKeys({ variable: 'AVERBA_EPOCHS_ROOT' })
   vi.unstubAllEnvs()
-  let slow: { asked: () => void; answered: Promise<void> } | undefined
+  let slow: { begun: () => void; answered: Promise<void> } | undefined
   const asking: Keys = {
     ...held,
     async unwrap(wrapped) {
-      slow?.asked()
+      slow?.begun()
       await slow?.answered
       return held.unwrap(wrapped)
     },
@@ -59,7 +59,7 @@ test('a paid answer is recorded even if an epoch begins while the keyring is rea
   const { erase, answer, end } = await givenAnswerUnderWay({ asking, erasing: held })
   await erase(0)
   const [reading, read] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  slow = { asked: reading.resolve, answered: read.promise }
+  slow = { begun: reading.resolve, answered: read.promise }
   answer()
   await reading.promise
   await erase(1)

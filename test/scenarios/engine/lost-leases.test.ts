@@ -36,7 +36,7 @@ async function givenStandstill(atTokenRequest: number, isTakenOver: boolean) {
     world.tokenService.expire()
     sent.length = 0
   }
-  const asked = world.averba.validations.validate(input)
+  const validating = world.averba.validations.validate(input)
   await reached.promise
   const clock = new VirtualClock()
   const fetch = (request: Request) =>
@@ -55,7 +55,7 @@ async function givenStandstill(atTokenRequest: number, isTakenOver: boolean) {
     expect(await other.effects.list({ state: 'unknown' })).toHaveLength(1)
   }
   wake.resolve()
-  return { world, other, asked, sent }
+  return { world, other, validating, sent }
 }
 
 test.each([
@@ -64,9 +64,9 @@ test.each([
 ])(
   'a paid call that another process recorded as unknown %s is never sent',
   async (_, tokenRequest, before) => {
-    const { world, other, asked, sent } = await givenStandstill(tokenRequest, true)
+    const { world, other, validating, sent } = await givenStandstill(tokenRequest, true)
     // It was certainly not sent, so the doubt is over.
-    expect(await asked).toMatchObject({ status: 'declined', problem: { code: 'NOT_DONE' } })
+    expect(await validating).toMatchObject({ status: 'declined', problem: { code: 'NOT_DONE' } })
     expect(sent).toEqual(before)
     expect(await other.effects.list({ state: 'unknown' })).toEqual([])
     await other.close()
@@ -89,7 +89,7 @@ async function givenLateAnswer(answer: (real: Response) => Response) {
     },
   })
   const clock = new VirtualClock()
-  const asked = world.averba.validations.validate(input)
+  const validating = world.averba.validations.validate(input)
   await sent.promise
   const other = await openAverba({
     ...{ store, clock, fetch: world.reach.validationService },
@@ -111,7 +111,7 @@ async function givenLateAnswer(answer: (real: Response) => Response) {
   }
   const come = () => {
     mayCome.resolve()
-    return asked
+    return validating
   }
   return { other, come, close }
 }
@@ -171,8 +171,8 @@ test.each([
   ['sent', 1, ['validation']],
   ['sent again after a 401', 2, ['validation', 'validation']],
 ])('a paid call that no other process took over meanwhile is %s', async (_, tokenRequest, all) => {
-  const { world, other, asked, sent } = await givenStandstill(tokenRequest, false)
-  expect(await asked).toMatchObject({ status: 'settled' })
+  const { world, other, validating, sent } = await givenStandstill(tokenRequest, false)
+  expect(await validating).toMatchObject({ status: 'settled' })
   expect(sent).toEqual(all)
   await other.close()
   await world.close()
@@ -192,7 +192,7 @@ test('a paid call that is sent late keeps its lease for a whole minute more', as
     },
   })
   const clock = new VirtualClock()
-  const asked = world.averba.validations.validate(input)
+  const validating = world.averba.validations.validate(input)
   await sent.promise
   const other = await openAverba({
     ...{ store, clock, fetch: world.reach.validationService },
@@ -206,7 +206,7 @@ test('a paid call that is sent late keeps its lease for a whole minute more', as
   await other.settle()
   expect(await other.effects.list({ state: 'unknown' })).toEqual([])
   answer.resolve()
-  expect(await asked).toMatchObject({ status: 'settled' })
+  expect(await validating).toMatchObject({ status: 'settled' })
   await other.close()
   await world.close()
 })

@@ -27,8 +27,8 @@ async function givenOwedReadings(
     },
   })
   const subjects = await Promise.all(cpfs(count).map(cpf => world.averba.consents.enrol({ cpf })))
-  const putOff = Promise.all(subjects.map(subject => world.averba.consents.sync({ subject })))
-  await world.clock.finish(putOff)
+  const postponed = Promise.all(subjects.map(subject => world.averba.consents.sync({ subject })))
+  await world.clock.finish(postponed)
   isReady = true
   await world.clock.advance(2 * 3_600_000)
   return world
@@ -60,19 +60,19 @@ test('no more calls begin per second than the limit allows', async () => {
 })
 
 test('due calls run in parallel up to the limit', async () => {
-  let underWay = 0
-  let most = 0
+  let inProgress = 0
+  let inProgressMax = 0
   const world = await givenOwedReadings(12, { requestsAtOnceMax: 3 }, async (world, request, forward) => {
-    underWay += 1
-    most = Math.max(most, underWay)
+    inProgress += 1
+    inProgressMax = Math.max(inProgressMax, inProgress)
     await world.clock.sleep(1_000)
-    underWay -= 1
+    inProgress -= 1
     return forward(request)
   })
   const began = world.clock.now()
   const counts = await world.clock.finish(world.averba.settle())
   expect(counts).toEqual({ settled: 12, deferred: 0, unknown: 0 })
-  expect(most).toBe(3)
+  expect(inProgressMax).toBe(3)
   expect(world.clock.now() - began).toBeLessThan(6_000)
   await world.close()
 })
@@ -175,8 +175,8 @@ test('postponed calls, and those that a list caused, do not wait until all lists
   const events: { type: string; stream: string; at: string }[] = []
   for await (const event of averba.log.read()) events.push(event)
   const seen = events.find(({ type }) => type === 'consent.changeSeen')
-  const told = events.find(({ type, stream }) => type === 'consent.revoked' && stream === seen?.stream)
-  expect(Date.parse(told?.at ?? '') - Date.parse(seen?.at ?? '')).toBeLessThan(90_000)
+  const revocation = events.find(({ type, stream }) => type === 'consent.revoked' && stream === seen?.stream)
+  expect(Date.parse(revocation?.at ?? '') - Date.parse(seen?.at ?? '')).toBeLessThan(90_000)
   stop.abort()
   await clock.finish(running)
   await world.close()

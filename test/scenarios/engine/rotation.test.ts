@@ -49,17 +49,17 @@ test.each<[string, (current: () => string) => Partial<AverbaOptions>]>([
 )
 
 test('the consumer key and secret are read again for every token request', async () => {
-  const asked = { key: 0, secret: 0 }
+  const reads = { key: 0, secret: 0 }
   const world = await simulate({
     averba: {
       tokenService: {
         url: 'https://gateway.exemplo.br/token',
         consumerKey() {
-          asked.key += 1
+          reads.key += 1
           return 'chave-de-exemplo'
         },
         async consumerSecret() {
-          asked.secret += 1
+          reads.secret += 1
           return 'segredo-de-exemplo'
         },
       },
@@ -68,15 +68,15 @@ test('the consumer key and secret are read again for every token request', async
   const validate = (id: string) =>
     world.averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } })
   valueOf(await validate('v1'))
-  const first = { ...asked }
+  const first = { ...reads }
   expect(first.key).toBeGreaterThan(0)
   valueOf(await validate('v2'))
-  expect(asked).toEqual(first)
+  expect(reads).toEqual(first)
   await world.clock.advance(3_600_000)
   valueOf(await validate('v3'))
   expect(world.tokenService.requests).toBe(2)
-  expect(asked.key).toBeGreaterThan(first.key)
-  expect(asked.secret).toBeGreaterThan(first.secret)
+  expect(reads.key).toBeGreaterThan(first.key)
+  expect(reads.secret).toBeGreaterThan(first.secret)
   await world.close()
 })
 

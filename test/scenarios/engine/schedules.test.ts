@@ -217,8 +217,8 @@ test('an expired consent is recorded as lapsed once, and its status stays as the
   // Another process looks too, and adds no event.
   const next = await simulate({ seed: 2, averba: { store, clock, schedules: true } })
   await next.averba.settle()
-  const said = (await typesOf(next)).filter(type => type === 'consent.lapsed')
-  expect(said).toHaveLength(4)
+  const lapsedEvents = (await typesOf(next)).filter(type => type === 'consent.lapsed')
+  expect(lapsedEvents).toHaveLength(4)
   await next.close()
   await world.close()
 })
@@ -228,11 +228,11 @@ test('an expiring client certificate is reported once per warning', async () => 
   // Its certificates are valid for a year.
   const authority = await createAuthority(clock.now() - 325 * dayMs)
   const certificate = await authority.issueClient('gestora')
-  const told: unknown[] = []
+  const reported: unknown[] = []
   const averba = await openAverba({
     store: ':memory:',
     clock,
-    logger: line => told.push(line.error),
+    logger: line => reported.push(line.error),
     consentService: { baseUrl: 'https://consentimento.exemplo.br', certificate },
   })
   const left: number[] = []
@@ -243,7 +243,7 @@ test('an expiring client certificate is reported once per warning', async () => 
   }
   expect(left).toEqual([30, 14, 7, 3, 1])
   // An expired certificate does not stop other work.
-  expect(told).toContain('MISCONFIGURED')
+  expect(reported).toContain('MISCONFIGURED')
   await averba.close()
 })
 
@@ -262,11 +262,11 @@ test('portal and receiver certificates are watched separately, also without a co
     receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
     run: { receiver: { certificate: await certificate() } },
   })
-  const told: unknown[] = []
-  averba.on('certificate.expiring', event => told.push(event.data))
+  const reported: unknown[] = []
+  averba.on('certificate.expiring', event => reported.push(event.data))
   await averba.settle({ timeoutMs: 0 })
   const data = { daysLeft: 10 }
-  expect(told).toEqual([
+  expect(reported).toEqual([
     { service: 'portal', ...data },
     { service: 'receiver', ...data },
   ])

@@ -21,7 +21,7 @@ async function given() {
     ...{ store, clock, averba },
     breakIt: () => other.exec(broken),
     mend: () => other.exec('drop trigger broken'),
-    told: () => lines.filter(line => line.view === 'subjects').map(line => line.message),
+    logged: () => lines.filter(line => line.view === 'subjects').map(line => line.message),
     health: async () => (await averba.health({ only: ['views'] })).checks[0],
     isRunning: async () => (await averba.figures()).views.find(each => each.view === 'subjects')?.isRunning,
     count: async () => (await averba.views.selectFrom('subjects').select('subject').execute()).length,
@@ -45,9 +45,9 @@ test('a stopped view restarts during run once it is fixed, and is reported as st
   await expect(view.count()).rejects.toMatchObject({ code: 'VIEW_STOPPED' })
   await clock.advance(60_000)
   // It stopped, was tried at the next look, and 1, 2, 4, 8, 16 seconds later.
-  expect(view.told().length).toBeGreaterThan(5)
-  expect(view.told().length).toBeLessThan(9)
-  expect(new Set(view.told())).toEqual(new Set([stopped]))
+  expect(view.logged().length).toBeGreaterThan(5)
+  expect(view.logged().length).toBeLessThan(9)
+  expect(new Set(view.logged())).toEqual(new Set([stopped]))
   const reason = expect.stringMatching(
     /^subjects has stopped: SqliteError at position \d+: run or rebuild recovers/,
   )
@@ -57,7 +57,7 @@ test('a stopped view restarts during run once it is fixed, and is reported as st
   expect(problems).toEqual([expect.stringMatching(/^views: subjects is stopped: SqliteError at position/)])
   view.mend()
   await clock.advance(64_000)
-  expect(view.told().at(-1)).toBe('a stopped view has caught up and is running again')
+  expect(view.logged().at(-1)).toBe('a stopped view has caught up and is running again')
   expect(await view.health()).toMatchObject({ ok: true })
   expect(await view.isRunning()).toBe(true)
   expect(await view.count()).toBe(3)
@@ -102,14 +102,14 @@ test('a vanished awareness record is noticed while its view is stopped', async (
   const other = new Sqlite(store)
   other.exec("create trigger broken before insert on awareness begin select raise(abort, 'no'); end")
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  const heard: string[] = []
-  averba.on('recorded', ({ type }) => void heard.push(type))
+  const recorded: string[] = []
+  averba.on('recorded', ({ type }) => void recorded.push(type))
   for (isHidden of [false, true, true, false]) {
     await world.clock.advance(1_000)
     const listed = await averba.awareness.list({ subject, ageMaxMs: 0 })
     expect(listed.length > 0).toBe(!isHidden)
   }
-  expect(heard.filter(type => /Appeared|Vanished/.test(type))).toEqual([
+  expect(recorded.filter(type => /Appeared|Vanished/.test(type))).toEqual([
     'subject.awarenessAppeared',
     'subject.awarenessVanished',
     'subject.awarenessAppeared',
@@ -189,8 +189,8 @@ test('a process whose view another version has taken over reports it, and does n
   expect((await averba.consents.revoke({ subject, id })).status).toBe('settled')
   await averba.settle()
   await averba.settle()
-  const told = lines.filter(line => line.view === 'consents')
-  expect(told).toEqual([{ message: expect.stringContaining('another process'), view: 'consents' }])
+  const logged = lines.filter(line => line.view === 'consents')
+  expect(logged).toEqual([{ message: expect.stringContaining('another process'), view: 'consents' }])
   await expect(averba.consents.list({ subject, ageMaxMs: 0 })).rejects.toMatchObject({ code: 'VIEW_STOPPED' })
   expect(await averba.consents.get({ subject, id })).toMatchObject({ status: 'REVOGADO' })
   expect((await averba.figures()).views.find(each => each.view === 'consents')?.isRunning).toBe(false)
@@ -203,10 +203,13 @@ test('a paid validation stays readable while its view is stopped', async () => {
   const world = await simulate({ averba: { store } })
   const { averba, samples } = world
   const mend = breaking(store, 'validations')
-  const asked = { id: 'v-1', cpf: samples.cpf, claims: { nome: 'Maria da Silva' } }
-  const first = await averba.validations.validate(asked)
+  const validation = { id: 'v-1', cpf: samples.cpf, claims: { nome: 'Maria da Silva' } }
+  const first = await averba.validations.validate(validation)
   expect(first).toMatchObject({ status: 'settled', replayed: false, value: { id: 'v-1', state: 'answered' } })
-  expect(await averba.validations.validate(asked)).toMatchObject({ replayed: true, value: { id: 'v-1' } })
+  expect(await averba.validations.validate(validation)).toMatchObject({
+    replayed: true,
+    value: { id: 'v-1' },
+  })
   expect(await averba.validations.get('v-1')).toMatchObject({ state: 'answered' })
   const listing = averba.validations.list()[Symbol.asyncIterator]()
   await expect(listing.next()).rejects.toMatchObject({ code: 'VIEW_STOPPED' })

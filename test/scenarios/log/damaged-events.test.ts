@@ -12,14 +12,14 @@ const cpfs = ['25774435016', '11144477735', '52998224725']
 async function given() {
   const clock = new VirtualClock()
   const store = join(mkdtempSync(join(tmpdir(), 'averba-damaged-')), 'log.sqlite')
-  const said: string[] = []
+  const logged: string[] = []
   const averba = await openAverba({
     store,
     clock,
     entropy: seededEntropy(1),
     receiver: { publicUrl: 'https://receptor.exemplo.br/averba', sources: 'any' },
     logger: ({ message, follower, handler, attempt, error }: LogLine) =>
-      void said.push([message, follower ?? handler, attempt, error].join(' ')),
+      void logged.push([message, follower ?? handler, attempt, error].join(' ')),
   })
   const file = new Sqlite(store)
   file.exec('drop trigger event_no_update')
@@ -41,7 +41,7 @@ async function given() {
     const { checks } = await averba.health({ only: ['followers', 'notifications'] })
     return checks.map(({ ok, detail }) => `${ok} ${detail}`)
   }
-  return { averba, clock, said, file, change, close, ofFollowers }
+  return { averba, clock, logged, file, change, close, ofFollowers }
 }
 
 /** Damages a header as if it had been cut off. */
@@ -70,7 +70,7 @@ async function run(averba: Averba, clock: VirtualClock, ms: number): Promise<voi
 }
 
 test('a notification with a damaged body is parked and listed as such, and all others are handled', async () => {
-  const { averba, clock, said, file, close, ofFollowers } = await given()
+  const { averba, clock, logged, file, close, ofFollowers } = await given()
   await notify(averba, { n: 0 }, 'evento-a')
   file.exec(`update part set sealed = cast(substr(sealed, 1, length(sealed) - 1) || x'00' as blob)`)
   await notify(averba, { n: 1 }, 'evento-a')
@@ -100,7 +100,7 @@ test('a notification with a damaged body is parked and listed as such, and all o
     'true no follower is parked',
     expect.stringMatching(/^false 1 parked, 0 to/),
   ])
-  expect(said.filter(line => line.includes('CORRUPT'))).toEqual([
+  expect(logged.filter(line => line.includes('CORRUPT'))).toEqual([
     ...[1, 2, 4, 8].map(attempt => `a handler failed at a notification crm ${attempt} CORRUPT`),
     'a notification is parked crm 12 CORRUPT',
   ])
@@ -108,7 +108,7 @@ test('a notification with a damaged body is parked and listed as such, and all o
 })
 
 test('a follower is parked at a damaged event, and continues after it when an operator skips it', async () => {
-  const { averba, clock, said, change, close, ofFollowers } = await given()
+  const { averba, clock, logged, change, close, ofFollowers } = await given()
   for (const cpf of cpfs) await averba.consents.enrol({ cpf })
   change(3, cutOff)
   const seen: number[] = []
@@ -119,7 +119,7 @@ test('a follower is parked at a damaged event, and continues after it when an op
     { position: 2, isParked: true, attempts: 8, reason: 'CORRUPT' },
   ])
   expect(await ofFollowers()).toEqual(['false crm parked: use log.retry or log.skip', expect.anything()])
-  expect(said.at(-1)).toBe('a follower failed too often and is parked crm 8 CORRUPT')
+  expect(logged.at(-1)).toBe('a follower failed too often and is parked crm 8 CORRUPT')
   await averba.log.skip('crm')
   await averba.settle()
   expect(seen).toEqual([2, 4])
@@ -127,7 +127,7 @@ test('a follower is parked at a damaged event, and continues after it when an op
 })
 
 test('a follower that only this process cannot continue is released, logged and retried', async () => {
-  const { averba, clock, said, file, change, close, ofFollowers } = await given()
+  const { averba, clock, logged, file, change, close, ofFollowers } = await given()
   for (const cpf of cpfs) await averba.consents.enrol({ cpf })
   const putBack = change(3, header => header.replace(/}$/, ',"schema":2}'))
   const seen: number[] = []
@@ -138,7 +138,7 @@ test('a follower that only this process cannot continue is released, logged and 
   expect([seen, others]).toEqual([[2], [1]])
   const crm = file.prepare('select position, attempts, is_parked, lease_owner from follower where name = ?')
   expect(crm.get('crm')).toEqual({ position: 2, attempts: 0, is_parked: 0, lease_owner: null })
-  expect(said.filter(line => line.includes('NOT_OURS'))).toEqual(
+  expect(logged.filter(line => line.includes('NOT_OURS'))).toEqual(
     [1, 2, 4, 8].map(attempt => `a follower cannot continue; it is tried again crm ${attempt} NOT_OURS`),
   )
   expect(await ofFollowers()).toEqual([
@@ -169,7 +169,7 @@ test('a handler is parked at an unreadable arrival after handling earlier ones, 
 })
 
 test('a notification whose own history is damaged is set aside and reported, and others are handled', async () => {
-  const { averba, clock, said, change, close, ofFollowers } = await given()
+  const { averba, clock, logged, change, close, ofFollowers } = await given()
   await notify(averba, { n: 1 }, 'evento-a')
   let isBroken = true
   const seen: unknown[] = []
@@ -183,7 +183,7 @@ test('a notification whose own history is damaged is set aside and reported, and
   const putBack = change(3, cutOff)
   await run(averba, clock, 60_000)
   expect(seen).toEqual([{ n: 2 }])
-  expect(said.filter(line => line.includes('CORRUPT'))).toEqual(
+  expect(logged.filter(line => line.includes('CORRUPT'))).toEqual(
     [1, 2, 4].map(attempt => `a handler failed at a notification crm ${attempt} CORRUPT`),
   )
   expect(await ofFollowers()).toEqual([

@@ -13,17 +13,17 @@ const cpfs = ['25774435016', '11144477735', '52998224725', '39053344705', '15350
 /** Engines on one file, with one clock. */
 async function given(
   count = 1,
-): Promise<{ clock: VirtualClock; engines: Averba[]; said: string[]; store: string }> {
+): Promise<{ clock: VirtualClock; engines: Averba[]; logged: string[]; store: string }> {
   const clock = new VirtualClock()
   const store = join(mkdtempSync(join(tmpdir(), 'averba-follow-')), 'log.sqlite')
-  const said: string[] = []
+  const logged: string[] = []
   const engines: Averba[] = []
   for (let seed = 1; seed <= count; seed++) {
     const logger = ({ message, follower, attempt, error }: LogLine) =>
-      void said.push(`${message} ${follower} ${attempt} ${error}`)
+      void logged.push(`${message} ${follower} ${attempt} ${error}`)
     engines.push(await openAverba({ store, clock, entropy: seededEntropy(seed), logger }))
   }
-  return { clock, engines, said, store }
+  return { clock, engines, logged, store }
 }
 
 const engineOf = async () => {
@@ -156,7 +156,7 @@ test('a paused process cannot move a follower that another one has claimed at th
 })
 
 test('a failing follower is retried with growing waits, then parked, and never skips its event', async () => {
-  const { averba, clock, said } = await engineOf()
+  const { averba, clock, logged } = await engineOf()
   await enrolAll(averba, 0, 2)
   const tried: number[] = []
   let isBroken = true
@@ -176,7 +176,7 @@ test('a failing follower is retried with growing waits, then parked, and never s
     { name: 'crm', position: 1, isParked: true, attempts: 8, reason: 'RangeError' },
     { name: 'other', position: 3 },
   ])
-  expect(said.filter(line => line.includes('follower'))).toEqual([
+  expect(logged.filter(line => line.includes('follower'))).toEqual([
     'a follower failed crm 1 RangeError',
     'a follower failed crm 2 RangeError',
     'a follower failed crm 4 RangeError',
@@ -191,7 +191,7 @@ test('a failing follower is retried with growing waits, then parked, and never s
 })
 
 test('a paused process does not log a follower as parked that another process has', async () => {
-  const { engines, clock, said, store } = await given(1)
+  const { engines, clock, logged, store } = await given(1)
   const [first] = engines
   if (!first) throw new Error('There is no engine')
   await enrolAll(first, 0, 1)
@@ -217,7 +217,7 @@ test('a paused process does not log a follower as parked that another process ha
   await second.settle()
   wake.resolve()
   await settling
-  expect(said).not.toContain('a follower failed too often and is parked crm')
+  expect(logged).not.toContain('a follower failed too often and is parked crm')
   expect(await second.log.followers()).toMatchObject([{ name: 'crm', position: 2, isParked: false }])
   await first.close()
   await second.close()

@@ -93,7 +93,7 @@ test('ageMaxMs must be a whole number in every method', async () => {
   for (const given of [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '0', null]) {
     const which = { subject, id, ageMaxMs: wrong(given) }
     const { consents, awareness, logins } = averba
-    const asked = [
+    const calls = [
       () => consents.list(which),
       () => consents.get(which),
       () => consents.standing(which),
@@ -102,7 +102,7 @@ test('ageMaxMs must be a whole number in every method', async () => {
       () => awareness.get(which),
       () => logins.state(which),
     ]
-    for (const ask of asked) await expect(ask()).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    for (const ask of calls) await expect(ask()).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   }
   await close()
 })

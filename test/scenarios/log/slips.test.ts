@@ -49,10 +49,10 @@ test('a misspelt option is refused instead of ignored', async () => {
 test('a call without a person is refused', async () => {
   const { averba, close } = await simulate()
   const { consents } = averba
-  const nobody = { code: 'INVALID_INPUT', message: expect.stringContaining('nobody is named') }
+  const expected = { code: 'INVALID_INPUT', message: expect.stringContaining('nobody is named') }
   for (const who of [undefined, null, '01kc1v7m4d000w3c5y2n8q6r9t', {}]) {
-    await expect(consents.sync(untyped(who))).rejects.toMatchObject(nobody)
-    await expect(consents.list(untyped(who))).rejects.toMatchObject(nobody)
+    await expect(consents.sync(untyped(who))).rejects.toMatchObject(expected)
+    await expect(consents.list(untyped(who))).rejects.toMatchObject(expected)
   }
   await close()
 })
@@ -101,13 +101,13 @@ test('calls on a closed engine are refused, in a world too', async () => {
   const { cpf } = world.samples
   const subject = await averba.consents.enrol({ cpf })
   await averba.close()
-  const asked = [
+  const calls = [
     averba.effects.list(),
     averba.consents.list({ cpf }),
     averba.consents.sync({ subject }),
     averba.subscriptions.list(),
     readOne(averba.log),
   ]
-  for (const each of asked) await expect(each).rejects.toMatchObject({ code: 'CLOSED' })
+  for (const each of calls) await expect(each).rejects.toMatchObject({ code: 'CLOSED' })
   await world.close()
 })

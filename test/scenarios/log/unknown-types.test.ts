@@ -37,8 +37,8 @@ test('events of unknown types are kept on every stream and disturb nothing', asy
   expect((await averba.health()).checks.filter(each => !each.ok)).toEqual([])
   const kept = []
   for await (const { stream, type, data } of averba.log.read()) {
-    const told: string = type
-    if (told.endsWith('.dreamt')) kept.push({ stream, data })
+    const typeName: string = type
+    if (typeName.endsWith('.dreamt')) kept.push({ stream, data })
   }
   expect(kept).toEqual([...streams].map(stream => ({ stream, data: { of: 'sheep' } })))
   await averba.close()

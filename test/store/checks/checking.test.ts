@@ -377,7 +377,7 @@ test('for any damaged page, every command reports a code and a hint, and no bug'
       await averba.close()
     },
   }
-  const told: Record<string, number> = {}
+  const failuresByCommand: Record<string, number> = {}
   for (let page = 1; page < whole.length / 4096; page += page < 8 ? 1 : 11) {
     for (const [from, byte] of [
       [1_024, 0],
@@ -396,11 +396,11 @@ test('for any damaged page, every command reports a code and a hint, and no bug'
         if (error === undefined) continue
         expect(error, `${name}, page ${page} from ${from}`).toBeInstanceOf(AverbaError)
         expect(error, `${name}, page ${page} from ${from}`).toMatchObject({ hint: expect.any(String) })
-        told[name] = (told[name] ?? 0) + 1
+        failuresByCommand[name] = (failuresByCommand[name] ?? 0) + 1
       }
     }
   }
-  expect(Object.keys(told).sort()).toEqual(Object.keys(commands).sort())
+  expect(Object.keys(failuresByCommand).sort()).toEqual(Object.keys(commands).sort())
 })
 
 test('a page damaged to read as empty is a fault, besides others found', async () => {

@@ -12,7 +12,7 @@ import { views } from '../../../src/views/views.ts'
 import { cpfOf } from '../../crash/cpf-of.ts'
 import { copyStore, newPath } from '../sample-store.ts'
 
-const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
+const erasure = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 const other = '52998224725'
 const day = 86_400_000
 
@@ -43,9 +43,9 @@ async function twoPersons(options: Parameters<typeof simulate>[0] = {}) {
     })
     subjects.push(subject)
   }
-  const [gone, stays] = subjects
-  if (!gone || !stays) throw new Error('There are two')
-  return { ...world, store, gone, stays }
+  const [erasedSubject, otherSubject] = subjects
+  if (!erasedSubject || !otherSubject) throw new Error('There are two')
+  return { ...world, store, erasedSubject, otherSubject }
 }
 
 function rowsOf(store: string): unknown[] {
@@ -73,12 +73,12 @@ function sealedOf(store: string, subject: string): Sealed[] {
 }
 
 test('erased bytes are in neither the file nor its journal while the log is open', async () => {
-  const { averba, store, gone, stays, close } = await twoPersons()
-  const [before, others] = [sealedOf(store, gone), sealedOf(store, stays)]
+  const { averba, store, erasedSubject, otherSubject, close } = await twoPersons()
+  const [before, others] = [sealedOf(store, erasedSubject), sealedOf(store, otherSubject)]
   expect(before.map(part => part.name)).toEqual(
     expect.arrayContaining(['cpf', 'record', 'detail', 'claims', 'result', 'body', 'key']),
   )
-  const { completed } = await averba.subjects.erase({ subject: gone }, asked)
+  const { completed } = await averba.subjects.erase({ subject: erasedSubject }, erasure)
   expect(completed).toMatchObject({ found: 0, searchedFor: before.length })
   expect(completed?.searchedBytes).toBeGreaterThan(4_096)
   const bytes = Buffer.concat([readFileSync(store), readFileSync(`${store}-wal`)])
@@ -106,7 +106,7 @@ test('erased bytes are not left in rows that SQLite has moved either', async () 
     if (i % 10 > 0) continue
     const subject = await averba.consents.enrol({ cpf })
     const pieces = sealedOf(store, subject).map(part => part.bytes.subarray(-16))
-    expect((await averba.subjects.erase({ subject }, asked)).completed).toMatchObject({ found: 0 })
+    expect((await averba.subjects.erase({ subject }, erasure)).completed).toMatchObject({ found: 0 })
     const bytes = Buffer.concat([readFileSync(store), readFileSync(`${store}-wal`)])
     expect(pieces.filter(piece => bytes.includes(piece))).toEqual([])
   }
@@ -123,10 +123,10 @@ function lengthsFrom(start: number): (end: number) => number {
 }
 
 test('rebuilt views equal the kept ones before and after an erasure, which changes only its own rows', async () => {
-  const { averba, store, gone, close } = await twoPersons()
+  const { averba, store, erasedSubject, close } = await twoPersons()
   for (const { differences } of await averba.rebuild()) expect(differences).toBe(0)
   const before = rowsOf(store)
-  await averba.subjects.erase({ subject: gone }, asked)
+  await averba.subjects.erase({ subject: erasedSubject }, erasure)
   const after = rowsOf(store)
   const rebuilt = await averba.rebuild()
   expect(rebuilt.map(view => view.differences)).toEqual(views.map(() => 0))
@@ -138,13 +138,13 @@ test('rebuilt views equal the kept ones before and after an erasure, which chang
 })
 
 test('the other person keeps all data, and the log continues under the new epoch', async () => {
-  const { averba, store, gone, stays, close } = await twoPersons()
-  const consents = await averba.consents.list({ subject: stays })
+  const { averba, store, erasedSubject, otherSubject, close } = await twoPersons()
+  const consents = await averba.consents.list({ subject: otherSubject })
   const id = consents[0]?.id ?? ''
-  const detail = await averba.consents.get({ subject: stays, id })
-  await averba.subjects.erase({ subject: gone }, asked)
+  const detail = await averba.consents.get({ subject: otherSubject, id })
+  await averba.subjects.erase({ subject: erasedSubject }, erasure)
   expect(await averba.consents.list({ cpf: other })).toEqual(consents)
-  expect(await averba.consents.get({ subject: stays, id })).toEqual(detail)
+  expect(await averba.consents.get({ subject: otherSubject, id })).toEqual(detail)
   valueOf(await averba.validations.validate({ id: 'later', cpf: other, claims: { nome: 'Y' } }))
   const enrolled = await averba.consents.enrol({ cpf: '11144477735' })
   await close()
@@ -156,38 +156,42 @@ test('the other person keeps all data, and the log continues under the new epoch
 })
 
 test('parts kept by law stay sealed, can be opened, and are erased later', async () => {
-  const { averba, store, gone, close } = await twoPersons()
+  const { averba, store, erasedSubject, close } = await twoPersons()
   const keep = ['validation.result', 'validation.claims'] as const
-  const first = await averba.subjects.erase({ subject: gone }, { ...asked, keep: [...keep] })
+  const first = await averba.subjects.erase({ subject: erasedSubject }, { ...erasure, keep: [...keep] })
   expect(first).toMatchObject({ keeps: keep, destroyed: { keys: 0 } })
   expect(checkErasureReceipt(first)).toEqual([])
-  const kept = sealedOf(store, gone).map(part => part.name)
+  const kept = sealedOf(store, erasedSubject).map(part => part.name)
   expect(kept.sort()).toEqual(['claims', 'key', 'result'])
-  expect((await averba.validations.get(`p-${gone}`))?.fields).not.toEqual({})
-  await expect(averba.consents.sync({ subject: gone })).rejects.toMatchObject({ code: 'SUBJECT_ERASED' })
-  expect((await averba.subjects.erase({ subject: gone }, { ...asked, keep: [...keep] })).events).toEqual(
-    first.events,
-  )
+  expect((await averba.validations.get(`p-${erasedSubject}`))?.fields).not.toEqual({})
+  await expect(averba.consents.sync({ subject: erasedSubject })).rejects.toMatchObject({
+    code: 'SUBJECT_ERASED',
+  })
+  expect(
+    (await averba.subjects.erase({ subject: erasedSubject }, { ...erasure, keep: [...keep] })).events,
+  ).toEqual(first.events)
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
 
   const second = await averba.subjects.erase(
-    { subject: gone },
+    { subject: erasedSubject },
     { requester: 'prazo', legalBasis: 'LGPD art. 16' },
   )
   expect(second).toMatchObject({ requester: 'prazo', keeps: [], destroyed: { keys: 1 } })
   expect(checkErasureReceipt(second)).toEqual([])
-  expect(sealedOf(store, gone)).toMatchObject([{ name: 'key', bytes: Buffer.alloc(0) }])
-  await expect(averba.validations.get(`p-${gone}`)).rejects.toMatchObject({ code: 'PART_DESTROYED' })
+  expect(sealedOf(store, erasedSubject)).toMatchObject([{ name: 'key', bytes: Buffer.alloc(0) }])
+  await expect(averba.validations.get(`p-${erasedSubject}`)).rejects.toMatchObject({ code: 'PART_DESTROYED' })
   await close()
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
 })
 
 test('a backup opens erased data only with the old keyring, or until its declared days are over', async () => {
-  const { averba, clock, store, gone, close } = await twoPersons({ averba: { backupRetentionDays: 7 } })
+  const { averba, clock, store, erasedSubject, close } = await twoPersons({
+    averba: { backupRetentionDays: 7 },
+  })
   const [backup, keysOfThen] = [newPath(), `${newPath()}.keys`]
   await backupStore({ store, to: backup })
   copyFileSync(`${store}.keys`, keysOfThen)
-  const receipt = await averba.subjects.erase({ subject: gone }, asked)
+  const receipt = await averba.subjects.erase({ subject: erasedSubject }, erasure)
   const openUntil = receipt.completed?.copiesOpenUntil ?? ''
   expect(Date.parse(openUntil) - Date.parse(receipt.completed?.at ?? '')).toBe(7 * day)
   expect(receipt.epochsDestroyedAt).toBeNull()
@@ -197,14 +201,14 @@ test('a backup opens erased data only with the old keyring, or until its declare
   await restoreStore({ backup, store: newPath(), keys: `${store}.keys` })
   await clock.advance(1)
   await averba.settle()
-  expect(await averba.subjects.receipt(gone)).toMatchObject({ epochsDestroyedAt: openUntil })
+  expect(await averba.subjects.receipt(erasedSubject)).toMatchObject({ epochsDestroyedAt: openUntil })
   await close()
   await expect(restoreStore({ backup, store: newPath(), keys: `${store}.keys` })).rejects.toMatchObject({
     code: 'KEYS_MISMATCH',
   })
   const restored = newPath()
   await restoreStore({ backup, store: restored, keys: keysOfThen })
-  expect(sealedOf(restored, gone).length).toBeGreaterThan(4)
+  expect(sealedOf(restored, erasedSubject).length).toBeGreaterThan(4)
   expect(JSON.parse(readFileSync(`${store}.keys`, 'utf8')).epochs).toEqual({ 2: expect.any(String) })
 })
 
@@ -215,10 +219,10 @@ async function putBack(store: string, backup: string, clock: Clock) {
 }
 
 test('a restored log completes the erasures in it at their times', async () => {
-  const { averba, clock, store, gone, restart, close, ...world } = await twoPersons({
+  const { averba, clock, store, erasedSubject, restart, close, ...world } = await twoPersons({
     averba: { backupRetentionDays: 7 },
   })
-  const { completed } = await averba.subjects.erase({ subject: gone }, asked)
+  const { completed } = await averba.subjects.erase({ subject: erasedSubject }, erasure)
   const backup = newPath()
   await backupStore({ store, to: backup })
   world.crash()
@@ -226,27 +230,27 @@ test('a restored log completes the erasures in it at their times', async () => {
   const restored = await restart()
   await clock.advance(7 * day - 1)
   await restored.settle()
-  expect(await restored.subjects.receipt(gone)).toMatchObject({ completed, epochsDestroyedAt: null })
+  expect(await restored.subjects.receipt(erasedSubject)).toMatchObject({ completed, epochsDestroyedAt: null })
   await clock.advance(1)
   await restored.settle()
-  expect(await restored.subjects.receipt(gone)).toMatchObject({
+  expect(await restored.subjects.receipt(erasedSubject)).toMatchObject({
     epochsDestroyedAt: completed?.copiesOpenUntil,
   })
   await close()
 })
 
 test('after a rollback, an erasure also covers backups of the lost log', async () => {
-  const { clock, store, gone, stays, restart, close, ...world } = await twoPersons({
+  const { clock, store, erasedSubject, otherSubject, restart, close, ...world } = await twoPersons({
     averba: { backupRetentionDays: 7 },
   })
   const [before, after] = [newPath(), newPath()]
   await backupStore({ store, to: before })
-  await world.averba.subjects.erase({ subject: gone }, asked)
+  await world.averba.subjects.erase({ subject: erasedSubject }, erasure)
   await backupStore({ store, to: after })
   world.crash()
   await putBack(store, before, clock)
   const restored = await restart()
-  await restored.subjects.erase({ subject: stays }, asked)
+  await restored.subjects.erase({ subject: otherSubject }, erasure)
   await clock.advance(7 * day)
   await restored.settle()
   await expect(
@@ -279,8 +283,8 @@ describe('a deep check finds', () => {
       'parts',
     ],
   ])('%s', async (_, sql, check) => {
-    const { averba, store, gone, close } = await twoPersons()
-    await averba.subjects.erase({ subject: gone }, asked)
+    const { averba, store, erasedSubject, close } = await twoPersons()
+    await averba.subjects.erase({ subject: erasedSubject }, erasure)
     await close()
     const copy = copyStore(store)
     const database = new Sqlite(copy)
@@ -294,11 +298,11 @@ describe('a deep check finds', () => {
 })
 
 test('a forged receipt is rejected', async () => {
-  const { averba, clock, gone, close } = await twoPersons()
-  await averba.subjects.erase({ subject: gone }, asked)
+  const { averba, clock, erasedSubject, close } = await twoPersons()
+  await averba.subjects.erase({ subject: erasedSubject }, erasure)
   await clock.advance(31 * day)
   await averba.settle()
-  const receipt = await averba.subjects.receipt(gone)
+  const receipt = await averba.subjects.receipt(erasedSubject)
   await close()
   if (!receipt?.completed) throw new Error('It is complete')
   expect(receipt.epochsDestroyedAt).not.toBeNull()
@@ -333,28 +337,28 @@ test('a forged receipt is rejected', async () => {
 })
 
 test('while the key is kept, no receipt, report or page says that copies can no longer be opened', async () => {
-  const { averba, clock, store, gone, close } = await twoPersons()
-  await averba.subjects.erase({ subject: gone }, { ...asked, keep: ['validation.result'] })
+  const { averba, clock, store, erasedSubject, close } = await twoPersons()
+  await averba.subjects.erase({ subject: erasedSubject }, { ...erasure, keep: ['validation.result'] })
   await clock.advance(31 * day)
   await averba.settle()
-  const receipt = await averba.subjects.receipt(gone)
+  const receipt = await averba.subjects.receipt(erasedSubject)
   if (!receipt) throw new Error('There is a receipt')
   expect(receipt).toMatchObject({ completed: { copiesOpenUntil: null }, epochsDestroyedAt: null })
   expect(receipt.events.map(({ header }) => JSON.parse(header).type)).toContain('subject.epochsDestroyed')
   expect(checkErasureReceipt(receipt)).toEqual([])
   expect(checkErasureReceipt({ ...receipt, epochsDestroyedAt: receipt.erasedAt })).toHaveLength(1)
   const page = (language: 'en' | 'pt-BR') =>
-    averba.subjects.report({ subject: gone }, { format: 'html', language })
+    averba.subjects.report({ subject: erasedSubject }, { format: 'html', language })
   expect(await page('en')).toContain('The key is kept: while it is, copies open')
   expect(await page('pt-BR')).toContain('A chave foi conservada: enquanto existir, as cópias abrem')
-  expect(JSON.parse(await averba.subjects.report({ subject: gone })).erasure).toMatchObject({
+  expect(JSON.parse(await averba.subjects.report({ subject: erasedSubject })).erasure).toMatchObject({
     ...{ isKeyKept: true, copiesOpenUntil: null, epochsDestroyedAt: null },
   })
   // The rest is erased, and the statement about copies is true from then on.
-  await averba.subjects.erase({ subject: gone }, asked)
+  await averba.subjects.erase({ subject: erasedSubject }, erasure)
   await clock.advance(31 * day)
   await averba.settle()
-  const whole = await averba.subjects.receipt(gone)
+  const whole = await averba.subjects.receipt(erasedSubject)
   expect(whole?.epochsDestroyedAt).not.toBeNull()
   expect(whole && checkErasureReceipt(whole)).toEqual([])
   await close()
@@ -362,19 +366,19 @@ test('while the key is kept, no receipt, report or page says that copies can no 
 })
 
 test('a later erasure keeps some of the parts that the first one kept, and names no destroyed part', async () => {
-  const { averba, store, gone, close } = await twoPersons()
+  const { averba, store, erasedSubject, close } = await twoPersons()
   const keep = ['validation.result'] as const
-  const first = await averba.subjects.erase({ subject: gone }, { ...asked, keep: [...keep] })
+  const first = await averba.subjects.erase({ subject: erasedSubject }, { ...erasure, keep: [...keep] })
   expect(first).toMatchObject({ keeps: ['validation.result'], destroyed: { keys: 0 } })
-  const wrong = averba.subjects.erase({ subject: gone }, { ...asked, keep: ['validation.claims'] })
+  const wrong = averba.subjects.erase({ subject: erasedSubject }, { ...erasure, keep: ['validation.claims'] })
   await expect(wrong).rejects.toMatchObject({
     code: 'INVALID_INPUT',
     hint: expect.stringContaining('validation.result'),
   })
-  expect((await averba.validations.get(`p-${gone}`))?.fields).not.toEqual({})
-  expect((await averba.subjects.erase({ subject: gone }, { ...asked, keep: [...keep] })).events).toEqual(
-    first.events,
-  )
+  expect((await averba.validations.get(`p-${erasedSubject}`))?.fields).not.toEqual({})
+  expect(
+    (await averba.subjects.erase({ subject: erasedSubject }, { ...erasure, keep: [...keep] })).events,
+  ).toEqual(first.events)
   await close()
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
 })
@@ -382,25 +386,30 @@ test('a later erasure keeps some of the parts that the first one kept, and names
 test('when a person has no parts of the kept kinds, the key is destroyed', async () => {
   const store = newPath()
   const { averba, samples, close } = await simulate({ averba: { store } })
-  const gone = await averba.consents.enrol({ cpf: samples.cpf })
-  const receipt = await averba.subjects.erase({ subject: gone }, { ...asked, keep: ['consent.detail'] })
+  const erasedSubject = await averba.consents.enrol({ cpf: samples.cpf })
+  const receipt = await averba.subjects.erase(
+    { subject: erasedSubject },
+    { ...erasure, keep: ['consent.detail'] },
+  )
   expect(receipt).toMatchObject({ keeps: [], destroyed: { keys: 1 } })
   expect(checkErasureReceipt(receipt)).toEqual([])
-  expect(await averba.subjects.erase({ subject: gone }, { ...asked, keep: ['consent.detail'] })).toEqual(
-    receipt,
-  )
-  expect(sealedOf(store, gone)).toMatchObject([{ name: 'key', bytes: Buffer.alloc(0) }])
+  expect(
+    await averba.subjects.erase({ subject: erasedSubject }, { ...erasure, keep: ['consent.detail'] }),
+  ).toEqual(receipt)
+  expect(sealedOf(store, erasedSubject)).toMatchObject([{ name: 'key', bytes: Buffer.alloc(0) }])
   await close()
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
 })
 
 test('with two engines on one file, the other one uses the new epoch and refuses the erased person', async () => {
-  const { averba, clock, store, gone, stays, close } = await twoPersons()
+  const { averba, clock, store, erasedSubject, otherSubject, close } = await twoPersons()
   const second = await openAverba({ store, clock })
   await second.consents.enrol({ cpf: '11144477735' })
-  await averba.subjects.erase({ subject: gone }, asked)
-  await expect(second.consents.list({ subject: gone })).rejects.toMatchObject({ code: 'SUBJECT_ERASED' })
-  expect((await second.consents.list({ subject: stays })).length).toBeGreaterThan(0)
+  await averba.subjects.erase({ subject: erasedSubject }, erasure)
+  await expect(second.consents.list({ subject: erasedSubject })).rejects.toMatchObject({
+    code: 'SUBJECT_ERASED',
+  })
+  expect((await second.consents.list({ subject: otherSubject })).length).toBeGreaterThan(0)
   // The key that it makes now is under the new epoch.
   await second.consents.enrol({ cpf: '00000000191' })
   await Promise.all([second.close(), close()])
@@ -408,8 +417,10 @@ test('with two engines on one file, the other one uses the new epoch and refuses
 })
 
 test('two concurrent erasures share an epoch, and both complete', async () => {
-  const { averba, store, gone, stays, close } = await twoPersons()
-  const receipts = await Promise.all([gone, stays].map(subject => averba.subjects.erase({ subject }, asked)))
+  const { averba, store, erasedSubject, otherSubject, close } = await twoPersons()
+  const receipts = await Promise.all(
+    [erasedSubject, otherSubject].map(subject => averba.subjects.erase({ subject }, erasure)),
+  )
   for (const { completed } of receipts) expect(completed).toMatchObject({ found: 0 })
   for (const receipt of receipts) expect(checkErasureReceipt(receipt)).toEqual([])
   await averba.settle()
@@ -419,14 +430,14 @@ test('two concurrent erasures share an epoch, and both complete', async () => {
 
 test('the deleted index is rebuilt row by row and finds no erased person', async () => {
   const world = await twoPersons()
-  const { averba, portal, samples, store, gone, stays, close } = world
+  const { averba, portal, samples, store, erasedSubject, otherSubject, close } = world
   world.validationService.addPerson(other, { nome: 'X' })
   valueOf(await averba.validations.validate({ id: 'kept', cpf: other, claims: { nome: 'X' } }))
   const company = { destinatarioTipo: 'CNPJ', destinatarioId: '12ABC34501DE35' } as const
   await portal.notify({ evento: 'e', ...company, body: 'x'.repeat(1_100_000) })
   await averba.subscriptions.failures({ recover: true })
   const keep = ['validation.claims', 'validation.result'] as const
-  await averba.subjects.erase({ subject: stays }, { ...asked, keep })
+  await averba.subjects.erase({ subject: otherSubject }, { ...erasure, keep })
   const indexOf = () => {
     const database = new Sqlite(store)
     const found = database
@@ -453,46 +464,48 @@ test('the deleted index is rebuilt row by row and finds no erased person', async
   await expect(averba.consents.list({ cpf: samples.cpf })).rejects.toMatchObject({ code: 'NOT_FOUND' })
   expect(await averba.rebuildIndex()).toEqual({ before: 0, after: before.length, hidden: [] })
   expect(indexOf()).toEqual(before)
-  expect(await averba.consents.enrol({ cpf: samples.cpf })).toBe(gone)
+  expect(await averba.consents.enrol({ cpf: samples.cpf })).toBe(erasedSubject)
   await close()
 })
 
 test('rebuilding the index reports persons enrolled again while it was missing', async () => {
-  const { averba, samples, store, gone, close } = await twoPersons()
+  const { averba, samples, store, erasedSubject, close } = await twoPersons()
   const database = new Sqlite(store)
   database.exec('delete from keyed_index')
   database.close()
   const again = await averba.consents.enrol({ cpf: samples.cpf })
-  expect(again).not.toBe(gone)
-  expect((await averba.rebuildIndex()).hidden).toEqual([gone])
-  await averba.subjects.erase({ subject: gone }, asked)
+  expect(again).not.toBe(erasedSubject)
+  expect((await averba.rebuildIndex()).hidden).toEqual([erasedSubject])
+  await averba.subjects.erase({ subject: erasedSubject }, erasure)
   expect((await averba.rebuildIndex()).hidden).toEqual([])
   expect(await averba.consents.enrol({ cpf: samples.cpf })).toBe(again)
   await close()
 })
 
 test('an index rebuilt during an erasure does not lead to the person; one that does is a fault', async () => {
-  const { averba, samples, store, gone, stays, close } = await twoPersons()
+  const { averba, samples, store, erasedSubject, otherSubject, close } = await twoPersons()
   // More than one page of the log, so the person is read before the erasure and the index is written after it.
   const many = Array.from({ length: 1_200 }, (_, i) => ({ cpf: cpfOf(i + 1) }))
   for await (const _ of averba.consents.enrolAll(many)) void _
   const rebuilding = averba.rebuildIndex()
-  const erasing = averba.subjects.erase({ subject: gone }, asked)
+  const erasing = averba.subjects.erase({ subject: erasedSubject }, erasure)
   await Promise.all([rebuilding, erasing])
   await expect(averba.consents.list({ cpf: samples.cpf })).rejects.toMatchObject({ code: 'NOT_FOUND' })
-  expect(await averba.consents.enrol({ cpf: samples.cpf })).not.toBe(gone)
+  expect(await averba.consents.enrol({ cpf: samples.cpf })).not.toBe(erasedSubject)
   const problems = async () => (await diagnoseStore({ store, isDeep: true })).problems
   expect(await problems()).toEqual([])
   const database = new Sqlite(store)
-  database.prepare("update keyed_index set value = ? where kind = 'cpf' and value = ?").run(gone, stays)
+  database
+    .prepare("update keyed_index set value = ? where kind = 'cpf' and value = ?")
+    .run(erasedSubject, otherSubject)
   database.close()
-  expect((await problems()).join()).toContain(`leads to "subject-${gone}", which was erased`)
+  expect((await problems()).join()).toContain(`leads to "subject-${erasedSubject}", which was erased`)
   await close()
 })
 
 test('an append for an erased owner, or a late erasure, is rejected or stripped of parts as requested', async () => {
-  const { averba, store: path, gone, stays, close } = await twoPersons()
-  await averba.subjects.erase({ subject: gone }, asked)
+  const { averba, store: path, erasedSubject, otherSubject, close } = await twoPersons()
+  await averba.subjects.erase({ subject: erasedSubject }, erasure)
   await close()
   const createId = createIds(systemClock, systemEntropy)
   const store = await Store.open({ path, views, clock: systemClock, entropy: systemEntropy, createId })
@@ -509,9 +522,11 @@ test('an append for an erased owner, or a late erasure, is rejected or stripped 
       ...more,
     }
   }
-  expect(await store.append(about(gone, { whenErased: 'conflict' }))).toMatchObject({ status: 'conflict' })
-  const claims = [{ kind: 'k', digest: store.digest('k', 'x'), value: gone }]
-  const bare = await store.append(about(gone, { claims }))
+  expect(await store.append(about(erasedSubject, { whenErased: 'conflict' }))).toMatchObject({
+    status: 'conflict',
+  })
+  const claims = [{ kind: 'k', digest: store.digest('k', 'x'), value: erasedSubject }]
+  const bare = await store.append(about(erasedSubject, { claims }))
   expect(bare).toMatchObject({
     status: 'appended',
     events: [expect.not.objectContaining({ parts: expect.anything() })],
@@ -523,20 +538,22 @@ test('an append for an erased owner, or a late erasure, is rejected or stripped 
     code: 'accepted',
     detail: '',
   } as const
-  await expect(store.append(about(gone, { receipt }))).rejects.toMatchObject({ code: 'SUBJECT_ERASED' })
+  await expect(store.append(about(erasedSubject, { receipt }))).rejects.toMatchObject({
+    code: 'SUBJECT_ERASED',
+  })
 
   // In one transaction: appends before an erasure make it late, those after it have no parts.
-  const { until } = await store.owners.survey(stays)
+  const { until } = await store.owners.survey(otherSubject)
   const none = { claims: [], commands: [], streams: [], kept: [] }
-  const person = { owner: `subject-${stays}`, subject: stays, until, keepsKey: false, ...none }
-  const erasing = { ...about(gone), destroys: { parts: [], person } }
-  const results = await Promise.all([store.append(about(stays)), store.append(erasing)])
+  const person = { owner: `subject-${otherSubject}`, subject: otherSubject, until, keepsKey: false, ...none }
+  const erasing = { ...about(erasedSubject), destroys: { parts: [], person } }
+  const results = await Promise.all([store.append(about(otherSubject)), store.append(erasing)])
   expect(results.map(result => result.status)).toEqual(['appended', 'conflict'])
-  const again = await store.owners.survey(stays)
+  const again = await store.owners.survey(otherSubject)
   const newer = { ...erasing, destroys: { parts: again.parts, person: { ...person, until: again.until } } }
-  const [erased, after] = await Promise.all([store.append(newer), store.append(about(stays))])
+  const [erased, after] = await Promise.all([store.append(newer), store.append(about(otherSubject))])
   expect([erased.status, after.status]).toEqual(['appended', 'appended'])
   expect(after).toMatchObject({ events: [expect.not.objectContaining({ parts: expect.anything() })] })
-  expect(await store.owners.stateOf(`subject-${stays}`)).toBe('erased')
+  expect(await store.owners.stateOf(`subject-${otherSubject}`)).toBe('erased')
   await store.close()
 })

@@ -93,34 +93,34 @@ test('no transaction of a rebuild is as long as its view, and the swap moves no 
 test('reading a long log holds one page of it, and a rebuild as many rows as allowed', async () => {
   const path = copyStore(sample)
   const connection = await openSqlite(path)
-  const most = { read: 0, unwritten: 0 }
+  const maxima = { read: 0, unwritten: 0 }
   let [events, total] = [0, 0]
   const counted = withHooks(connection, {
     transact: (steps, run) => run(() => observeSteps(steps, () => (events = 0))),
     read: (steps, run) =>
       run(() =>
         observeSteps(steps, ({ rows, statements }) => {
-          most.read = Math.max(most.read, rows)
+          maxima.read = Math.max(maxima.read, rows)
           total += rows
           if (statements.some(sql => sql.includes('header'))) events += rows
-          most.unwritten = Math.max(most.unwritten, events)
+          maxima.unwritten = Math.max(maxima.unwritten, events)
         }),
       ),
   })
   expect(await rebuilder(counted, 500).rebuild(view)).toMatchObject({ rows: streams, differences: 0 })
   // A page, its previous rows and the mark: each event of the first half has its own row.
-  expect(most.read).toBeLessThan(600)
-  expect(most.unwritten).toBeLessThan(2 * (500 + 250) + 50)
+  expect(maxima.read).toBeLessThan(600)
+  expect(maxima.unwritten).toBeLessThan(2 * (500 + 250) + 50)
   expect(total).toBeGreaterThan(2 * streams)
-  most.read = 0
+  maxima.read = 0
   expect(await rebuilder(counted).buildAsOf(view, {})).toHaveLength(streams)
-  expect(most.read).toBe(1_000)
+  expect(maxima.read).toBe(1_000)
   edit(path, "update head set views = ''")
   edit(path, 'update projection set position = 1')
   edit(path, 'delete from counted')
-  most.read = 0
+  maxima.read = 0
   await catchUp({ connection: counted, schemas: {}, onRejoined: () => undefined }, view)
-  expect(most.read).toBeLessThan(600)
+  expect(maxima.read).toBeLessThan(600)
   await connection.close()
   const store = await open(path, [view])
   await checkRight(store, 5_250)
@@ -230,7 +230,7 @@ test('differences are exact while others append to the compared rows', async () 
 
 test('a new rebuild takes over: the earlier one fails at its next step and corrupts nothing', async () => {
   let isOver = false
-  let told = 0
+  let differing = 0
   for (let nth = 1; !isOver; nth++) {
     const path = copyStore(sample)
     const connection = await openSqlite(path)
@@ -250,7 +250,7 @@ test('a new rebuild takes over: the earlier one fails at its next step and corru
     )
     if (error !== undefined) {
       expect(error).toMatchObject({ code: 'STORE_BUSY', message: expect.stringMatching(/another process/) })
-      told += 1
+      differing += 1
     }
     isOver = count < nth
     await connection.close()
@@ -259,7 +259,7 @@ test('a new rebuild takes over: the earlier one fails at its next step and corru
     await other.close()
     expect(leftOf(path)).toEqual([])
   }
-  expect(told).toBeGreaterThan(10)
+  expect(differing).toBeGreaterThan(10)
 })
 
 test('a rebuild never replaces rows of one version with those of another', async () => {

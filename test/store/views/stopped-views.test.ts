@@ -15,24 +15,24 @@ const { signal } = new AbortController()
 /** Opens a store on a clock that the test moves, and records what happens to its views. */
 async function given(views: readonly View[], path = newPath()) {
   const clock = new VirtualClock()
-  const told: string[] = []
+  const reported: string[] = []
   const store = await Store.open({
     path,
     views,
     clock,
     entropy: systemEntropy,
     createId: createIds(clock, systemEntropy),
-    onViewStopped: view => told.push(`${view} stopped`),
-    onViewBack: view => told.push(`${view} is back`),
+    onViewStopped: view => reported.push(`${view} stopped`),
+    onViewBack: view => reported.push(`${view} is back`),
   })
-  return { clock, told, store, path }
+  return { clock, reported, store, path }
 }
 
 test.each(['throw', 'badCell'] as const)(
   'a stopped view (%s) that is fixed comes back while the process runs and others append',
   async how => {
     const breaks: Breaks = { at: 30, with: how }
-    const { store, told } = await given([counting('fragile', breaks), counting('steady')])
+    const { store, reported } = await given([counting('fragile', breaks), counting('steady')])
     await append(store, 20)
     await append(store, 2_500)
     expect(await checkpointOf(store, 'fragile')).toMatchObject({ isRunning: false, position: 21 })
@@ -50,7 +50,7 @@ test.each(['throw', 'badCell'] as const)(
     // It did not block appends: some were made between its pages.
     expect(appended).toBeGreaterThan(10)
     await append(store, 10)
-    expect(told).toEqual(['fragile stopped', 'fragile is back'])
+    expect(reported).toEqual(['fragile stopped', 'fragile is back'])
     expect(await checkpointOf(store, 'fragile')).toMatchObject({ isRunning: true, reason: '' })
     expect(await rowsOf(store, 'fragile')).toEqual(await rowsOf(store, 'steady'))
     expect(await store.rebuild()).toMatchObject([{ differences: 0 }, { differences: 0 }])
@@ -59,19 +59,19 @@ test.each(['throw', 'badCell'] as const)(
 )
 
 test('a view that keeps failing stays stopped, is reported each time, and is retried less and less often', async () => {
-  const { store, clock, told } = await given([counting('fragile', { at: 15, with: 'throw' })])
+  const { store, clock, reported } = await given([counting('fragile', { at: 15, with: 'throw' })])
   await append(store, 10)
   await append(store, 10)
   const seconds: number[] = []
   const began = clock.now()
   for (let second = 0; second <= 1_200; second++) {
-    const before = told.length
+    const before = reported.length
     await store.retryStoppedViews(signal)
-    if (told.length > before) seconds.push((clock.now() - began) / 1_000)
+    if (reported.length > before) seconds.push((clock.now() - began) / 1_000)
     await clock.advance(1_000)
   }
   expect(seconds).toEqual([0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 811, 1_111])
-  expect(new Set(told)).toEqual(new Set(['fragile stopped']))
+  expect(new Set(reported)).toEqual(new Set(['fragile stopped']))
   expect(await checkpointOf(store, 'fragile')).toMatchObject({
     ...{ isRunning: false, position: 11, reason: 'RangeError at position 15' },
   })
@@ -144,7 +144,7 @@ test('two processes that restart the same view fold no event twice, and only one
   await append(other.store, 5)
   await append(one.store, 5)
   expect(await sumOf(one.store, 'fragile')).toBe(appended + 10)
-  expect([...one.told, ...other.told].filter(line => line === 'fragile is back')).toHaveLength(1)
+  expect([...one.reported, ...other.reported].filter(line => line === 'fragile is back')).toHaveLength(1)
   expect(await one.store.rebuild()).toMatchObject([{ differences: 0 }])
   await one.store.close()
   await other.store.close()
@@ -152,7 +152,7 @@ test('two processes that restart the same view fold no event twice, and only one
 
 test('a view that keeps stopping is restarted only after growing waits', async () => {
   const breaks: Breaks = { with: 'throw' }
-  const { store, clock, told } = await given([counting('fragile', breaks)])
+  const { store, clock, reported } = await given([counting('fragile', breaks)])
   /** Stops the view every second, and returns the seconds in which it came back. */
   const stopping = async (until: number) => {
     const seconds: number[] = []
@@ -161,9 +161,9 @@ test('a view that keeps stopping is restarted only after growing waits', async (
       breaks.at = end + 1
       await append(store, 1)
       delete breaks.at
-      const before = told.length
+      const before = reported.length
       await store.retryStoppedViews(signal)
-      if (told.slice(before).includes('fragile is back')) seconds.push(second)
+      if (reported.slice(before).includes('fragile is back')) seconds.push(second)
       await store.retryStoppedViews(signal)
       await clock.advance(1_000)
     }
@@ -234,11 +234,11 @@ test.each([
     database.close()
     // The new version, and a process that goes back to the old one.
     for (const version of [2, 3]) {
-      const { store: newer, told } = await given(
+      const { store: newer, reported } = await given(
         [{ ...counting('upgraded'), version }, counting('steady')],
         path,
       )
-      expect(told).toEqual(['upgraded stopped'])
+      expect(reported).toEqual(['upgraded stopped'])
       const reason = 'DamagedEvent at position 20'
       expect(await checkpointOf(newer, 'upgraded')).toMatchObject({ isRunning: false, reason })
       await append(newer, 5)

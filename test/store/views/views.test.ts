@@ -172,9 +172,9 @@ test('two processes can rebuild the same view safely: at most one fails with STO
   const stores = [await open(path, [counting('counted')]), await open(path, [counting('counted')])] as const
   await append(stores[0], 2_500)
   const done = await Promise.allSettled(stores.map(store => store.rebuild()))
-  const told = done.filter(each => each.status === 'rejected')
-  for (const { reason } of told) expect(reason).toMatchObject({ code: 'STORE_BUSY' })
-  expect(told.length).toBeLessThan(2)
+  const failures = done.filter(each => each.status === 'rejected')
+  for (const { reason } of failures) expect(reason).toMatchObject({ code: 'STORE_BUSY' })
+  expect(failures.length).toBeLessThan(2)
   expect(await sumOf(stores[1], 'counted')).toBe(2_500)
   await append(stores[1], 5)
   expect(await sumOf(stores[0], 'counted')).toBe(2_505)
