@@ -186,7 +186,6 @@ export async function openOn(
   return { ...methods, ...createTopMethods(context, modules) }
 }
 
-/** Opens the store and creates what the modules share. */
 async function openContext(
   medium: StoreOptions['medium'],
   options: AverbaOptions,
@@ -228,7 +227,6 @@ async function openContext(
   })
 }
 
-/** Logs what an operator should know about the store. */
 function logStoreTroubles(log: (line: LogLine) => void) {
   return {
     onTrouble: (what: string, error: unknown) => log({ message: what, error: errorName(error) }),
@@ -332,7 +330,6 @@ async function listDue(modules: readonly Module[], until: Instant): Promise<DueI
   return all.filter(each => each.at <= until).sort((a, b) => (a.at < b.at ? -1 : 1))
 }
 
-/** Reads the numbers of all modules. */
 async function readFigures(modules: readonly Module[]): Promise<Figures> {
   const parts = await Promise.all(modules.map(each => each.figures?.()))
   return Object.assign({}, ...parts) as Figures // Tests check that the modules have every member.

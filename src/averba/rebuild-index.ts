@@ -9,10 +9,7 @@ import type { IndexEntry } from '../store/writing/append.ts'
 export interface IndexRebuildResult {
   readonly before: number
   readonly after: number
-  /**
-   * Data subjects whose CPF leads to another one, enrolled later while the index was missing: they are found by their
-   * ref only.
-   */
+  /** Data subjects found by ref only: their CPF leads to another one, enrolled while the index was missing. */
   readonly hidden: readonly SubjectRef[]
 }
 

@@ -8,15 +8,11 @@ import { AverbaError } from '../vocabulary/errors.ts'
 
 /** How often the ledger is searched for due calls, including those that another process left. */
 const lookEveryMs = 1_000
-/** How often schedules are checked. */
 const scheduleEveryMs = 60_000
 /** How long work in progress is waited for after the signal. */
 const endWaitMs = 15_000
 
-/**
- * Does what is due now, within a time limit. After it, nothing more is begun and work in progress is no longer waited
- * for.
- */
+/** Does what is due now. After the time limit, it begins nothing more and no longer waits for work in progress. */
 export async function settleAll(
   context: ApiContext,
   modules: readonly Module[],
@@ -54,7 +50,6 @@ async function runDueJobs({ options }: ApiContext, modules: readonly Module[]): 
   await runSequentially(...modules.flatMap(({ jobs = [] }) => jobs.map(job => () => job.look())))
 }
 
-/** Runs what each job does once, when the process begins to run. */
 async function beginJobs({ options }: ApiContext, modules: readonly Module[]): Promise<void> {
   if (options.schedules === false) return
   await runSequentially(...modules.flatMap(({ jobs = [] }) => jobs.map(job => async () => job.begin?.())))
@@ -64,7 +59,6 @@ async function reportToModules(modules: readonly Module[]): Promise<void> {
   await runSequentially(...modules.map(each => async () => each.tell?.()))
 }
 
-/** Until when a process runs. */
 interface RunEnd {
   readonly signal: AbortSignal
   /** Ends all waiting, even for work in progress: the store closes. */
@@ -72,9 +66,9 @@ interface RunEnd {
 }
 
 /**
- * Performs due calls, runs schedules, restarts views and calls followers, until the signal. Services run independently:
- * one that hangs stops no other. Failures are logged, and the work is tried again. After the signal, nothing more is
- * begun. Work in progress is waited for, up to a limit; calls that have not ended by then stay in the ledger as begun.
+ * Performs due calls, runs schedules, restarts views and calls followers, until the signal. Services run independently,
+ * and failures are logged and retried. After the signal, work in progress is waited for, up to a limit; calls that have
+ * not ended by then stay in the ledger as begun.
  */
 export async function runAll(
   context: ApiContext,

@@ -7,7 +7,6 @@ export interface EngineEvents {
   recorded: RecordedEvent
   /** A transaction that this process committed. It blocked the event loop for this long. */
   committed: { readonly ms: number }
-  /** An attempt at a call ended. */
   attempted: AttemptReport
   /** A request to the receiver was answered with this HTTP status. */
   answered: { readonly status: number; readonly ms: number }

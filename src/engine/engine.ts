@@ -44,15 +44,11 @@ const countedAs: Readonly<Partial<Record<EffectState, keyof AttemptCounts>>> = {
 }
 
 const closeWaitMs = 15_000
-/** How long `run` waits before it tries a call again that may still be due. */
 const restMs = 1_000
-/** How many due calls `left` looks at. */
+/** How many due calls `listLeftToOthers` looks at. */
 const leftSearchMax = 100
 
-/**
- * The main loop: decides commands, records their events and effects, performs the effects, and records their outcomes
- * as facts, which are decided in turn.
- */
+/** The main loop: decides commands, records events and effects, performs effects, and records their outcomes. */
 export class Engine {
   readonly #parts: EngineParts
   readonly #performers: Record<string, Performer> = {}
@@ -64,7 +60,6 @@ export class Engine {
   readonly #throttles = new Map<string, Throttle>()
   /** Ends waiting for a throttle where no caller is waiting. */
   readonly #closing = new AbortController()
-  /** Ends all waiting. */
   readonly #waitOver = new AbortController()
   readonly #emitter = new EventEmitter()
   /** Effects in progress, by id. Each resolves to whether it got its turn before the signal. */
@@ -105,7 +100,7 @@ export class Engine {
   }
 
   /**
-   * Starts work of a host and keeps the store open until it ends. The signal tells the work that the log is closing.
+   * Starts work of a host; the store stays open until it ends, and its signal aborts when the log is closing.
    *
    * @throws {AverbaError} `CLOSED` once the log is closing
    */
@@ -124,9 +119,7 @@ export class Engine {
     return held
   }
 
-  /**
-   * Runs work whose result a host waits for: closing waits for it without a limit. It must end soon after the signal.
-   */
+  /** Runs work whose result a host waits for: closing waits for it without a limit, so it must heed the signal. */
   answer<T>(give: (over: AbortSignal) => Promise<T>): Promise<T> {
     return this.#track(give(this.#waitOver.signal), this.#answers)
   }
@@ -182,20 +175,16 @@ export class Engine {
     return this.#track(this.#recorder.record(deliver, options).then(made => made.events))
   }
 
-  /** How many commands and facts are in progress. */
   get inFlight(): InFlight {
     return this.#recorder.inFlight
   }
 
-  /**
-   * Performs one effect, if it is due and no other process performs it, and records the outcome. It waits for the
-   * throttle before it claims the effect, so closing leaves a waiting effect unchanged.
-   */
+  /** Performs one effect and records its outcome. It is claimed after the throttle, so waiting changes nothing. */
   async perform(id: string): Promise<void> {
     await this.#performUntil(this.#waitOver.signal, id)
   }
 
-  /** Performs an effect once at a time for all callers. If an earlier caller gave up waiting, the next one tries. */
+  /** Runs an effect once at a time for all callers. If an earlier caller gave up waiting, the next one tries. */
   #performUntil(signal: AbortSignal, id: string): Promise<boolean> {
     const running = this.#performing.get(id)
     if (running)
@@ -222,14 +211,13 @@ export class Engine {
     return throttle
   }
 
-  /** The services that this process can call. */
   get services(): string[] {
     return [...new Set(Object.keys(this.#performers).map(serviceOf))]
   }
 
   /**
-   * Performs everything due now, and what becomes due by it, until the signal; services run in parallel. Effects that
-   * this process has already begun are waited for as well. Each call is made once, and a failure stops no other call.
+   * Performs everything that is due or becomes due, until the signal; services run in parallel. Effects already begun
+   * are waited for as well. Each call is made once, and a failure stops no other call.
    */
   async settle(counts: AttemptCounts, signal: AbortSignal): Promise<void> {
     const over = AbortSignal.any([this.#closing.signal, signal])
@@ -259,7 +247,6 @@ export class Engine {
     if (bugs.length > 0) throw bugs[0]
   }
 
-  /** The calls that become due at one service, until the signal. Services do not wait for each other. */
   callsOf(service: string, signal: AbortSignal, onFailed: (error: unknown) => void): DueCalls {
     const over = AbortSignal.any([this.#closing.signal, signal])
     const make = async (id: string) => {
@@ -302,7 +289,6 @@ export class Engine {
     return count !== 'settled'
   }
 
-  /** Emits a diagnostic event; `on` subscribes to it. */
   emit<K extends Exclude<keyof EngineEvents, 'recorded'>>(name: K, event: EngineEvents[K]): void {
     this.#emitter.emit(name, event)
   }
@@ -312,7 +298,6 @@ export class Engine {
     return this.#performers[type]?.effectClass
   }
 
-  /** Subscribes to committed events and diagnostic events in this process. Delivery is best effort. */
   on(type: string, listener: (payload: unknown) => unknown): () => void {
     const guarded = (payload: unknown) => {
       const fail = (error: unknown) => this.#parts.onTrouble('a listener failed', error)
@@ -326,7 +311,6 @@ export class Engine {
     return () => this.#emitter.off(type, guarded)
   }
 
-  /** The time by the engine's clock. */
   now(): number {
     return this.#parts.clock.now()
   }

@@ -12,8 +12,7 @@ import { claimedKinds, type OpenedWith, withStore } from './with-store.ts'
 type OnProgress = NonNullable<BackupOptions['onProgress']>
 
 /**
- * Copies a store, which may be in use, into one file and checks the copy. The keyring is not in it: back it up
- * separately.
+ * Copies a store, which may be in use, into one file and checks it. The keyring is not in it: back it up separately.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
@@ -59,8 +58,8 @@ export async function restoreStore(
 }
 
 /**
- * Records in a copy that the log continues from a backup, before the copy gets the store's name. The mark is moved only
- * afterwards: until then, the old store may be found again or the restore repeated.
+ * Records in a copy that the log continues from a backup, before the copy gets the store's name. The mark moves only
+ * afterwards, in case the restore is repeated.
  */
 async function resumeFromCopy(options: OpenedWith, copy: string) {
   const mark = createFileMark(markPath(options.store))

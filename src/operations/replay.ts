@@ -13,21 +13,16 @@ import type { Event, RecordedEvent } from '../vocabulary/message.ts'
 export interface ReplayOptions {
   /** A position or an instant. Events recorded after it are left out, and so is a decision that it cuts in two. */
   readonly until?: number | string
-  /**
-   * A machine's version, as `consent@2`: decides only this machine's streams, including decisions of other versions.
-   */
+  /** A machine's version, as `consent@2`: replays only this machine's streams, with this version. */
   readonly against?: string
 }
 
 /** The result of a replay. */
 export interface ReplayResult {
-  /** How many decisions were repeated. */
   readonly decisions: number
   /** How many decisions were skipped because their machine version is not available. */
   readonly otherVersions: number
-  /** The last position that was read. */
   readonly position: number
-  /** The first decision that differs. */
   readonly divergence?: Divergence
 }
 
@@ -74,7 +69,6 @@ export async function replay(
 
 class LogReplay {
   readonly #machines: ReadonlyMap<string, Machine>
-  /** Whether decisions of other versions are repeated too. */
   readonly #includesOtherVersions: boolean
   readonly #states = new Map<string, MachineState>()
   #open: RecordedDecision | undefined
@@ -139,12 +133,10 @@ class LogReplay {
   }
 }
 
-/** Whether an event continues the same decision. */
 function continuesDecision({ first, events }: RecordedDecision, { stream, input }: RecordedEvent): boolean {
   return first.stream === stream && input?.nth === events.length
 }
 
-/** The decided parts of an event, as text. */
 function formatDecided({ type, data, effects, anomaly, resolves }: Event): string {
   return canonicalJson({ type, data, effects: effects?.length ? effects : undefined, anomaly, resolves })
 }

@@ -38,9 +38,8 @@ const failedOrParked = ['a follower failed', 'a follower failed too often and is
 const cannotContinue = ['a follower cannot continue; it is tried again', ''] as const
 
 /**
- * Durable event handlers: each receives every event of its types, in order, at least once, in one process at a time. A
- * failing handler is retried with growing waits, then parked until an operator releases it. It never skips an event by
- * itself, and blocks no other follower.
+ * Durable event handlers. Each receives every event of its types, in order, at least once, in one process at a time. A
+ * failing handler is retried with growing waits, then parked; it skips no event by itself and blocks no other follower.
  */
 export class Followers {
   /** Every handler call runs in this scope. */
@@ -51,9 +50,7 @@ export class Followers {
   readonly #registered = new Map<string, FollowerWork>()
   readonly #inProgress = new Map<string, Promise<void>>()
   readonly #claimed = new Set<string>()
-  /** How many `run` calls are active. */
   #activeRuns = 0
-  /** The followers that this process cannot continue, with the error. */
   readonly #troubles = new Map<string, unknown>()
   /** Work that `run` has already waited for: closing does not wait for it again. */
   readonly #waitedFor = new WeakSet<Promise<void>>()
@@ -69,10 +66,9 @@ export class Followers {
   }
 
   /**
-   * Registers a handler under a permanent, unique name, which its position in the log is stored under.
+   * Registers a handler under a permanent, unique name: its position in the log is stored under it.
    *
-   * @throws {AverbaError} `INVALID_INPUT` when another handler of this process has the name, when types or handler are
-   * missing, or when the time is out of range
+   * @throws {AverbaError} `INVALID_INPUT` when another handler has the name, or for invalid types, handler or time
    */
   follow(name: string, types: readonly string[], handler: FollowHandler, time?: HandlerTime): void {
     const timeoutMs = checkHandlerTime(time)
@@ -87,10 +83,7 @@ export class Followers {
     this.attach(name, closing => this.#deliverEvents(name, own, call, closing))
   }
 
-  /**
-   * Registers other work along the log. It is called when there may be new events, one call at a time, and claims and
-   * moves its follower by itself. Throws as `follow` does.
-   */
+  /** Registers other work along the log, which claims and moves its follower by itself. Throws as `follow` does. */
   attach(name: string, work: FollowerWork['work']): void {
     if (this.#registered.has(name)) {
       throw new AverbaError('INVALID_INPUT', `Cannot follow as "${name}": another handler has this name`, {
@@ -101,15 +94,11 @@ export class Followers {
     this.wake()
   }
 
-  /** Reports that there may be new events. */
   wake(): void {
     this.#wakes.wake()
   }
 
-  /**
-   * Calls every handler for the events available now, until the signal. Failed handlers wait for their retry time or an
-   * operator. An error that this process cannot continue after is thrown once the others are done.
-   */
+  /** Calls every handler for the events available now. Errors of this process are thrown once all are done. */
   async settle(signal: AbortSignal): Promise<void> {
     const over = AbortSignal.any([this.#closing.signal, signal])
     const all = [...this.#registered.values()].map(following => this.#runWork(following, over))
@@ -159,7 +148,6 @@ export class Followers {
     }
   }
 
-  /** Remembers the work in progress; the returned function keeps `close` from waiting for it again. */
   noteInFlight(): () => void {
     const noted = [...this.#inProgress.values()]
     return () => {
@@ -182,22 +170,16 @@ export class Followers {
     await Promise.all(names.map(name => this.#releaseLease(name)))
   }
 
-  /**
-   * The followers that this process cannot continue, with the error: an unexpected one, or the log cannot be read or
-   * written.
-   */
+  /** The followers that this process cannot continue, with the error. */
   get troubles(): ReadonlyMap<string, unknown> {
     return this.#troubles
   }
 
-  /** The state of every follower. */
   list(): Promise<Follower[]> {
     return this.#store.followers.list()
   }
 
-  /**
-   * Runs one call per follower at a time. A running call may end early for its own caller, so this caller's follows it.
-   */
+  /** Runs one call per follower at a time. A running call may end early for its own caller, so another follows it. */
   #runWork(following: FollowerWork, closing: AbortSignal): Promise<void> {
     const running = this.#inProgress.get(following.name)
     if (running) return running.then(() => (closing.aborted ? undefined : this.#runWork(following, closing)))
@@ -231,7 +213,6 @@ export class Followers {
     return claimed
   }
 
-  /** Passes each event to `call`, which returns the reason of a failure. */
   async #deliverEvents(
     name: string,
     types: readonly string[],
@@ -290,12 +271,10 @@ export class Followers {
     await this.#releaseLease(follower.name)
   }
 
-  /** Whether a follower is neither parked nor waiting. */
   isDue({ isParked, dueAt }: Follower): boolean {
     return !isParked && (dueAt === null || isWaitOver(fromInstant(dueAt), this.#clock.now(), backoffMaxMs))
   }
 
-  /** Keeps a follower's lease while work runs. */
   async withLease<T>(name: string, work: () => Promise<T>): Promise<T> {
     const done = new AbortController()
     const keeping = this.#renew(name, done.signal)
@@ -328,10 +307,7 @@ export class Followers {
   }
 }
 
-/**
- * Returns the error of a damaged event, which fails like a handler: no process can read it. Throws any other error,
- * which may concern this process only.
- */
+/** Returns a damaged event's error, which counts as a handler failure. Others may be this process's: thrown. */
 export function damageOrThrow(error: unknown): AverbaError {
   if (error instanceof AverbaError && error.code === 'CORRUPT') return error
   throw error

@@ -24,7 +24,7 @@ const timeoutMaxMs = dayMs
 /**
  * The time limit of a handler in milliseconds.
  *
- * @throws {AverbaError} `INVALID_INPUT` when it is not a whole number of milliseconds up to a day
+ * @throws {AverbaError} `INVALID_INPUT` when it is out of range
  */
 export function checkHandlerTime({ timeoutMs = timeoutDefaultMs }: HandlerTime = {}): number {
   if (Number.isSafeInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= timeoutMaxMs) return timeoutMs
@@ -69,10 +69,7 @@ export function failureLine(
   return { message: isParked ? parked : failed, ...names, attempt, ...why }
 }
 
-/**
- * Detects whether code runs inside a handler call of a log. Such code must not wait for all handlers, since its own is
- * among them.
- */
+/** Detects whether code runs inside a handler call of a log: such code must not wait for all handlers to end. */
 export class HandlerScope {
   readonly #calls = new AsyncLocalStorage<{ isOver: boolean } | undefined>()
 

@@ -22,7 +22,6 @@ export async function readTrace(
 ): Promise<AttemptTrace> {
   const events: RecordedOf<AttemptEvent>[] = []
   for (let after = 0; ; ) {
-    // The filter returns only the machine's events of these types.
     const page = (await store.read({
       stream: effectStream(pending),
       types: attemptTypes,

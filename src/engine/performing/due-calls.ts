@@ -4,7 +4,6 @@ import type { Performers } from '../../vocabulary/performer.ts'
 
 /** What `DueCalls` works with. */
 export interface DueCallsParts {
-  /** Finds the oldest due calls. */
   readonly find: (limit: number) => Promise<string[]>
   /** Makes one call. True when it may still be due, or due again. */
   readonly make: (id: string) => Promise<boolean>
@@ -13,7 +12,6 @@ export interface DueCallsParts {
   /** How long a call that may still be due is left alone: another process may have it, or it failed. */
   readonly restMs: number
   readonly elapsedMs: () => number
-  /** Called with the error of a failed call, which stops no other. */
   readonly onFailed: (error: unknown) => void
 }
 
@@ -23,7 +21,6 @@ export class DueCalls {
   /** Found due by the last search, and not begun. */
   #due: string[] = []
   readonly #begun = new Map<string, Promise<void>>()
-  /** Calls left alone, with the time since when. */
   readonly #resting = new Map<string, number>()
   #onRoom: (() => void) | undefined
 
@@ -59,14 +56,13 @@ export class DueCalls {
   }
 
   /**
-   * Calls `onRoom` when a call ends and at least half of the room is free. A new callback replaces the former one; a
-   * shared promise would keep every waiter of an idle service in memory.
+   * Calls `onRoom`, once, when a call ends and half of the room is free. Only the last callback is kept: promises would
+   * keep every waiter of an idle service in memory.
    */
   onceRoom(onRoom: () => void): void {
     this.#onRoom = onRoom
   }
 
-  /** Waits for the calls in progress. */
   async waitForAll(): Promise<void> {
     await Promise.all(this.#begun.values())
   }
@@ -104,8 +100,8 @@ export interface FindDueParts {
 }
 
 /**
- * Finds due calls of some types, oldest first. If there are more than asked for, half of the room is for calls that are
- * not routine: a postponed revocation must not wait until every list has been read.
+ * Finds due calls, oldest first. If there are too many, half of them are calls that are not routine: a postponed
+ * revocation must not wait until every list has been read.
  */
 export async function findDue(
   { store, clock, performers }: FindDueParts,

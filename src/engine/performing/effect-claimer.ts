@@ -8,7 +8,6 @@ import type { DecisionRequest } from '../recording/decisions.ts'
 import type { Recorder, RequestContext } from '../recording/recorder.ts'
 import type { LocalBackoff } from './local-backoff.ts'
 
-/** Who requested an effect. */
 type Requester = Omit<RequestContext, 'commandId'>
 
 /** An effect that may be claimed, with its performer. */
@@ -54,8 +53,8 @@ export class EffectClaimer {
   }
 
   /**
-   * Claims an effect that was found. If the attempt may change something or cost money, an event in the same
-   * transaction says so: the log alone then shows what may have been sent. A reading is recorded in the ledger only.
+   * Claims an effect. If the attempt may change something or cost money, an event in the same transaction says so, and
+   * the log shows what may have been sent. Readings are recorded in the ledger only.
    */
   async claim(found: ClaimableEffect): Promise<ClaimedEffect | undefined> {
     const { store, clock } = this.#parts
@@ -99,17 +98,13 @@ export class EffectClaimer {
     return isSent && (await found.performer.takes?.(found.pending)) === false
   }
 
-  /**
-   * Whether the attempt gets an event. Readings get none, nor do calls that began and never reported back, unless they
-   * are idempotent: others are not sent again.
-   */
+  /** Whether the attempt gets an event: not readings, nor calls that only end as unknown. */
   #isRecorded({ pending, wasStarted }: ClaimCandidate): boolean {
     const effectClass = this.#parts.performers[pending.type]?.effectClass
     if (effectClass === undefined || effectClass === 'read') return false
     return effectClass === 'idempotent' || !wasStarted
   }
 
-  /** Who requested an effect is also recorded with the event that ends it. */
   async #readRequester(pending: PendingEffect): Promise<Requester> {
     const { correlationId, actor, basis } = (await this.#parts.store.readAt(pending.position)) ?? {}
     return { ...(correlationId && { correlationId }), ...(actor && { actor }), ...(basis && { basis }) }

@@ -28,10 +28,7 @@ import {
 import { LocalBackoff } from './local-backoff.ts'
 import { chooseRetry, retryPolicyOf } from './retry-policy.ts'
 
-/**
- * Turns the fact of an ended effect into messages for the streams it concerns. `since` is the end of the log when the
- * request was sent.
- */
+/** Turns an effect's outcome into messages for its streams. `since` is the end of the log when the request was sent. */
 export type Router = (
   pending: PendingEffect,
   fact: MessageWithParts,
@@ -41,10 +38,7 @@ export type Router = (
 /** Records one chunk of a large answer, on behalf of whoever requested the effect. */
 export type RecordChunk = (deliver: () => Promise<DecisionRequest>) => Promise<unknown>
 
-/**
- * Records most of an answer that is too large for one transaction, and returns the rest as the fact that ends the
- * effect.
- */
+/** Records most of an answer too large for one transaction, and returns the rest as the fact that ends the effect. */
 export type ChunkRecorder = (
   pending: PendingEffect,
   fact: MessageWithParts,
@@ -65,7 +59,6 @@ export interface EffectRunnerParts {
   readonly store: Store
   readonly clock: Clock
   readonly entropy: Entropy
-  /** Reports what an operator should know. */
   readonly onTrouble: (what: string, error: unknown) => void
   /** Called after a call is parked, with the number of attempts or the time as text. */
   readonly onGivenUp?: (pending: PendingEffect, after: string) => void
@@ -97,9 +90,8 @@ export class EffectRunner {
   }
 
   /**
-   * Makes one attempt, if the effect is due and no other process has it. The attempt is recorded before the request is
-   * sent. Effects that this process cannot perform stay unchanged for one that has the service. Returns whether it made
-   * one.
+   * Makes one attempt, recorded before the request is sent, and returns whether it did. Effects that this process
+   * cannot perform stay unchanged for one that can.
    */
   async makeAttempt(found: ClaimableEffect): Promise<boolean> {
     const claimed = await this.claimer.claim(found)
@@ -131,7 +123,6 @@ export class EffectRunner {
     }
   }
 
-  /** Performs an effect and reports the attempt. */
   async #perform(pending: PendingEffect, performer: Performer): Promise<AttemptOutcome> {
     const { type: operation, attempts: attempt, position } = pending
     const { effectClass } = performer

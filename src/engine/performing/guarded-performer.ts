@@ -6,10 +6,7 @@ import { readTrace } from './attempt-trace.ts'
 /** Ends a call that must not be sent. If an earlier request was answered, the service already has the call's data. */
 export type EndWithheldCall = (sentBefore: boolean) => AttemptOutcome
 
-/**
- * Guards the calls of a performer: right before each request, `withhold` decides by the log whether it may be sent. It
- * returns how to end a call that must not be sent, and `undefined` for one that may.
- */
+/** Guards a performer's calls: right before each request, `withhold` returns how to end one that must not be sent. */
 export function guardEffect(
   store: Store,
   performer: Performer,

@@ -6,8 +6,8 @@ import type { PendingEffect } from '../../vocabulary/message.ts'
 const rememberedMax = 10_000
 
 /**
- * Until when this process has postponed calls, by a monotonic clock. If the clocks of two processes are far apart, each
- * takes the other's due times for past or for a mistake corrected since: both would try at every look.
+ * Until when this process has postponed calls, by a monotonic clock. Otherwise two processes with clocks far apart
+ * would ignore each other's due times and both try at every look.
  */
 export class LocalBackoff {
   readonly #clock: Clock
@@ -19,17 +19,13 @@ export class LocalBackoff {
     this.#elapsedMs = monotonicClock(clock)
   }
 
-  /** Remembers that a call is postponed after an attempt. */
   postpone({ id, attempts }: Pick<PendingEffect, 'id' | 'attempts'>, waitMs: number): void {
     const from = this.#elapsedMs()
     if (this.#waits.size === rememberedMax) this.#waits.clear()
     this.#waits.set(id, { attempts, from, until: from + waitMs, dueAt: this.#clock.now() + waitMs })
   }
 
-  /**
-   * Whether a call has to wait because this process postponed it. Not if an operator released it, so that its attempts
-   * count anew, or if another process has begun it since.
-   */
+  /** Whether this process postponed a call, which no operator has released nor another process begun since. */
   isPostponed({ pending: { id, attempts }, wasStarted }: ClaimCandidate): boolean {
     const wait = this.#waits.get(id)
     if (!wait || wasStarted) return false
@@ -42,7 +38,6 @@ export class LocalBackoff {
   }
 }
 
-/** The attempts at the time of a wait, and its end by the monotonic clock and by the system clock. */
 interface LocalWait {
   readonly attempts: number
   readonly from: number

@@ -40,7 +40,7 @@ const recoveryPolicy: RetryPolicy = {
 /** A day with recent failures: their notifications are still missing. */
 const hastenedPolicy: RetryPolicy = { ...recoveryPolicy, name: 'hastened-1', backoffMaxMs: 30 * minuteMs }
 
-/** Our policies: by the class of an effect, by its type or the event that requested it, and for recurring readings. */
+/** Our policies by class, type or requesting event of an effect, and for recurring readings. */
 export const retryPolicies: {
   readonly byClass: Readonly<Record<EffectClass, RetryPolicy>>
   readonly byType: Readonly<Record<string, RetryPolicy>>
@@ -68,10 +68,7 @@ export const retryPolicies: {
 /** Time alone ends nothing before this many attempts, since this process may have been down. */
 const attemptsMin = 5
 
-/**
- * The policy of an effect, by the event that requested it. Its data has `everyMs` when the next reading follows from
- * it.
- */
+/** The policy of an effect requested by an event. Data with `everyMs` marks a recurring reading. */
 export function retryPolicyOf(
   pending: { type: string; data: unknown },
   effectClass: EffectClass,
@@ -83,10 +80,7 @@ export function retryPolicyOf(
   return byType[pending.type] ?? byEvent[event ?? ''] ?? byClass[effectClass]
 }
 
-/**
- * Why a call is not retried; `undefined` while it is. A wait that the service named does not count as a failure, so
- * then only the time counts.
- */
+/** Why a call is not retried, if so. A wait that the service named is no failure: then only the time counts. */
 function giveUpReason(
   policy: RetryPolicy,
   { attempts, elapsedMs, isWaitKnown }: { attempts: number; elapsedMs: number; isWaitKnown: boolean },
@@ -114,8 +108,8 @@ export type RetryDecision =
   | { readonly givenUp: string }
 
 /**
- * How often a service's own wait is used as given. After that it is only a lower bound: a service that answers "in a
- * second" all day long would get requests, and us events, all day long.
+ * How often a service's own wait is used as given. Later it is only a lower bound: "in a second", answered all day
+ * long, would cause requests and events all day long.
  */
 const knownWaitsMax = 20
 

@@ -9,13 +9,9 @@ export interface ServiceLimits {
   readonly requestsAtOnceMax?: number
 }
 
-/** The default number of calls to one service in progress at the same time. */
 const requestsAtOnceDefault = 8
 
-/**
- * Limits the calls to one service, in the order in which they arrive: a semaphore for those in progress, and a token
- * bucket for those that begin.
- */
+/** Limits calls to one service, in order: a semaphore for calls in progress, a token bucket for new ones. */
 export class Throttle {
   readonly #clock: Clock
   readonly #semaphore: Semaphore
@@ -39,15 +35,11 @@ export class Throttle {
     this.#filledAt = clock.now()
   }
 
-  /** How many calls may be in progress at the same time. */
   get atOnceMax(): number {
     return this.#semaphore.max
   }
 
-  /**
-   * Runs the work when its turn comes; false when the signal ended the waiting. Work returns whether it made a call: if
-   * not, its token is given back.
-   */
+  /** Runs the work when its turn comes; false if the signal came first. Work that made no call gives its token back. */
   run(work: () => Promise<boolean>, signal: AbortSignal): Promise<boolean> {
     return this.#semaphore.within(async () => {
       const turn = this.#lastInQueue.then(() => this.#takeToken(signal))

@@ -16,7 +16,6 @@ export interface AddressedMessage {
   readonly message: MessageWithParts | ((made: number) => MessageWithParts)
   /** The end of the log when its data was read: it may be older than a newer event about the same thing. */
   readonly since?: number
-  /** The stream's id is new, so there is nothing to replay. */
   readonly isNew?: boolean
 }
 
@@ -28,11 +27,9 @@ export interface DecisionRequest {
   readonly claims?: readonly IndexEntry[]
   /** A digest that must not have been recorded recently: see `Append`. */
   readonly recent?: RecentDigest
-  /** An effect whose state changes in the same transaction. */
   readonly moves?: EffectMove
   /** Streams without a message that must not have changed since the request was made. */
   readonly preconditions?: readonly ExpectedStream[]
-  /** What is destroyed in the same transaction. */
   readonly destroys?: Destruction
   /** What happens if an owner was erased: see `Append`. */
   readonly whenErased?: Append['whenErased']
@@ -41,9 +38,7 @@ export interface DecisionRequest {
 /** The machines' decision: what to append, or why a machine refuses. */
 export interface DecisionResult extends Pick<Append, 'streams' | 'events'> {
   readonly refused: string | undefined
-  /** The error code of a refusal that has its own. */
   readonly code: ErrorCode | undefined
-  /** The states of the machines after the append. */
   readonly standings: ReadonlyMap<string, MachineStanding>
 }
 
@@ -60,11 +55,9 @@ interface LoadedStream {
   readonly standing: MachineStanding
   readonly version: number
   readonly position: number
-  /** The stream has newer events, which are read before the next decision. */
   readonly isOutdated?: boolean
 }
 
-/** The minimum number of cached streams. */
 const cachedStreamsMin = 5_000
 /** A stream with more events is read without those that change no state. */
 const shortRows = 100
@@ -72,8 +65,8 @@ const shortRows = 100
 /**
  * Replays streams and lets their machines decide. Reads the log only, never a view.
  *
- * Machine states are cached in memory. The cache may be outdated, since other processes append too: each decision names
- * the version it is based on, and the append rejects it when that is not the newest.
+ * Machine states are cached and may be outdated. Each decision names the version it is based on, and the append rejects
+ * it when that is not the newest.
  */
 export class Decisions {
   readonly #store: Store
@@ -124,7 +117,6 @@ export class Decisions {
     return { refused, code, streams, events: refused === undefined ? events : [], standings }
   }
 
-  /** Caches the machine states after an append. */
   remember({ standings }: DecisionResult, appended: readonly RecordedEvent[]): void {
     const lastChanges = new Map<string, number>()
     for (const event of appended) {
@@ -140,7 +132,6 @@ export class Decisions {
     }
   }
 
-  /** Marks streams as outdated: they are read again before the next decision. */
   invalidate({ streams }: DecisionResult): void {
     for (const { stream } of streams) {
       const loaded = this.#loaded.get(stream)
@@ -185,13 +176,11 @@ export class Decisions {
   }
 }
 
-/** The input that replay needs; empty when the event has the same data. */
 function replayInput({ data, isStale }: MessageWithParts, event: Event): { input?: DecisionInput } {
   if (data === event.data && !isStale) return {}
   return { input: { ...(data !== event.data && { data }), ...(isStale && { isStale: true }) } }
 }
 
-/** A stream without events. */
 function emptyStream(machine: Machine): LoadedStream {
   return { standing: { state: machine.initial, pending: [], lastChangePosition: 0 }, version: 0, position: 0 }
 }

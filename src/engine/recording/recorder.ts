@@ -57,10 +57,9 @@ export class Recorder {
   }
 
   /**
-   * Decides and appends. Decisions on the same stream run one after the other in this process, so only other processes
-   * cause conflicts. Beyond the limit, commands are refused, and so are facts that their sender keeps and sends again.
-   * Other facts wait, which slows their source. The result of a call also waits while the disk is full or failing,
-   * until the log is closing.
+   * Decides and appends. Decisions on one stream run one after the other, so only other processes cause conflicts.
+   * Beyond the limit, commands are refused, and so are facts that their sender keeps; other facts wait. The result of a
+   * call also waits while the disk is full or failing, until the log is closing.
    *
    * @throws {AverbaError} `REFUSED`, `CONFLICT`, for commands only, and `STORE_BUSY` when too many are in progress
    */
@@ -169,7 +168,6 @@ export interface RecordOptions {
   readonly settles?: { readonly effect: string; readonly as: Settlement; readonly reason: string }
 }
 
-/** The options of one try. Meanwhile the effect may have ended in another way. */
 type AttemptOptions = Omit<RecordOptions, 'settles'> & {
   readonly settles: RecordOptions['settles'] | undefined
 }

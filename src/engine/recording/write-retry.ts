@@ -2,10 +2,8 @@ import type { Clock } from '../../runtime/clock.ts'
 import { EpochMissingError, KeyringUnreadableError } from '../../vault/keyring.ts'
 import { AverbaError, type ErrorCode } from '../../vocabulary/errors.ts'
 
-/** The first and the longest wait between tries. */
 const [waitMinMs, waitMaxMs] = [1_000, 60_000]
 
-/** The result of one try. */
 type TryResult<T> = { readonly done: T } | { readonly failure: AverbaError }
 
 /** How waiting for an unwritable store is reported and ended. */

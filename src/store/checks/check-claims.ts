@@ -17,8 +17,8 @@ export type ClaimedKind = { readonly kind: string } & (
 const claimsPerPage = 500
 
 /**
- * Compares the keyed index with the log. Digests cannot be recomputed without the personal data, but the value of each
- * must exist, and for some kinds every value must have a digest.
+ * Compares the keyed index with the log. Digests cannot be recomputed without the personal data, but their values must
+ * exist, and for some kinds every value must have a digest.
  */
 export async function checkClaims(
   snapshot: Snapshot,
@@ -53,7 +53,6 @@ export async function checkClaims(
   }
 }
 
-/** Digests of an unknown kind are a fault. */
 function* checkKinds(kinds: readonly ClaimedKind[], faults: Faults): Steps<void> {
   for (const { kind } of yield* rows<{ kind: string }>({ sql: selectKinds, parameters: [] })) {
     if (!kinds.some(known => known.kind === kind))

@@ -4,8 +4,7 @@ import { damagedLogError } from '../log/damaged.ts'
 import { tileHashes } from '../log/tree.ts'
 
 /**
- * Compares the end of the log with its side tables, in constant time: the last event's leaf with its header, the last
- * part, effect and follower with the last event, and the last tile of each level with the number of events.
+ * Compares the end of the log with its parts, effects, followers and tiles, in constant time.
  *
  * @throws {AverbaError} `CORRUPT`
  */

@@ -2,7 +2,6 @@ import type { ExplainingEvent } from '../../proof/absence.ts'
 import type { Faults } from '../../proof/faults.ts'
 import { rows, type Steps } from '../database/connection.ts'
 
-/** Records the erasure of a person, on the person's own stream. */
 const erasedType = 'subject.erased'
 
 /** Compares the erasures in the log with the owners' keys: exactly the keys of erased owners must be destroyed. */
@@ -10,13 +9,11 @@ export class ErasureCheck {
   /** The erased owners, and whether their last erasure kept nothing. */
   readonly #erased = new Map<string, { isWhole: boolean }>()
 
-  /** Adds an event. */
   addEvent({ type, stream, data }: ExplainingEvent): void {
     if (type !== erasedType) return
     this.#erased.set(stream, { isWhole: !Array.isArray(data.kept) || data.kept.length === 0 })
   }
 
-  /** Compares the owners' keys with the erasures. */
   *compareKeys(faults: Faults): Steps<void> {
     const seen = new Set<string>()
     for (const { owner, epoch, isErased, bytes } of yield* rows<KeyRow>({

@@ -10,10 +10,7 @@ const openStates = ['owed', 'started', 'deferred']
 const endedStates = ['settled', 'declined', 'cancelled']
 const callsPerPage = 1_000
 
-/**
- * Replays what the events say about calls, and compares the ledger with it. All calls go into a temporary table, and
- * only one page of them into memory.
- */
+/** Replays the events about calls and compares the ledger with them. Only a page of the calls is held in memory. */
 export class LedgerCheck {
   readonly #snapshot: Snapshot
 
@@ -28,7 +25,6 @@ export class LedgerCheck {
     return new LedgerCheck(snapshot)
   }
 
-  /** Adds the next events, by their headers. */
   addHeaders(texts: readonly string[]): void {
     // Most events do not concern calls: a text search avoids parsing them again.
     const aboutCalls = texts.filter(text => /"(cancels|effects|settles|moves|resolves)":/.test(text))
@@ -37,7 +33,6 @@ export class LedgerCheck {
     })
   }
 
-  /** Compares every row of the ledger with the events, a page at a time. */
   async compare(faults: Faults): Promise<void> {
     for await (const row of this.#pages<ComparedEffect>(selectPage))
       if (!isSameCall(row))

@@ -19,8 +19,7 @@ const eventsPerPage = 500
 const partsPerPage = 20
 
 /**
- * Reads the whole log once, in pages. The verifier checks the headers and parts; here they are compared with the other
- * tables: leaves, tiles, effects, receipts and keys.
+ * Reads the whole log once. The verifier checks headers and parts; here they are compared with the other tables.
  *
  * @returns what the verifier found; `undefined` when the check was stopped early
  */
@@ -76,7 +75,6 @@ interface CheckedRow {
   readonly stream: string | null
 }
 
-/** The members of a header that are compared with other rows. */
 interface CheckedHeader {
   readonly position?: unknown
   readonly stream?: unknown
@@ -131,9 +129,7 @@ class RowCheck {
     }
   }
 
-  /**
-   * A part's mark names the key that was made with it. That must be the owner's key, even if the part was destroyed.
-   */
+  /** A part's mark names the key it was made with, which must be the owner's key, even if the part was destroyed. */
   *checkKeys(position: number, header: CheckedHeader | undefined, parts: readonly FoundPart[]): Steps<void> {
     for (const { name, owner, key } of header?.parts ?? []) {
       if (key === undefined) continue
@@ -154,7 +150,6 @@ class RowCheck {
       this.#faults.add('parts', `the part "${name}" at ${position} was destroyed, but still exists`)
   }
 
-  /** Compares full tiles; growing ones wait until they are full. */
   *checkTiles(): Steps<void> {
     for (const tile of this.#tree.takeChanged()) this.#edges.set(`${tile.level}/${tile.number}`, tile)
     for (const [place, tile] of this.#edges) {

@@ -11,7 +11,6 @@ interface ReceiptRow {
   /** The stream of a command that recorded no event. */
   readonly stream: string
   readonly isStream: number
-  /** Null when the event does not exist. */
   readonly header: string | null
 }
 

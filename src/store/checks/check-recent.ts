@@ -6,17 +6,13 @@ import { parseHeader } from '../log/header.ts'
 interface RecentRow {
   readonly position: number
   readonly at: string
-  /** Null when the event does not exist. */
   readonly header: string | null
-  /** The header of the previous event. */
   readonly before: string | null
 }
 
 const digestsPerPage = 500
 
-/**
- * Compares recent digests with the times of their events. The digests themselves cannot be checked without the content.
- */
+/** Compares recent digests with the times of their events. The content of the digests cannot be checked. */
 export async function checkRecent(
   snapshot: Snapshot,
   faults: Faults,
@@ -37,9 +33,7 @@ export async function checkRecent(
   }
 }
 
-/**
- * The digest has the event's time, or an earlier one if the clock was set back: the log's own time does not go back.
- */
+/** Whether the time is the event's, or earlier because the clock was set back: the log's time never goes back. */
 function hasTimeOfEvent({ at, header, before }: RecentRow): boolean {
   if (header === null) return false
   const event = parseHeader(header)

@@ -41,10 +41,7 @@ export interface CheckFindings extends LogChecked {
   readonly faults: readonly Fault[]
 }
 
-/**
- * Checks a store on one read transaction, in pages: SQLite's own checks, the head, gapless positions and versions,
- * every header, leaf, tile, part, effect and receipt, the keyed index and the views.
- */
+/** Checks everything in a store on one read transaction: SQLite's own checks, every row of the log, index and views. */
 export async function checkStore(snapshot: Snapshot, options: CheckOptions = {}): Promise<CheckFindings> {
   const faults = new Faults()
   const verifier = new LogVerifier([], [])
@@ -109,7 +106,6 @@ export function throwOnCutOff(what: string, snapshot: Snapshot): void {
   throwOnFaults(what, { faults: faults.list() })
 }
 
-/** Describes that a file ends within a page, if it does. */
 function findCutOff(snapshot: Snapshot): string | undefined {
   const pageBytes = Number(snapshot.pragma('page_size')[0]?.page_size)
   return isCutOff(snapshot.path, pageBytes) ? 'it ends within a page: it was cut off' : undefined
@@ -136,8 +132,8 @@ async function checkFile(snapshot: Snapshot, faults: Faults): Promise<void> {
 }
 
 /**
- * Runs one check so that an error of it does not stop the others. After other faults, an unexpected error is only more
- * of the same damage: it must not hide what was found.
+ * Runs one check, so that damage found by it does not stop the others. After other faults, an unexpected error is
+ * reported as more of the same damage.
  */
 export async function runCheck(faults: Faults, work: () => Promise<void>): Promise<void> {
   try {

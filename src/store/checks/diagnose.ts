@@ -29,7 +29,6 @@ import {
 
 /** The events of one month (UTC), and roughly how much space they take. */
 export interface MonthVolume {
-  /** Such as `2026-11`. */
   readonly month: string
   readonly events: number
   readonly bytes: number
@@ -42,9 +41,7 @@ export interface Diagnosis extends StoreFacts {
   readonly walBytes: number
   /** Free space in the file, which is used before the file grows. */
   readonly freeBytes: number
-  /** The size of the whole file per event. */
   readonly bytesPerEvent: number
-  /** The time of the first event. */
   readonly since: Instant
   /** The last months up to the last event, newest first. */
   readonly months: readonly MonthVolume[]
@@ -52,7 +49,6 @@ export interface Diagnosis extends StoreFacts {
   readonly owed: readonly PendingCount[]
   readonly keys: KeysFound
   readonly pragmas: Readonly<Record<string, unknown>>
-  /** What the deep check found, if requested. */
   readonly checked?: CheckFindings
   /** What is wrong, in words; empty when the store is sound. */
   readonly problems: readonly string[]
@@ -75,7 +71,6 @@ export interface DiagnoseOptions extends CheckOptions {
   readonly entropy: Entropy
   /** The keyring's path when it is not beside the store: that of a backup is kept apart. */
   readonly keys?: string
-  /** Compares everything in the store with everything else. */
   readonly isDeep?: boolean
 }
 

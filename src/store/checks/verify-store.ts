@@ -25,15 +25,12 @@ export interface VerifyStoreOptions {
   readonly entropy: Entropy
   /** The kinds of keyed digests to compare with the log; none when absent. */
   readonly claimedKinds?: readonly ClaimedKind[]
-  /**
-   * Verifier key lines that must have signed the log; by default those of the keyring beside it, or else the log's own.
-   */
+  /** Verifier key lines that must have signed the log; else those of the keyring beside it, or the log's own. */
   readonly keys?: readonly string[]
   /** Who holds the root key of the log. Without it, a keyring that lacks its root key is ignored. */
   readonly rootKey?: Keys
   /** A signed checkpoint that was kept elsewhere, or the path of its file; `<store>.mark` when absent. */
   readonly mark?: string
-  /** Verifier key lines of witnesses who sign checkpoints. */
   readonly witnesses?: readonly string[]
   readonly onProgress?: (what: 'log' | 'views', position: number, end: number) => void
 }
@@ -66,13 +63,11 @@ export async function verifyStore(snapshot: Snapshot, options: VerifyStoreOption
   })
 }
 
-/** What is known about the log besides its events: who signs it, and what was signed. */
 interface LogTrust extends Pick<Findings, 'checkpoints' | 'signed' | 'anchored' | 'stamped' | 'uncounted'> {
   readonly keys: readonly VerifierKey[]
   readonly isKeyGiven: boolean
   /** The checkpoints that the log is compared with, smallest first. */
   readonly points: readonly Checkpoint[]
-  /** The size of the high-water mark's tree; 0 without one. */
   readonly mark: number
 }
 
@@ -130,7 +125,6 @@ async function findVerifierKeys(
   return { keys, isKeyGiven: true }
 }
 
-/** The keyring beside a store, if it opens. */
 async function openKeyringBeside(
   store: string,
   { entropy, rootKey }: VerifyStoreOptions,

@@ -4,9 +4,7 @@ import { streamOf } from '../../vocabulary/names.ts'
 import { first, type Steps } from '../database/connection.ts'
 import { parseHeader } from '../log/header.ts'
 
-/**
- * An erasure that is missing in the log: the log was restored from an earlier backup, and the person's data with it.
- */
+/** An erasure missing in the log, which was restored from an earlier backup together with the person's data. */
 export interface LostErasure {
   readonly subject: string
   readonly at: Instant
@@ -42,14 +40,11 @@ const eraseAgain =
 const namedMax = 20
 const selectOwner = 'select is_erased as "isErased", epoch from owner_key where owner = ?'
 
-/** The members of an erasure's header that are needed here. */
 interface NewestErasure {
   readonly at: Instant
-  /** The addresses of the parts that it kept. */
   readonly data: { readonly kept: readonly string[] }
 }
 
-/** Reads the newest erasure of an owner, if any. */
 function* readNewestErasure(owner: string): Steps<NewestErasure | undefined> {
   const erased = yield* first<{ header: string }>({ sql: selectErased, parameters: [owner] })
   return erased && parseHeader(erased.header)

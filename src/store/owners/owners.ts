@@ -27,7 +27,6 @@ import { findMentions, type NamedPart, type PersonSurvey, surveyPerson } from '.
 export interface Rotated {
   readonly epoch: number
   readonly previous: readonly number[]
-  /** How many keys were rewrapped. */
   readonly rewrapped: number
 }
 
@@ -56,17 +55,14 @@ export class Owners {
     return this.#connection.read(() => readPartOwner(address))
   }
 
-  /** Reads a page of the parts of some kinds, of events recorded before an instant. */
   agedParts(...asked: Parameters<typeof readAgedParts>): Promise<AgedPage> {
     return this.#connection.read(() => readAgedParts(...asked))
   }
 
-  /** The exact header of an event, and its leaf hash in hexadecimal. */
   leafAt(position: number): Promise<Leaf | undefined> {
     return this.#connection.read(() => readLeaf(position))
   }
 
-  /** Finds everything that the log holds about a person. */
   survey(subject: string): Promise<PersonSurvey> {
     return surveyPerson(this.#connection, subject)
   }
@@ -76,7 +72,6 @@ export class Owners {
     return this.#connection.read(() => findPresent(parts))
   }
 
-  /** The parts of a person that the log names, including destroyed ones. */
   async namedParts(subject: string): Promise<readonly NamedPart[]> {
     return (await findMentions(this.#connection, subject)).parts
   }
@@ -131,9 +126,7 @@ export class Owners {
     return this.#connection.emptyJournal()
   }
 
-  /**
-   * Rewrites the whole file. SQLite overwrites what it deletes but not what it moves, so a copy of a row may remain.
-   */
+  /** Rewrites the file: SQLite overwrites what it deletes but not what it moves, so copies of rows may remain. */
   rewrite(): Promise<void> {
     return this.#connection.rewrite()
   }

@@ -9,7 +9,6 @@ import { isEventOfPerson } from '../parts/person-search.ts'
 /** A part that a header names. */
 export interface NamedPart {
   readonly position: number
-  /** The type of its event. */
   readonly type: string
   readonly name: string
   /** SHA-256 of the sealed bytes, in hexadecimal. */
@@ -36,9 +35,7 @@ export interface PersonSurvey {
   readonly keyEnding?: string
 }
 
-/** How many positions are searched before the event loop gets a turn. */
 const pagePositions = 5_000
-/** How many index rows are read at a time. */
 const pageIndexRows = 5_000
 /** The end of the tag identifies sealed bytes in a file. */
 const endingBytes = 16
@@ -151,7 +148,6 @@ interface SurveyedHeader {
   readonly commandId?: string
 }
 
-/** What the headers say about a person. */
 interface PersonMentions {
   readonly until: number
   readonly parts: readonly NamedPart[]

@@ -31,6 +31,5 @@ export function* isOlderThanLog({ epoch }: Pick<Keyring, 'epoch'>): Steps<boolea
   return head !== undefined && head.epoch > epoch
 }
 
-/** Erased owners have a row without a key, which `ErasureCheck` checks. */
 const selectKeys = `select owner, epoch, wrapped from owner_key
   where is_erased <> 1 or epoch <> 0 or length(wrapped) > 0`

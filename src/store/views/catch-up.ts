@@ -18,8 +18,8 @@ export interface CatchUpParts {
 }
 
 /**
- * Brings a stopped view up to the end of the log, one page at a time and outside appends, and makes it running again in
- * one transaction. Another process may do the same at the same time: no event is folded twice.
+ * Brings a stopped view up to the end of the log, in pages and outside appends, and makes it running in one
+ * transaction. If another process does the same, no event is folded twice.
  *
  * @returns whether this process made it running again
  * @throws what the view throws; the view then stays stopped, with the reason recorded
@@ -48,13 +48,11 @@ export function isFailureOfOneView(error: unknown): boolean {
   return !(error instanceof AverbaError) || error instanceof DamagedEvent
 }
 
-/** A folded page, and the position of the view before it. */
 interface FoldedPage {
   readonly from: number
   readonly folding: Folding
 }
 
-/** Folds the next page of a stopped view; `undefined` when the view is running. */
 function* foldNext(parts: CatchUpParts, view: View, table: ViewTable): Steps<FoldedPage | undefined> {
   const from = yield* stoppedPosition(view)
   if (from === undefined) return undefined
@@ -79,16 +77,12 @@ function* writePage(
   return folding.isAtEnd
 }
 
-/**
- * Makes a view running again. The cached list of running views is dropped before the commit: an append may follow at
- * once.
- */
+/** Makes a view running again. The cached list is dropped before the commit: an append may follow at once. */
 export function* rejoinHead({ onRejoined }: Pick<CatchUpParts, 'onRejoined'>, view: View): Steps<void> {
   yield* joinHead(view)
   onRejoined()
 }
 
-/** Finds the event that a view fails at, which may differ from the one it stopped at. */
 function* recordFailure(parts: CatchUpParts, view: View, table: ViewTable, error: unknown): Steps<void> {
   const after = yield* stoppedPosition(view)
   if (after === undefined) return

@@ -2,13 +2,11 @@ import type { View } from '../../vocabulary/view.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
 import type { ViewRow, ViewTable } from './view-table.ts'
 
-/** How many keys of each table are compared at a time. */
 const pageKeys = 1_000
 const examplesMax = 10
 
 /** The differences between two tables, as far as they were compared. */
 export class RowDifferences {
-  /** How many rows the new table has. */
   rows = 0
   count = 0
   readonly examples: string[] = []
@@ -26,14 +24,10 @@ export interface ComparisonOptions {
   readonly serving: ViewTable
   /** New rows that are not written yet. */
   readonly held?: ReadonlyMap<string, ViewRow | undefined>
-  /** When false, rows are only counted. */
   readonly isCompared?: boolean
 }
 
-/**
- * Counts the next page of a view's new rows, by key, and compares them with the serving ones. A row differs when only
- * one side has it, or when any column differs.
- */
+/** Counts the next page of a view's new rows by key, and compares them with the serving ones in every column. */
 export function* compareRows(
   view: View,
   built: ViewTable,

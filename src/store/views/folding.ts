@@ -24,7 +24,6 @@ export interface FoldingParts {
 export class Folding {
   /** Rows changed since the last write, in the order in which the log first touched them. */
   readonly held = new Map<string, ViewRow | undefined>()
-  /** The position of the last folded event. */
   position: number
   /** Whether the last page reached the end of the log. */
   isAtEnd = false
@@ -111,10 +110,7 @@ export class Folding {
   }
 }
 
-/**
- * Copies changed columns into our own row. A new row per event would live just long enough to make the garbage
- * collector ask for more memory, and most columns do not change.
- */
+/** Copies changed columns into our own row: a new row per event made the garbage collector ask for more memory. */
 function copyChangedCells(held: ViewRow, row: ViewRow): void {
   if (held === row) return
   for (const column in held) {

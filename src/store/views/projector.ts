@@ -14,7 +14,6 @@ export interface ViewCheckpoint {
   /** The view shows the log up to this position. */
   readonly position: number
   readonly isRunning: boolean
-  /** Why it is stopped. */
   readonly reason: string
 }
 
@@ -22,7 +21,6 @@ export interface ViewCheckpoint {
 export interface ViewStateListener {
   /** The views that were running at an append, each as `viewVersionName` gives it. */
   onRunning(running: ReadonlySet<string>): void
-  /** A view that failed in this process. */
   onFailed(view: string): void
 }
 
@@ -69,8 +67,8 @@ export class Projector {
   }
 
   /**
-   * Folds new events into every running view. A view that fails is stopped alone: its rows are rolled back to before
-   * these events, and its stop is committed with them. Running views need no checkpoint of their own.
+   * Folds new events into every running view. A failing view is rolled back to before these events and stopped alone,
+   * in the same transaction. Running views need no checkpoint of their own.
    */
   *project(events: readonly RecordedEvent[], known: WriterCache): Steps<void> {
     const before = known.views
@@ -99,7 +97,6 @@ export class Projector {
     if (known.views !== before) yield* rows({ sql: updateRunningViews, parameters: [known.views] })
   }
 
-  /** Folds events into one view. Returns the reason if it failed. */
   *#foldInto(view: View, table: ViewTable, events: readonly RecordedEvent[]): Steps<string | undefined> {
     const changed = new Map<string, ViewRow | undefined>()
     let at: RecordedEvent | undefined
@@ -123,9 +120,7 @@ export class Projector {
   }
 }
 
-/**
- * Finds the first event whose row cannot be made or written, by writing rows one by one and rolling all of them back.
- */
+/** Finds the first event whose row cannot be made or written, by writing rows singly and rolling them back. */
 export function* findFailingEvent(
   view: View,
   table: ViewTable,
@@ -183,7 +178,6 @@ export function* joinHead(view: View): Steps<void> {
   yield* rows({ sql: updateRunningViews, parameters: [[...running].join(' ')] })
 }
 
-/** Removes every version of a view from the running ones. */
 function* leaveHead(view: string): Steps<void> {
   const head = yield* first<{ views: string }>({ sql: selectRunningViews, parameters: [] })
   const running = [...parseRunningViews(head?.views ?? '')].filter(name => !name.startsWith(`${view}@`))
@@ -195,7 +189,6 @@ export function viewVersionName({ name, version }: Pick<View, 'name' | 'version'
   return `${name}@${version}`
 }
 
-/** Parses the head's list of running views. */
 function parseRunningViews(text: string): Set<string> {
   return new Set(text.split(' ').filter(name => name !== ''))
 }

@@ -4,7 +4,6 @@ import { noSuchView } from './view-table.ts'
 
 /** Options of a rebuild of several views. */
 export interface RebuildAll extends Pick<RebuildOptions, 'signal' | 'compare'> {
-  /** The names of the views; all when absent. */
   readonly views?: readonly string[]
   /** Called after each page with the view, the position reached and the end of the log. */
   readonly onProgress?: (view: string, position: number, end: number) => void

@@ -18,7 +18,6 @@ import { foldOne, type ViewRow, ViewTable } from './view-table.ts'
 /** The result of rebuilding one view. */
 export interface RebuildResult {
   readonly view: string
-  /** How many rows the view has. */
   readonly rows: number
   /** How many rows differed from the serving ones; 0 when equal or not compared. */
   readonly differences: number
@@ -60,7 +59,6 @@ export interface RebuilderParts {
   readonly onTrouble?: StoreOptions['onTrouble']
 }
 
-/** A rebuild in progress. */
 interface ViewBuild {
   readonly view: View
   readonly side: SideTable
@@ -179,10 +177,7 @@ export class Rebuilder {
     return false
   }
 
-  /**
-   * Compares the rows with the serving ones page by page. Each page is one read transaction with all appends folded in,
-   * so appends in between cause no differences.
-   */
+  /** Compares rows with the serving ones, in pages. All appends are folded in first: they cause no differences. */
   async #compare(building: ViewBuild, isCompared: boolean): Promise<RowDifferences | undefined> {
     const { view, side, folding, signal } = building
     const serving = new ViewTable(view)
@@ -203,12 +198,10 @@ export class Rebuilder {
     return differences
   }
 
-  /** Writes the held rows if they are too many for one transaction. */
   async #writeIfMany(building: ViewBuild): Promise<void> {
     if (building.folding.held.size > writeRows) await this.#writeHeld(building)
   }
 
-  /** Writes the held rows, some per transaction. */
   async #writeHeld({ side, folding }: ViewBuild): Promise<void> {
     const { held, position } = folding
     const before = side.mark.written
@@ -251,7 +244,6 @@ export class Rebuilder {
   }
 }
 
-/** Folds, after checking that no other process writes to the side table. */
 function* foldExclusively(side: SideTable, pages: Steps<void>): Steps<void> {
   yield* side.checkNotTakenOver()
   yield* pages

@@ -44,7 +44,6 @@ export class SideTable {
     return side
   }
 
-  /** The progress so far. */
   get mark(): Readonly<Pick<RebuildMark, 'position' | 'until' | 'written'>> {
     return this.#mark
   }
@@ -73,7 +72,6 @@ export class SideTable {
     yield* rows({ sql: saveMark, parameters: [this.#view.name, version, position, until, written, run] })
   }
 
-  /** Throws when another rebuild has taken the table over. */
   *checkNotTakenOver(): Steps<void> {
     const found = yield* first<RebuildMark>({ sql: selectMark, parameters: [this.#view.name] })
     if (found?.run !== this.#mark.run) throw rebuildBusy(this.#view, 'another process rebuilds it')

@@ -14,7 +14,6 @@ export interface StoppedViewsParts extends CatchUpParts {
   readonly options: Pick<StoreOptions, 'views' | 'onViewStopped' | 'onViewTaken' | 'onViewBack'>
 }
 
-/** How many times a view was tried, and the earliest time of the next try. */
 interface RetryState {
   readonly tries: number
   readonly dueAt: number
@@ -50,7 +49,6 @@ export class StoppedViews implements ViewStateListener {
     }
   }
 
-  /** Reports a view that failed in this process. */
   onFailed(view: string): void {
     this.#knownStopped?.add(view)
     this.#parts.options.onViewStopped?.(view)
@@ -107,7 +105,6 @@ export class StoppedViews implements ViewStateListener {
     }
   }
 
-  /** The stopped views of this process's versions. */
   async #listStopped(): Promise<{ view: View; position: number }[]> {
     const { connection, options } = this.#parts
     const checkpoints = await connection.read(() => readCheckpoints())

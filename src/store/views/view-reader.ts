@@ -19,10 +19,7 @@ export interface ViewReaderParts {
   readonly views: readonly View[]
 }
 
-/**
- * Reads views. A stopped view may be out of date, so its table is not read: single rows are folded from the log, and
- * queries are refused.
- */
+/** Reads views. If a view is stopped, single rows are folded from the log instead, and queries are refused. */
 export class ViewReader {
   readonly #parts: ViewReaderParts
   readonly #views: ReadonlyMap<string, { readonly view: View; readonly table: ViewTable }>

@@ -14,9 +14,7 @@ export class ViewTable {
   readonly #upsert: string
   #isEmpty: boolean
 
-  /**
-   * @param isEmpty it was just created, and no other process writes to it: rows need not be read before the first write
-   */
+  /** @param isEmpty it was just created, and only this process writes to it: no row need be read before a write */
   constructor(view: View, name: string = view.name, isEmpty = false) {
     this.name = name
     this.#isEmpty = isEmpty
@@ -29,7 +27,6 @@ export class ViewTable {
       on conflict (${key}) do update set ${updates}`
   }
 
-  /** Finds the row of a key. */
   *find(key: string): Steps<ViewRow | undefined> {
     return this.#isEmpty ? undefined : yield* first<ViewRow>({ sql: this.#select, parameters: [key] })
   }
@@ -48,10 +45,7 @@ class RowDroppedError extends Error {
   override readonly name = 'RowDroppedError'
 }
 
-/**
- * Folds one event into the row of its key. Rows cannot be removed: a table written from changes alone could not tell a
- * removed row from an unchanged one.
- */
+/** Folds an event into its row. Rows cannot be removed: among changes, a removed row would look unchanged. */
 export function foldOne(
   view: View,
   key: string,
@@ -66,10 +60,7 @@ export function foldOne(
   return row && fillColumns(view, row)
 }
 
-/**
- * Sets the columns that a fold left out to null, as the table does, so that later folds get the same row from memory as
- * from the table.
- */
+/** Sets columns that a fold left out to null, as the table does: later folds get the same row either way. */
 function fillColumns({ columns }: View, row: ViewRow): ViewRow {
   for (const column in columns) {
     if (row[column] !== undefined) continue
