@@ -196,7 +196,7 @@ test('restarting a view stops between two pages on a signal, and continues from 
   await store.close()
 })
 
-test("opening builds a view of another version, and does not wait for the old table's removal", async () => {
+test('opening builds a view of another version, and does not wait for the old table’s removal', async () => {
   const { store, path } = await given([counting('counted')])
   await append(store, 6_000)
   await store.close()
