@@ -1,4 +1,4 @@
-import { exchange } from '../src/adapters/http/exchange.ts'
+import { sendRequest } from '../src/adapters/http/exchange.ts'
 import { createTokenClient } from '../src/adapters/token/client.ts'
 import { withToken } from '../src/adapters/token/with-token.ts'
 import { writeValidatePerson } from '../src/adapters/validation/protocol.ts'
@@ -98,7 +98,7 @@ async function overhead(): Promise<{ overheadUs: number; callUs: number }> {
   const address = { baseUrl: 'https://validacao.exemplo.br', service: 'demo' }
   const answer = { clock, fetch: async () => Response.json({ nome: true }) }
   const send = (bearer: string) =>
-    exchange(answer, 'once', () =>
+    sendRequest(answer, 'once', () =>
       writeValidatePerson(address, { bearer, cpf: samples.cpf, claims: { nome: 'X' } }),
     )
   const token = await tokens.current()

@@ -1,20 +1,20 @@
 import { noTracing, type Tracing } from '../vocabulary/tracing.ts'
 
-/** The key by which `@opentelemetry/sdk-*` leaves something untraced: the API has no name for it. */
-const suppression = 'OpenTelemetry SDK Context Key SUPPRESS_TRACING'
+/** The context key that makes `@opentelemetry/sdk-*` skip tracing: the API has no name for it. */
+const suppressionKey = 'OpenTelemetry SDK Context Key SUPPRESS_TRACING'
 
 type Api = typeof import('@opentelemetry/api')
 
-/** Uses `@opentelemetry/api` where the host has it: without a provider of the host's, its spans do nothing. */
+/** Uses `@opentelemetry/api` if the host has it. Its spans do nothing unless the host registers a provider. */
 export async function loadTracing(
   load: () => Promise<Api> = () => import('@opentelemetry/api'),
 ): Promise<Tracing> {
-  // It is optional, and not every runtime can tell beforehand whether it is there.
+  // The package is optional, and not every runtime can check beforehand whether it is installed.
   const api = await load().catch(() => undefined)
-  return api ? tracingWith(api) : noTracing
+  return api ? createTracing(api) : noTracing
 }
 
-function tracingWith({
+function createTracing({
   context,
   createContextKey,
   ROOT_CONTEXT,
@@ -23,14 +23,14 @@ function tracingWith({
   trace,
 }: Api): Tracing {
   const kinds = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT, server: SpanKind.SERVER }
-  const suppressed = createContextKey(suppression)
+  const suppressed = createContextKey(suppressionKey)
   return {
     span: (kind, name, attributes, work) =>
       trace.getTracer('averba').startActiveSpan(name, { kind: kinds[kind], attributes }, async span => {
         try {
           return await work(more => void span.setAttributes(more))
         } catch (error) {
-          span.setAttribute('error.type', codeOf(error))
+          span.setAttribute('error.type', errorType(error))
           span.setStatus({ code: SpanStatusCode.ERROR })
           throw error
         } finally {
@@ -48,8 +48,8 @@ function tracingWith({
   }
 }
 
-/** A code, never the message, which may say anything. */
-function codeOf(error: unknown): string {
+/** The code or name of an error, never its message, which may contain anything. */
+function errorType(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   return 'code' in error && typeof error.code === 'string' && /^[A-Z_]{1,40}$/.test(error.code)
     ? error.code

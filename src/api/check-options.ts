@@ -1,4 +1,4 @@
-import { useCertificate } from '../adapters/credentials/certificate.ts'
+import { loadCertificate } from '../adapters/credentials/certificate.ts'
 import { Secret } from '../adapters/credentials/secret.ts'
 import { parseRanges } from '../adapters/receiver/source-ranges.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -57,7 +57,7 @@ export async function checkOptions(options: HostOptions, clock: Clock): Promise<
   checkShape(options)
   // With a way out of the host's own, certificates are the host's business.
   const certificate = options.fetch ? undefined : options.consentService?.certificate
-  if (typeof certificate === 'object') await useCertificate(certificate, clock.now())
+  if (typeof certificate === 'object') await loadCertificate(certificate, clock.now())
 }
 
 /**

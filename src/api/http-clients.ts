@@ -1,6 +1,6 @@
 import type { Certificate } from '../adapters/credentials/certificate.ts'
 import type { Source } from '../adapters/credentials/source.ts'
-import { openSocket, type Socket } from '../adapters/http/transport.ts'
+import { type HttpSocket, openSocket } from '../adapters/http/transport.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Fetch } from '../vocabulary/fetch.ts'
 import type { LogLine } from '../vocabulary/log-line.ts'
@@ -25,7 +25,7 @@ export function createHttpClients(
   { fetch, tracing: { traceparentTo = [] } = {} }: HostOptions,
   { clock, tracing, log }: { clock: Clock; tracing: Tracing; log: (line: LogLine) => void },
 ): HttpClients {
-  const sockets: Socket[] = []
+  const sockets: HttpSocket[] = []
   const openOne = ({ ca, certificate }: TlsOptions): Fetch => {
     const socket = openSocket({
       clock,

@@ -5,7 +5,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Certificate, useCertificate } from '../../src/adapters/credentials/certificate.ts'
+import { type Certificate, loadCertificate } from '../../src/adapters/credentials/certificate.ts'
 import { openSocket } from '../../src/adapters/http/transport.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { VirtualClock } from '../../src/simulation/index.ts'
@@ -48,11 +48,11 @@ async function presented(certificate: Certificate, clientCa: string): Promise<st
 /** A file that signed itself is its own authority. */
 async function presentedPfx(name: string): Promise<string | undefined> {
   const certificate = { pfx: recorded(name), passphrase }
-  return presented(certificate, (await useCertificate(certificate, now)).cert)
+  return presented(certificate, (await loadCertificate(certificate, now)).cert)
 }
 
 async function wordsFor(certificate: Certificate): Promise<string> {
-  return useCertificate(certificate, now).then(
+  return loadCertificate(certificate, now).then(
     () => 'usable',
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   )

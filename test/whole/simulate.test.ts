@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseEnv, promisify } from 'node:util'
 import { afterEach, expect, test } from 'vitest'
-import { openSocket, type Socket } from '../../src/adapters/http/transport.ts'
+import { type HttpSocket, openSocket } from '../../src/adapters/http/transport.ts'
 import type { SimulationAddresses } from '../../src/cli/commands/simulate.ts'
 import { openAverba, staticHeaders, valueOf } from '../../src/index.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
@@ -17,7 +17,7 @@ const main = join(root, 'src/cli/main.ts')
 const run = promisify(execFile)
 // The package finds itself by its name from inside its own folder only.
 mkdirSync(join(root, '.averba'), { recursive: true })
-let running: { child: ChildProcess; socket: Socket } | undefined
+let running: { child: ChildProcess; socket: HttpSocket } | undefined
 
 afterEach(async () => {
   await running?.socket.close()

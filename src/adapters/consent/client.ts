@@ -1,7 +1,7 @@
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { Json, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
 import { type EffectClass, effectOwner, type Performer, type Performers } from '../../vocabulary/performer.ts'
-import { conclude, type ExchangeOptions, exchange, type HttpAnswer } from '../http/exchange.ts'
+import { concludeAttempt, type ExchangeOptions, type HttpAnswer, sendRequest } from '../http/exchange.ts'
 import { problemPart, readProblem } from '../http/problem.ts'
 import {
   readAwareness,
@@ -22,14 +22,14 @@ import {
 
 type OpenedParts = Readonly<Record<string, Json>>
 
-/** One of the seven operations: how it is asked, and which fact its answer makes. */
+/** One of the seven operations: how to send it, and the fact that its answer makes. */
 interface ConsentOperation {
   readonly effectClass: EffectClass
   readonly isRoutine?: true
   readonly write: (base: string, opened: OpenedParts, pending: PendingEffect) => Request
-  /** The fact that a success makes; `undefined` when the answer cannot be read. */
+  /** The fact of a success; `undefined` when the answer cannot be read. */
   readonly read: (text: string, pending: PendingEffect, opened: OpenedParts) => MessageWithParts | undefined
-  /** The fact that it is no longer tried, where something waits for it. */
+  /** The fact that retries have ended, if something waits for the answer. */
   readonly givenUp?: () => MessageWithParts
 }
 
@@ -37,23 +37,23 @@ const operations: Readonly<Record<string, ConsentOperation>> = {
   changeStatus: {
     effectClass: 'probed',
     write: (base, opened, pending) =>
-      writeChangeStatus(base, textOf(opened, 'cpf'), idOf(opened), askedIn(pending)),
+      writeChangeStatus(base, partText(opened, 'cpf'), recordId(opened), requestedStatus(pending)),
     read(text, pending, opened) {
-      const changed = readChanged(text, idOf(opened))
-      return changed && fact('statusChanged', { ...changed, asked: askedIn(pending) })
+      const changed = readChanged(text, recordId(opened))
+      return changed && consentFact('statusChanged', { ...changed, asked: requestedStatus(pending) })
     },
   },
   listConsents: {
     effectClass: 'read',
     isRoutine: true,
-    write: (base, opened) => writeListConsents(base, textOf(opened, 'cpf')),
-    read: text => fact('consentsListed', readConsents(text)),
+    write: (base, opened) => writeListConsents(base, partText(opened, 'cpf')),
+    read: text => consentFact('consentsListed', readConsents(text)),
   },
   readConsent: {
     effectClass: 'read',
-    write: (base, opened) => writeReadConsent(base, textOf(opened, 'cpf'), idOf(opened)),
+    write: (base, opened) => writeReadConsent(base, partText(opened, 'cpf'), recordId(opened)),
     read(text, pending, opened) {
-      const found = readConsent(text, { cpf: textOf(opened, 'cpf'), id: idOf(opened) })
+      const found = readConsent(text, { cpf: partText(opened, 'cpf'), id: recordId(opened) })
       if (!found) return undefined
       const { summary, history, detail } = found
       const parts = { detail: { owner: effectOwner(pending), value: detail } }
@@ -63,14 +63,14 @@ const operations: Readonly<Record<string, ConsentOperation>> = {
   },
   listAwareness: {
     effectClass: 'read',
-    write: (base, opened) => writeListAwareness(base, textOf(opened, 'cpf')),
-    read: text => fact('awarenessListed', readAwarenessList(text)),
+    write: (base, opened) => writeListAwareness(base, partText(opened, 'cpf')),
+    read: text => consentFact('awarenessListed', readAwarenessList(text)),
   },
   readAwareness: {
     effectClass: 'read',
-    write: (base, opened) => writeReadAwareness(base, textOf(opened, 'cpf'), textOf(opened, 'id')),
+    write: (base, opened) => writeReadAwareness(base, partText(opened, 'cpf'), partText(opened, 'id')),
     read(text, pending, opened) {
-      const detail = readAwareness(text, { cpf: textOf(opened, 'cpf'), id: textOf(opened, 'id') })
+      const detail = readAwareness(text, { cpf: partText(opened, 'cpf'), id: partText(opened, 'id') })
       return (
         detail && {
           type: 'consentService.awarenessRead',
@@ -82,16 +82,16 @@ const operations: Readonly<Record<string, ConsentOperation>> = {
   },
   readLogin: {
     effectClass: 'read',
-    write: (base, opened) => writeReadLogin(base, textOf(opened, 'cpf')),
-    read: text => fact('loginRead', readLogin(text)),
+    write: (base, opened) => writeReadLogin(base, partText(opened, 'cpf')),
+    read: text => consentFact('loginRead', readLogin(text)),
   },
   readLoginAddress: {
     effectClass: 'read',
     write: (base, opened) =>
       writeReadLoginAddress(
         base,
-        textOf(opened, 'cpf'),
-        'redirect' in opened ? textOf(opened, 'redirect') : undefined,
+        partText(opened, 'cpf'),
+        'redirect' in opened ? partText(opened, 'redirect') : undefined,
       ),
     read(text, pending) {
       const address = readLoginAddress(text)
@@ -106,7 +106,7 @@ const operations: Readonly<Record<string, ConsentOperation>> = {
   },
 }
 
-/** The consent service over a way out (document 1). */
+/** Creates the performers of the consent service (document 1). */
 export function createConsentClient(baseUrl: string, options: ExchangeOptions): Performers {
   return Object.fromEntries(
     Object.entries(operations).map(([verb, operation]) => {
@@ -124,7 +124,7 @@ function toPerformer(
   const { effectClass, isRoutine, givenUp } = operation
   const now = () => toInstant(options.clock.now())
   const lost = (pending: PendingEffect): MessageWithParts => {
-    return { type: 'consentService.changeLost', data: { status: askedIn(pending), lostAt: now() } }
+    return { type: 'consentService.changeLost', data: { status: requestedStatus(pending), lostAt: now() } }
   }
   return {
     effectClass,
@@ -132,32 +132,36 @@ function toPerformer(
     ...(isRoutine && { isRoutine }),
     ...(givenUp && { givenUpFact: givenUp }),
     async perform(pending, opened, mayLeave) {
-      // An answer is as old as its question: later changes may not be in it.
+      // The answer counts as of the time of the request: later changes may not be in it.
       const askedAt = now()
       const write = () => operation.write(baseUrl, opened, pending)
-      const result = await exchange(options, effectClass, write, mayLeave)
-      const reading = {
+      const result = await sendRequest(options, effectClass, write, mayLeave)
+      const reader = {
         service: 'consent service',
         settled(text: string) {
           const read = operation.read(text, pending, opened)
-          if (!read || !isTimed.has(read.type)) return read
-          const data = read.data as object // As the readers below make it.
+          if (!read || !timedFacts.has(read.type)) return read
+          const data = read.data as object // As `read` makes it.
           return { ...read, data: { ...data, askedAt } }
         },
-        declined: (answer: HttpAnswer) => declined(verb, answer, pending),
+        declined: (answer: HttpAnswer) => declinedFact(verb, answer, pending),
         isSuccess: (status: number) => status === 200,
         lost: () => lost(pending),
       }
-      return conclude(result, effectClass, reading, options.clock)
+      return concludeAttempt(result, effectClass, reader, options.clock)
     },
   }
 }
 
-function declined(verb: string, answer: HttpAnswer, pending: PendingEffect): MessageWithParts {
+function declinedFact(verb: string, answer: HttpAnswer, pending: PendingEffect): MessageWithParts {
   const type = verb === 'changeStatus' ? 'consentService.changeDeclined' : 'consentService.readDeclined'
   const data =
-    verb === 'changeStatus' ? { asked: askedIn(pending) } : verb === 'readConsent' ? {} : { operation: verb }
-  const problem = problemPart(readProblem(answer.status, answer.told()))
+    verb === 'changeStatus'
+      ? { asked: requestedStatus(pending) }
+      : verb === 'readConsent'
+        ? {}
+        : { operation: verb }
+  const problem = problemPart(readProblem(answer.status, answer.redacted()))
   return {
     type,
     data: { ...data, httpStatus: answer.status },
@@ -165,30 +169,30 @@ function declined(verb: string, answer: HttpAnswer, pending: PendingEffect): Mes
   }
 }
 
-function fact(name: string, data: object | undefined): MessageWithParts | undefined {
+function consentFact(name: string, data: object | undefined): MessageWithParts | undefined {
   return data && { type: `consentService.${name}`, data }
 }
 
-/** The facts that say what the service showed, and so have an age. */
-const isTimed = new Set(
+/** The facts that record what the service showed at a time: `askedAt` is added to them. */
+const timedFacts = new Set(
   ['statusChanged', 'consentsListed', 'consentRead', 'awarenessListed', 'awarenessRead', 'loginRead'].map(
     name => `consentService.${name}`,
   ),
 )
 
 /** The status that a change asks for. */
-function askedIn({ data }: PendingEffect): string {
+function requestedStatus({ data }: PendingEffect): string {
   return (data as { status: string }).status // As the machine writes it.
 }
 
-function textOf(opened: OpenedParts, name: string): string {
+function partText(opened: OpenedParts, name: string): string {
   const value = opened[name]
   if (typeof value !== 'string') throw new TypeError(`The part "${name}" is not a text`)
   return value
 }
 
-/** The service's id is in the record of the consent as it was first listed. */
-function idOf(opened: OpenedParts): string {
+/** The service's id of a consent, from its record as it was first listed. */
+function recordId(opened: OpenedParts): string {
   const { record } = opened
   const id = typeof record === 'object' && record !== null && 'id' in record ? record.id : undefined
   if (typeof id !== 'string') throw new TypeError('The part "record" holds no id')

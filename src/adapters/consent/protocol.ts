@@ -3,12 +3,12 @@ import { parseIso } from '../../vocabulary/brasilia.ts'
 import { readCnpj } from '../../vocabulary/cnpj.ts'
 import { parseJson } from '../../vocabulary/json.ts'
 import type { Instant, Json } from '../../vocabulary/message.ts'
-import { type Listing, readListing, withoutEndSlashes } from '../http/listing.ts'
+import { type Listing, readListing, trimEndSlashes } from '../http/listing.ts'
 import { type CienciaDetalhada, type ConsentimentoDetalhado, statusSchema } from './wire.ts'
 
 /**
- * Writes the requests of the consent service and reads its answers: pure, the only place where its names
- * become ours. Readers ask for what they cannot do without, and keep all else as it came.
+ * Writes the requests of the consent service and reads its answers: pure, and the only place that translates its
+ * names. Readers require only what they need, and keep everything else unchanged.
  *
  * @see document 1, sections 2 and 4
  */
@@ -18,69 +18,72 @@ export interface Summary {
   readonly status: z.infer<typeof statusSchema>
   readonly createdAt: Instant | null
   readonly expiresAt: Instant | null
-  /** Null when the service gave none, or something that is not a CNPJ: that stands in the record. */
+  /** Null when the service gave none or an invalid CNPJ, which stays in the record. */
   readonly controller: string | null
 }
 
-/** One record of a list: the service's id of it, what may be said in clear, and all of it as it came. */
+/** One record of a list: the service's id, a summary without personal data, and the whole record. */
 export interface ListRecord<T> {
   readonly id: string
   readonly summary: T
   readonly record: Json
 }
 
-/** What the service shows of an awareness record in clear. */
+/** An awareness record without personal data. */
 export type AwarenessSummary = Pick<Summary, 'createdAt' | 'controller'>
 
-/** Where the consent service is; `/consentimento` is added here (section 1). */
+/** The address of the consent service, without `/consentimento` (section 1). */
 export type BaseUrl = string
 
-function address(base: BaseUrl, ...segments: string[]): URL {
+function consentUrl(base: BaseUrl, ...segments: string[]): URL {
   const path = segments.map(encodeURIComponent).join('/')
-  return new URL(`${withoutEndSlashes(base)}/consentimento/v1/${path}`)
+  return new URL(`${trimEndSlashes(base)}/consentimento/v1/${path}`)
 }
 
-/** No redirect is followed: a host's own way out would take the CPF elsewhere. */
-const asked = { headers: { accept: 'application/json' }, redirect: 'manual' } as const
+/** No redirect is followed: a host's own `fetch` would send the CPF elsewhere. */
+const requestInit = { headers: { accept: 'application/json' }, redirect: 'manual' } as const
 
-/** Writes operation 1: the status stands in the path, and there is no body. */
+/** Writes operation 1. The status is in the path, and there is no body. */
 export function writeChangeStatus(base: BaseUrl, cpf: string, id: string, status: string): Request {
-  return new Request(address(base, 'consentimentos', cpf, id, 'status', status), { method: 'PUT', ...asked })
+  return new Request(consentUrl(base, 'consentimentos', cpf, id, 'status', status), {
+    method: 'PUT',
+    ...requestInit,
+  })
 }
 
 /** Writes operation 2, for all controllers. */
 export function writeListConsents(base: BaseUrl, cpf: string): Request {
-  return new Request(address(base, 'consentimentos', cpf), asked)
+  return new Request(consentUrl(base, 'consentimentos', cpf), requestInit)
 }
 
 /** Writes operation 3. */
 export function writeReadConsent(base: BaseUrl, cpf: string, id: string): Request {
-  return new Request(address(base, 'consentimentos', cpf, id), asked)
+  return new Request(consentUrl(base, 'consentimentos', cpf, id), requestInit)
 }
 
 /** Writes operation 4, for all controllers. */
 export function writeListAwareness(base: BaseUrl, cpf: string): Request {
-  return new Request(address(base, 'ciencias', cpf), asked)
+  return new Request(consentUrl(base, 'ciencias', cpf), requestInit)
 }
 
 /** Writes operation 5. */
 export function writeReadAwareness(base: BaseUrl, cpf: string, id: string): Request {
-  return new Request(address(base, 'ciencias', cpf, id), asked)
+  return new Request(consentUrl(base, 'ciencias', cpf, id), requestInit)
 }
 
 /** Writes operation 6. */
 export function writeReadLogin(base: BaseUrl, cpf: string): Request {
-  return new Request(address(base, 'autenticacao', cpf), asked)
+  return new Request(consentUrl(base, 'autenticacao', cpf), requestInit)
 }
 
-/** Writes operation 7, with the address to return to where one is given. */
+/** Writes operation 7, with the address to return to if given. */
 export function writeReadLoginAddress(base: BaseUrl, cpf: string, redirectUrl?: string): Request {
-  const url = address(base, 'autenticacao', cpf, 'url')
+  const url = consentUrl(base, 'autenticacao', cpf, 'url')
   if (redirectUrl !== undefined) url.searchParams.set('redirectUrl', redirectUrl)
-  return new Request(url, asked)
+  return new Request(url, requestInit)
 }
 
-/** A dot segment would be taken for a folder in a path. */
+/** A URL parser would resolve `.` and `..` as path segments. */
 const idSchema = z
   .string()
   .min(1)
@@ -97,22 +100,22 @@ const summarySchema = z.looseObject({
 const awarenessSchema = z.looseObject({ id: idSchema, dataHora: optionalText, cnpjUsuario: optionalText })
 const controllerSchema = z.looseObject({ cnpj: optionalText }).nullish().catch(null)
 
-/** Reads the answer to operation 2; `undefined` when it is not a list at all. */
+/** Reads the answer to operation 2; `undefined` when it is not a list. */
 export function readConsents(text: string): Listing<ListRecord<Summary>> | undefined {
   return readListing(text, summarySchema, (consent, record) => {
     return { id: consent.id, summary: toSummary(consent, consent.cnpjUsuario), record }
   })
 }
 
-/** The id of a record that cannot be read; `undefined` when not even that can be. */
+/** Reads the id of an otherwise unreadable record; `undefined` when the id is unreadable too. */
 export function readId(record: Json): string | undefined {
   return z.object({ id: idSchema }).safeParse(record).data?.id
 }
 
-/** Reads the answer to operation 4; `undefined` when it is not a list at all. */
+/** Reads the answer to operation 4; `undefined` when it is not a list. */
 export function readAwarenessList(text: string): Listing<ListRecord<AwarenessSummary>> | undefined {
   return readListing(text, awarenessSchema, ({ id, dataHora, cnpjUsuario }, record) => {
-    return { id, summary: { createdAt: parseIso(dataHora), controller: cnpjOf(cnpjUsuario) }, record }
+    return { id, summary: { createdAt: parseIso(dataHora), controller: toCnpj(cnpjUsuario) }, record }
   })
 }
 
@@ -122,7 +125,7 @@ export function readChanged(text: string, id: string): Summary | undefined {
   return parsed.success && parsed.data.id === id ? toSummary(parsed.data, parsed.data.cnpjUsuario) : undefined
 }
 
-/** Who and what was asked about: an answer about anyone or anything else is rejected. */
+/** The subject and the record of a request. Answers about others are rejected. */
 export interface ConsentQuery {
   readonly cpf: string
   readonly id: string
@@ -133,7 +136,7 @@ function isAbout(
   answer: { id: string; titular?: { cpf?: unknown } | null | undefined },
 ): boolean {
   const titular = answer.titular?.cpf
-  // A number has lost its leading zeros. A CPF that is masked or written differently names nobody else.
+  // A number has lost its leading zeros. A masked or incomplete CPF is not taken for another person's.
   const text = typeof titular === 'number' ? `${titular}`.padStart(11, '0') : titular
   const digits = typeof text === 'string' ? text.replace(/\D/g, '') : ''
   return answer.id === id && (digits.length !== 11 || digits === cpf)
@@ -151,20 +154,17 @@ const detailSchema = z.looseObject({
   historico: z.unknown().optional(),
 })
 const entrySchema = z.looseObject({ status: z.string(), dataHora: optionalText, dataExpiracao: optionalText })
-/** A longer history is not taken into the log: it stays in the sealed detail alone. */
-const entriesMax = 200
+/** A longer history is not recorded in clear: it stays in the sealed detail. */
+const historyEntriesMax = 200
 
-/**
- * One entry of `historico` without personal data: null stands for a value that is not in the contract, or is not a
- * date.
- */
+/** One entry of `historico` without personal data. Null means a value that is not in the contract, or not a date. */
 export interface ClearHistoryEntry {
   readonly status: Summary['status'] | null
   readonly since: Instant | null
 }
 
-/** Reads `historico` as the service gave it, by entries: `undefined` where there is none with a status. */
-export function readEntries(
+/** Reads the entries of `historico` in the service's order: `undefined` for an entry without a status. */
+export function readHistoryEntries(
   historico: unknown,
 ): readonly (
   | { readonly status: string; readonly dataHora: Instant | null; readonly dataExpiracao: Instant | null }
@@ -180,15 +180,15 @@ export function readEntries(
 }
 
 /**
- * Reads a history, the oldest entry first. One that cannot be put in order stays as the service gave it. Which of two
- * entries with the same date comes first is told by the other dates: they rise or fall. Where they do neither, or both,
- * an end comes last, and of other orders the one that ends with the status that the history came with.
+ * Reads a history, the oldest entry first. If an entry has no date, the service's order stays. Entries with the same
+ * date follow the direction of the other dates, rising or falling. If the dates have no clear direction, an end status
+ * comes last, and of the possible orders the one that ends with the status shown is taken.
  */
 function readHistory(historico: unknown, shown: Summary['status']): readonly ClearHistoryEntry[] {
-  const entries = readEntries(historico)
-  if (entries.length > entriesMax) return []
+  const entries = readHistoryEntries(historico)
+  if (entries.length > historyEntriesMax) return []
   const read = entries.map(entry => {
-    // The contract has them in capitals: an end that is written differently is still an end.
+    // The contract has capitals: an end status in lower case is still an end.
     const { data: status = null } = statusSchema.safeParse(entry?.status.toUpperCase())
     return { status, since: entry?.dataHora ?? null }
   })
@@ -196,13 +196,15 @@ function readHistory(historico: unknown, shown: Summary['status']): readonly Cle
   const dates = read.map(entry => entry.since ?? '')
   const [rises, falls] = [dates, dates.toReversed()].map(hasRise)
   const reversed = read.toReversed()
-  if (rises !== falls) return withEndShown((rises ? read : reversed).toSorted(byDate), shown)
-  const orders = [read, reversed].map(each => each.toSorted((a, b) => byDate(a, b) || endLast(a, b)))
+  if (rises !== falls) return moveShownEndLast((rises ? read : reversed).toSorted(compareDates), shown)
+  const orders = [read, reversed].map(each =>
+    each.toSorted((a, b) => compareDates(a, b) || compareEnds(a, b)),
+  )
   return orders.find(order => order.at(-1)?.status === shown) ?? orders[0] ?? []
 }
 
-/** Of entries with the newest date, the end that is shown comes last, whatever the order. */
-function withEndShown(
+/** Moves the end status that is shown behind the other entries with the newest date. */
+function moveShownEndLast(
   entries: readonly ClearHistoryEntry[],
   shown: Summary['status'],
 ): readonly ClearHistoryEntry[] {
@@ -211,16 +213,16 @@ function withEndShown(
   return at === -1 ? entries : [...entries.toSpliced(at, 1), ...entries.slice(at, at + 1)]
 }
 
-/** Reports whether some text comes right after a smaller one. */
+/** Reports whether any text is greater than the one before it. */
 function hasRise(texts: readonly string[]): boolean {
   return texts.some((text, i) => i > 0 && text > (texts[i - 1] ?? ''))
 }
 
-function byDate({ since: a }: ClearHistoryEntry, { since: b }: ClearHistoryEntry): number {
+function compareDates({ since: a }: ClearHistoryEntry, { since: b }: ClearHistoryEntry): number {
   return (a ?? '').localeCompare(b ?? '')
 }
 
-function endLast(a: ClearHistoryEntry, b: ClearHistoryEntry): number {
+function compareEnds(a: ClearHistoryEntry, b: ClearHistoryEntry): number {
   return Number(isEnd(a)) - Number(isEnd(b))
 }
 
@@ -231,7 +233,7 @@ function isEnd({ status }: ClearHistoryEntry): boolean {
 /** Reads the answer to operation 3; `undefined` when it has no known status, or is about another record. */
 export function readConsent(
   text: string,
-  asked: ConsentQuery,
+  query: ConsentQuery,
 ):
   | {
       summary: Summary
@@ -241,9 +243,9 @@ export function readConsent(
   | undefined {
   const body = parseJson(text)
   const parsed = detailSchema.safeParse(body)
-  if (!parsed.success || !isAbout(asked, parsed.data)) return undefined
+  if (!parsed.success || !isAbout(query, parsed.data)) return undefined
   const { usuario, historico } = parsed.data
-  // The whole answer is kept as it came: the type says what a service that keeps its contract sends.
+  // The whole answer is kept unchanged. The type describes a service that keeps its contract.
   const detail = body as Partial<ConsentimentoDetalhado> & Json
   return {
     summary: toSummary(parsed.data, usuario?.cnpj),
@@ -255,12 +257,12 @@ export function readConsent(
 /** Reads the answer to operation 5; `undefined` when it is about another record. */
 export function readAwareness(
   text: string,
-  asked: ConsentQuery,
+  query: ConsentQuery,
 ): (Partial<CienciaDetalhada> & Json) | undefined {
   const body = parseJson(text)
   const parsed = z.looseObject({ id: idSchema, titular: titularSchema }).safeParse(body)
-  // As above: the type says what a service that keeps its contract sends.
-  return parsed.success && isAbout(asked, parsed.data)
+  // As above: the type describes a service that keeps its contract.
+  return parsed.success && isAbout(query, parsed.data)
     ? (body as Partial<CienciaDetalhada> & Json)
     : undefined
 }
@@ -294,10 +296,10 @@ function toSummary(
     status,
     createdAt: parseIso(dataHora),
     expiresAt: parseIso(dataExpiracao),
-    controller: cnpjOf(cnpj),
+    controller: toCnpj(cnpj),
   }
 }
 
-function cnpjOf(text: string | null | undefined): string | null {
+function toCnpj(text: string | null | undefined): string | null {
   return (typeof text === 'string' ? readCnpj(text) : undefined) ?? null
 }

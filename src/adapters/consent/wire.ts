@@ -1,8 +1,6 @@
 import { z } from 'zod'
 
-/**
- * The tables of the consent service, field by field, as it spells them (document 1, section 2).
- */
+/** The tables of the consent service, field by field, with its names (document 1, section 2). */
 
 /** The five statuses of a consent (section 3). */
 export const statusSchema = z.enum(['ATIVO', 'NEGADO', 'REVOGADO', 'PENDENTE', 'EXPIRADO'])
@@ -10,8 +8,7 @@ export const statusSchema = z.enum(['ATIVO', 'NEGADO', 'REVOGADO', 'PENDENTE', '
 const text = z.string()
 
 /**
- * Texts whose form the contract names. The form stands beside the type, for the documents in docs/openapi: readers do
- * not enforce it.
+ * Texts whose format the contract names. The format is for the documents in docs/openapi: readers do not enforce it.
  */
 const dateTime = text.meta({ format: 'date-time' })
 const uri = text.meta({ format: 'uri' })

@@ -7,52 +7,53 @@ export interface Pem {
 }
 
 /**
- * Reads a PKCS#12 file, the old RC2-40 encryption of Brazilian A1 certificates included, which the TLS of current
- * runtimes refuses. Throws when the passphrase or the file is wrong.
+ * Reads a PKCS#12 file, including the old RC2-40 encryption of Brazilian A1 certificates, which the TLS of current
+ * runtimes refuses. Throws when the passphrase is wrong or the file is damaged.
  */
 export async function readPkcs12(bytes: Uint8Array | string, passphrase = ''): Promise<Pem> {
   const { default: forge } = await import('node-forge')
   const binary = typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString('latin1')
-  const file = open(forge.asn1.fromDer(binary))
-  const bagsOf = (type: string | undefined) =>
+  const file = decrypt(forge.asn1.fromDer(binary))
+  const findBags = (type: string | undefined) =>
     type === undefined ? [] : (file.getBags({ bagType: type })[type] ?? [])
   const { certBag, keyBag, pkcs8ShroudedKeyBag } = forge.pki.oids
-  const certs = bagsOf(certBag).map(bag =>
-    pemOf('CERTIFICATE', bag, () => bag.cert && forge.pki.certificateToAsn1(bag.cert)),
+  const certs = findBags(certBag).map(bag =>
+    toPem('CERTIFICATE', bag, () => bag.cert && forge.pki.certificateToAsn1(bag.cert)),
   )
-  const [key] = [...bagsOf(pkcs8ShroudedKeyBag), ...bagsOf(keyBag)].map(bag =>
-    pemOf(
+  const [key] = [...findBags(pkcs8ShroudedKeyBag), ...findBags(keyBag)].map(bag =>
+    toPem(
       'PRIVATE KEY',
       bag,
       () => bag.key && forge.pki.wrapRsaPrivateKey(forge.pki.privateKeyToAsn1(bag.key)),
     ),
   )
-  if (certs.length === 0 || key === undefined) throw new TypeError('The file holds no certificate, or no key')
+  if (certs.length === 0 || key === undefined)
+    throw new TypeError('The file contains no certificate or no key')
   return { cert: certs.join(''), key }
 
   /**
-   * Of a passphrase that is not ASCII, what is sealed with AES takes the bytes of UTF-8, and forge has one for each
+   * Decrypts the file. AES files use the UTF-8 bytes of a passphrase that is not ASCII; forge uses one byte per
    * character.
    */
-  function open(pfx: Asn1.Asn1): Pkcs12.Pkcs12Pfx {
+  function decrypt(pfx: Asn1.Asn1): Pkcs12.Pkcs12Pfx {
     try {
       return forge.pkcs12.pkcs12FromAsn1(pfx, false, passphrase)
     } catch (error) {
-      const isOther = Buffer.byteLength(passphrase) > passphrase.length && !isOfMac(error)
-      if (!isOther || !Array.isArray(pfx.value)) throw error
-      // The passphrase has passed: what it is compared with is left out, which takes it as it was.
+      const mayBeUtf8 = Buffer.byteLength(passphrase) > passphrase.length && !isMacError(error)
+      if (!mayBeUtf8 || !Array.isArray(pfx.value)) throw error
+      // The MAC matched the passphrase as it was given. Leave it out: it would not match the UTF-8 bytes.
       const unchecked = { ...pfx, value: pfx.value.slice(0, 2) }
       return forge.pkcs12.pkcs12FromAsn1(unchecked, false, Buffer.from(passphrase, 'utf8').toString('latin1'))
     }
   }
 
-  /** What forge could read, or else the original bytes, as for keys on elliptic curves. */
-  function pemOf(
+  /** Encodes what forge could parse, else the original bytes (keys on elliptic curves). */
+  function toPem(
     label: string,
     bag: Pkcs12.Bag,
-    understood: () => ReturnType<typeof forge.asn1.fromDer> | undefined,
+    toAsn1: () => ReturnType<typeof forge.asn1.fromDer> | undefined,
   ) {
-    const der = forge.asn1.toDer(understood() ?? bag.asn1).getBytes()
+    const der = forge.asn1.toDer(toAsn1() ?? bag.asn1).getBytes()
     const lines =
       Buffer.from(der, 'latin1')
         .toString('base64')
@@ -62,10 +63,10 @@ export async function readPkcs12(bytes: Uint8Array | string, passphrase = ''): P
 }
 
 /** Reports whether reading failed for a wrong passphrase. */
-export function isOfPassphrase(error: unknown): boolean {
+export function isPassphraseError(error: unknown): boolean {
   return error instanceof Error && /mac|password/i.test(error.message)
 }
 
-function isOfMac(error: unknown): boolean {
+function isMacError(error: unknown): boolean {
   return error instanceof Error && error.message.includes('MAC could not be verified')
 }

@@ -3,12 +3,11 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { type Source, valueFrom } from './source.ts'
 
 /** Shown in place of a secret. */
-const shown = '[secret]'
+const placeholder = '[secret]'
 
 /**
- * A secret that cannot be printed: as text, in a template, as JSON, in a console or a debugger's inspection there is
- * only `[secret]`. Where an option takes a secret it may be given as one, and only what needs the value itself reads
- * it.
+ * A secret that cannot be printed: as text, as JSON, in a console or in a debugger it shows only `[secret]`. Options
+ * that take a secret accept one of these, and only the code that needs the value reads it.
  *
  * @example
  * ```ts
@@ -23,46 +22,46 @@ export class Secret {
     this.#value = value
   }
 
-  /** The secret itself. Keep its use short. */
+  /** Returns the secret itself. Do not keep it. */
   expose(): string {
     return this.#value
   }
 
   toString(): string {
-    return shown
+    return placeholder
   }
 
   toJSON(): string {
-    return shown
+    return placeholder
   }
 
   [Symbol.toPrimitive](): string {
-    return shown
+    return placeholder
   }
 
   [inspect.custom](): string {
-    return shown
+    return placeholder
   }
 
-  /** What Deno's inspection shows: `inspect.custom` does not cover it. */
+  /** Deno's inspection ignores `inspect.custom`. */
   [Symbol.for('Deno.customInspect')](): string {
-    return shown
+    return placeholder
   }
 }
 
-/** A secret as a host gives it, plainly or as a `Secret`, or a function that is asked for it again on rotation. */
+/** A secret as text or as a `Secret`, or a function that returns it and is called again on rotation. */
 export type SecretSource = Source<string | Secret>
 
 /**
- * Asks a source for its secret.
+ * Returns the secret of a source.
  *
- * @throws {AverbaError} `MISCONFIGURED` as `valueFrom` does, and for what is empty or not a text
+ * @throws {AverbaError} `MISCONFIGURED` as `valueFrom` does, and if the secret is empty or not a text
  */
 export async function secretFrom(source: SecretSource, what: string): Promise<string> {
   const value: unknown = await valueFrom(source, what) // A host may give anything.
   const text = value instanceof Secret ? value.expose() : value
   if (typeof text === 'string' && text !== '') return text
-  throw new AverbaError('MISCONFIGURED', `Cannot use the ${what}: it is empty, or not a text`, {
-    hint: 'Look at where it is read: a variable that is not set gives nothing',
+  throw new AverbaError('MISCONFIGURED', `Cannot use the ${what}: it is empty or not a text`, {
+    hint: 'Check where it is read from, such as a variable that is not set',
   })
 }

@@ -2,41 +2,41 @@ import { cancelReason, systemClock } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { isFileError } from '../../vocabulary/file-errors.ts'
 
-/** A value, or a function that is asked for it again on rotation: vaults need no restart. */
+/** A value, or a function that returns it and is called again on rotation: vaults need no restart. */
 export type Source<T> = T | (() => T | Promise<T>)
 
-/** How long a function may take to give a value, in real time whatever clock drives this process. */
+/** How long a function may take to return a value, in real time whatever clock drives this process. */
 const sourceMaxMs = 10_000
 
 /**
- * Asks a source for its value.
+ * Returns the value of a source.
  *
- * @throws {AverbaError} `MISCONFIGURED` when the function fails, with the code of an error of files: its message may
- * quote a secret, and stays in `cause`; also when it does not answer in time, and what waits for it would wait for ever
+ * @throws {AverbaError} `MISCONFIGURED` when the function fails or does not answer in time. The message has the code
+ * of a file error only: the function's own message may quote a secret, and stays in `cause`
  */
 export async function valueFrom<T>(source: Source<T>, what: string, maxMs = sourceMaxMs): Promise<T> {
   if (typeof source !== 'function') return source
-  const cannot = `Cannot get the ${what}: the function that gives it`
+  const errorPrefix = `Cannot get the ${what}: the function that gives it`
   try {
     const given = (source as () => T | PromiseLike<T>)() // A function is never a value here.
-    return isAwaitable(given)
-      ? await inTime(Promise.resolve(given), `${cannot} did not answer`, maxMs)
+    return isThenable(given)
+      ? await awaitAtMost(Promise.resolve(given), `${errorPrefix} did not answer`, maxMs)
       : given
   } catch (cause) {
     if (cause instanceof UnansweredError) throw new AverbaError('MISCONFIGURED', cause.message)
     const code = isFileError(cause) ? `: ${cause.code}` : ''
-    throw new AverbaError('MISCONFIGURED', `${cannot} failed${code}`, { cause })
+    throw new AverbaError('MISCONFIGURED', `${errorPrefix} failed${code}`, { cause })
   }
 }
 
-/** Promises of other libraries and realms are none of ours. */
-function isAwaitable<T>(given: T | PromiseLike<T>): given is PromiseLike<T> {
+/** Promises of other libraries and realms are not instances of our `Promise`. */
+function isThenable<T>(given: T | PromiseLike<T>): given is PromiseLike<T> {
   return typeof given === 'object' && given !== null && 'then' in given && typeof given.then === 'function'
 }
 
 class UnansweredError extends Error {}
 
-async function inTime<T>(given: Promise<T>, otherwise: string, maxMs: number): Promise<T> {
+async function awaitAtMost<T>(given: Promise<T>, otherwise: string, maxMs: number): Promise<T> {
   const done = new AbortController()
   const late = systemClock.sleep(maxMs, done.signal).then(() => {
     throw new UnansweredError(`${otherwise} within ${maxMs / 1_000} seconds`)

@@ -1,7 +1,7 @@
 import { OversizedError } from '../../vocabulary/connection-errors.ts'
 
-/** Gives a body in pieces, up to the bound. Throws when there is more. */
-export async function* bounded(
+/** Yields a body in chunks. Throws `OversizedError` when it is larger than allowed. */
+export async function* limitBytes(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   bytesMax: number,
 ): AsyncGenerator<Uint8Array, undefined> {
@@ -13,19 +13,19 @@ export async function* bounded(
   }
 }
 
-/** Reads a body to its end, up to the bound. Throws when there is more. */
+/** Reads a whole body. Throws `OversizedError` when it is larger than allowed. */
 export async function readBounded(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   bytesMax: number,
 ): Promise<Buffer<ArrayBuffer>> {
   const read: Uint8Array[] = []
-  for await (const chunk of bounded(chunks, bytesMax)) read.push(chunk)
+  for await (const chunk of limitBytes(chunks, bytesMax)) read.push(chunk)
   return Buffer.concat(read)
 }
 
 /**
- * Reads a body as text, up to the bound. Throws when there is more. What is not UTF-8 is read in the charset that its
- * content type names: JSON is UTF-8, whatever a server calls it.
+ * Reads a whole body as text. Throws `OversizedError` when it is larger than allowed. Tries UTF-8 before the charset
+ * of the content type: servers often label UTF-8 JSON wrongly.
  */
 export async function readBoundedText(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -36,15 +36,15 @@ export async function readBoundedText(
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    return decoderOf(contentType).decode(bytes)
+    return createDecoder(contentType).decode(bytes)
   }
 }
 
-function decoderOf(contentType: string | null): TextDecoder {
+function createDecoder(contentType: string | null): TextDecoder {
   const [, charset] = /;\s*charset="?([\w-]+)/i.exec(contentType ?? '') ?? []
   try {
     return new TextDecoder(charset)
   } catch {
-    return new TextDecoder() // No charset that is known.
+    return new TextDecoder() // The charset is unknown.
   }
 }

@@ -8,61 +8,67 @@ import type { EffectClass, MayLeave } from '../../vocabulary/performer.ts'
 import { readBoundedText } from './bounded-body.ts'
 import { redactEcho } from './redact-echo.ts'
 
-/** An answer, read to its end. */
+/** An answer whose body has been read. */
 export interface HttpAnswer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The text as it may be kept and shown: without the credentials and the CPF that were sent. */
-  readonly told: () => string
+  /** The text without the credentials and the CPF that were sent: safe to store and show. */
+  readonly redacted: () => string
 }
 
-/** How a request ended: answered, certainly never sent, or lost on the way. */
+/** The result of a request: answered, certainly not sent, or lost on the way. */
 export type Exchange =
   | { readonly status: 'answered'; readonly answer: HttpAnswer }
-  /** Of a call that goes again with another token, the first request may have been answered. */
+  /** `isAnswered`: the call was answered before, and could not be repeated with another token. */
   | { readonly status: 'unsent'; readonly reason: string; readonly isAnswered?: true }
   | { readonly status: 'lost'; readonly reason: string; readonly isOversized?: true }
 
-/** What every client sends and waits with. */
+/** What every client needs to send requests. */
 export interface ExchangeOptions {
   readonly fetch: Fetch
   readonly clock: Clock
-  /** Limits of the answer, where it may take more than usual. */
+  /** Limits of the answer, if they are not the usual ones. */
   readonly limits?: AnswerLimits
-  /** What the body of the request carries that an answer may quote and nobody is shown: keys, a CPF. */
-  readonly carried?: readonly string[]
+  /** Secrets and CPFs in the request body: they are removed from answers that quote them. */
+  readonly sensitiveValues?: readonly string[]
 }
 
 const retries = 2
 
 /**
- * Sends a request. A request that certainly never left is tried again at once, and so is a reading that was lost. All
- * waiting is left to the ledger, so p-retry only counts. `mayLeave` is asked each time, once all else is ready.
+ * Sends a request and reads the answer. Retries at once if the request was certainly not sent, or if a read was lost.
+ * Longer waits are left to the ledger, so p-retry only counts. `mayLeave` is called before each attempt, when all else
+ * is ready.
  */
-export async function exchange(
+export async function sendRequest(
   options: ExchangeOptions,
   effectClass: EffectClass,
-  write: () => Request,
+  buildRequest: () => Request,
   mayLeave: MayLeave = async () => true,
 ): Promise<Exchange> {
-  checkWritable(write)
+  checkRequest(buildRequest)
   let isOurs = true
   const attempt = async (): Promise<HttpAnswer> => {
     isOurs = await mayLeave()
-    if (!isOurs) throw new UnsentError('another process has it by now')
-    const { status, headers, body } = await options.fetch(withLimits(write(), options.limits))
-    // A host's own way out may have no bound.
+    if (!isOurs) throw new UnsentError('another process has taken it over')
+    const { status, headers, body } = await options.fetch(withLimits(buildRequest(), options.limits))
+    // A host's own `fetch` may have no limit.
     const bytesMax = options.limits?.bodyBytesMax ?? answerBytesMax
     const text = await readBoundedText(body ?? [], bytesMax, headers.get('content-type'))
-    return { status, headers, text, told: () => redactEcho(write(), options.carried)(text) }
+    return {
+      status,
+      headers,
+      text,
+      redacted: () => redactEcho(buildRequest(), options.sensitiveValues)(text),
+    }
   }
   try {
     const answer = await pRetry(attempt, {
       retries,
       minTimeout: 0,
       maxTimeout: 0,
-      shouldRetry: ({ error }) => isOurs && isRepeatable(error, effectClass, options.limits),
+      shouldRetry: ({ error }) => isOurs && mayRetryAtOnce(error, effectClass, options.limits),
     })
     return { status: 'answered', answer }
   } catch (error) {
@@ -76,95 +82,95 @@ export async function exchange(
   }
 }
 
-/** A request that cannot even be written was never sent: no header can carry its address or credential. */
-function checkWritable(write: () => Request): void {
+/** Throws if the request cannot be built, such as for a credential that no header can carry. It was never sent then. */
+function checkRequest(buildRequest: () => Request): void {
   try {
-    write()
+    buildRequest()
   } catch {
-    throw unwritable()
+    throw malformedRequest()
   }
 }
 
-/** Without a cause: an error about a credential that cannot be written quotes it. */
-export function unwritable(): AverbaError {
+/** The error for a request that cannot be built. It has no cause: the original error quotes the credential. */
+export function malformedRequest(): AverbaError {
   return new AverbaError(
     'MISCONFIGURED',
-    'Cannot write the request: its address or a credential is malformed',
+    'Cannot build the request: its address or a credential is malformed',
     {
-      hint: 'A credential holds no line break, and nothing else that a header cannot carry: look at where it is read',
+      hint: 'Remove line breaks and other characters that a header cannot carry: check where it is read from',
     },
   )
 }
 
-function isRepeatable(error: unknown, effectClass: EffectClass, limits: AnswerLimits | undefined): boolean {
-  // Neither a wrong certificate nor too large an answer gets better at once.
+function mayRetryAtOnce(error: unknown, effectClass: EffectClass, limits: AnswerLimits | undefined): boolean {
+  // A second attempt helps neither a wrong certificate nor too large an answer.
   if (error instanceof AverbaError || error instanceof OversizedError) return false
-  // What may take most of a lease is not waited for twice within it.
+  // A request with its own limits may take most of a lease: there is no time for a second timeout.
   if (limits && error instanceof Error && error.name === 'TimeoutError') return false
   return error instanceof UnsentError || effectClass === 'read'
 }
 
-/** How an operation reads its answers. */
+/** Turns the answers of an operation into facts. */
 export interface AnswerReader {
   /** The service's name in words. */
   readonly service: string
-  /** The fact that a success makes; `undefined` when the answer cannot be read. */
+  /** The fact of a success; `undefined` when the answer cannot be read. */
   readonly settled: (text: string) => MessageWithParts | undefined
   /** The fact that the service declined. */
   readonly declined: (answer: HttpAnswer) => MessageWithParts
-  /** The fact that the outcome is unknown, given what was answered all the same. */
+  /** The fact that the outcome is unknown, with the text of the answer if there was one. */
   readonly lost: (text?: string) => MessageWithParts
   readonly isSuccess: (status: number) => boolean
 }
 
 /**
- * What an exchange says about the work:
+ * Concludes from an exchange what happened to the effect:
  *
  * - settled: a success that can be read.
- * - declined: any other 4xx: certainly not done, and asking again would not help.
- * - deferred: certainly not done, and it may go later: never sent, 429, 503 with a time.
- * - unknown: perhaps done: lost, unreadable, 408, 5xx. A reading changes nothing, so it is deferred.
+ * - declined: any other 4xx. Certainly not done, and a retry would not help.
+ * - deferred: certainly not done, and worth a retry: not sent, 429, or 503 with `retry-after`.
+ * - unknown: perhaps done: lost, unreadable, 408 or another 5xx. A read changes nothing, so it is deferred instead.
  */
-export function conclude(
+export function concludeAttempt(
   result: Exchange,
   effectClass: EffectClass,
-  reading: AnswerReader,
+  reader: AnswerReader,
   clock: Clock,
 ): AttemptOutcome {
-  const doubt = (reason: string, answer?: HttpAnswer): AttemptOutcome =>
+  const unknownOutcome = (reason: string, answer?: HttpAnswer): AttemptOutcome =>
     effectClass === 'read' || effectClass === 'idempotent'
       ? { status: 'deferred', reason }
-      : { status: 'unknown', reason, fact: reading.lost(answer?.told()) }
+      : { status: 'unknown', reason, fact: reader.lost(answer?.redacted()) }
   if (result.status === 'unsent') return { ...result, status: 'deferred' }
-  if (result.status === 'lost') return doubt(result.reason)
+  if (result.status === 'lost') return unknownOutcome(result.reason)
   const { answer } = result
   const { status } = answer
-  if (reading.isSuccess(status)) {
-    const fact = reading.settled(answer.text)
-    return fact ? { status: 'settled', fact } : doubt('the answer cannot be read', answer)
+  if (reader.isSuccess(status)) {
+    const fact = reader.settled(answer.text)
+    return fact ? { status: 'settled', fact } : unknownOutcome('the answer cannot be read', answer)
   }
-  const reason = `the ${reading.service} answered ${status}`
+  const reason = `the ${reader.service} answered ${status}`
   const afterMs = retryAfterMs(answer, clock)
   if (status === 429 || (status === 503 && afterMs !== undefined)) {
     return { status: 'deferred', reason, isAnswered: true, ...(afterMs !== undefined && { afterMs }) }
   }
   return isRefusal(status)
-    ? { status: 'declined', reason, fact: reading.declined(answer) }
-    : doubt(reason, answer)
+    ? { status: 'declined', reason, fact: reader.declined(answer) }
+    : unknownOutcome(reason, answer)
 }
 
-/** Reports whether a status is a no: not that the request came too slowly, or that there are too many. */
+/** Reports whether a status is a refusal: any 4xx but 408 (too slow) and 429 (too many requests). */
 export function isRefusal(status: number): boolean {
   return status >= 400 && status < 500 && status !== 408 && status !== 429
 }
 
 const retryAfterMaxMs = 24 * 3_600_000
 
-/** The wait that a service asks for, clamped to a day: seconds, or an HTTP date. */
+/** The wait that a service asks for, in seconds or as an HTTP date: between a second and a day. */
 function retryAfterMs(answer: HttpAnswer, clock: Clock): number | undefined {
   const text = answer.headers.get('retry-after')
   if (text === null) return undefined
-  // Anything else would be read as some year.
+  // `Date.parse` reads other texts as some year.
   const dated = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\w*, .+ GMT$/.test(text) ? Date.parse(text) : Number.NaN
   const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : dated - clock.now()
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 1_000), retryAfterMaxMs)

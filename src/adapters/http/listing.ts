@@ -2,21 +2,23 @@ import { z } from 'zod'
 import { parseJson } from '../../vocabulary/json.ts'
 import type { Json } from '../../vocabulary/message.ts'
 
-/** A list, with the records in it that could not be read. */
+/** The items of a list, and the records in it that could not be read. */
 export interface Listing<T> {
   readonly items: readonly T[]
   readonly unreadable: readonly Json[]
 }
 
 /** A longer list is rejected. */
-const usualItemsMax = 10_000
+const defaultItemsMax = 10_000
 
-/** Reads a list record by record, so that one that cannot be read does not hide the others. */
+/**
+ * Reads a list record by record, so that an unreadable one does not hide the others. `undefined` if it is not a list.
+ */
 export function readListing<S, T>(
   text: string,
   schema: z.ZodType<S>,
   read: (item: S, record: Json) => T,
-  itemsMax = usualItemsMax,
+  itemsMax = defaultItemsMax,
 ): Listing<T> | undefined {
   const list = z.array(z.unknown()).max(itemsMax).safeParse(parseJson(text))
   if (!list.success) return undefined
@@ -31,7 +33,7 @@ export function readListing<S, T>(
   return { items, unreadable }
 }
 
-/** A base address or a path, ready for what is put behind it. */
-export function withoutEndSlashes(address: string): string {
+/** Removes the slashes at the end of an address, so that a path can be appended. */
+export function trimEndSlashes(address: string): string {
   return address.replace(/\/+$/, '')
 }

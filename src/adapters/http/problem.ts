@@ -2,16 +2,16 @@ import type { Json, Problem } from '../../vocabulary/message.ts'
 
 const textMax = 300
 
-/** A fault is short: the rest is not read. */
+/** How much of an XML fault is read. */
 const xmlMax = 10_000
 
 /**
- * Reads an error body as a problem: RFC 9457 with extensions in `properties` or beside it (document 1,
- * section 7), a gateway's `fault` as JSON or XML, or anything else tolerantly. Numbers long enough to name a person are
- * masked, and `instance`, which repeats the address, is left out.
+ * Reads an error body as a problem: RFC 9457 with extensions in `properties` or beside it (document 1, section 7), a
+ * gateway's `fault` as JSON or XML, or any of their members. Masks numbers long enough to identify a person, and
+ * leaves out `instance`, which repeats the address.
  */
 export function readProblem(status: number, text: string): Problem {
-  const body = parseObject(text)
+  const body = parseBody(text)
   const properties = objectAt(body, 'properties')
   const fault = objectAt(body, 'fault')
   const code =
@@ -32,23 +32,23 @@ export function readProblem(status: number, text: string): Problem {
   }
 }
 
-/** The parts of a problem as they are sealed. */
+/** A problem as the value of a sealed part. */
 export function problemPart(problem: Problem): Json {
   return { ...problem }
 }
 
-function parseObject(text: string): Record<string, unknown> {
+function parseBody(text: string): Record<string, unknown> {
   try {
     const parsed: unknown = JSON.parse(text)
     const value = Array.isArray(parsed) ? parsed[0] : parsed
     return isObject(value) ? value : {}
   } catch {
-    return { fault: parseFault(text) }
+    return { fault: parseXmlFault(text) }
   }
 }
 
-/** A gateway's fault in XML: three flat texts, found by their names. No markup is followed. */
-function parseFault(text: string): Record<string, unknown> {
+/** Reads a gateway's fault in XML: three flat texts, found by name without parsing the markup. */
+function parseXmlFault(text: string): Record<string, unknown> {
   if (!/^\s*(<\?xml[^>]*>\s*)?<(\w+:)?fault\b/.test(text.slice(0, textMax))) return {}
   const members = text.slice(0, xmlMax).matchAll(/<(?:\w+:)?(code|message|description)>([^<]*)</g)
   return Object.fromEntries([...members].map(([, name = '', value = '']) => [name, value.trim()]))

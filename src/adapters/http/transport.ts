@@ -13,35 +13,35 @@ import {
 import { isWithin } from '../../vocabulary/instant.ts'
 import {
   type Certificate,
+  loadCertificate,
+  loadNextCertificate,
   type UsableCertificate,
-  useCertificate,
-  useNextCertificate,
 } from '../credentials/certificate.ts'
 import { type Source, valueFrom } from '../credentials/source.ts'
-import { bounded, readBounded } from './bounded-body.ts'
+import { limitBytes, readBounded } from './bounded-body.ts'
 
 type Undici = typeof import('undici')
 
-/** A `Fetch` over real sockets, to be closed. */
-export interface Socket {
+/** A `Fetch` over real sockets. Close it after use. */
+export interface HttpSocket {
   readonly fetch: Fetch
-  /** An error after the head comes while reading: over the bound, over the time, or cut off. */
+  /** An error after the head (too large, too slow, cut off) is thrown while the body is read. */
   readonly stream: StreamingFetch
   close(): Promise<void>
 }
 
-/** Whom to trust, who we are, and how long and how large an answer may be. */
+/** Trusted authority, client certificate, and limits of the answer. */
 export interface SocketOptions {
   /** Decides whether a certificate has expired. */
   readonly clock: Clock
   /** The authority to trust instead of the system's, as PEM text. */
   readonly ca?: string
   readonly certificate?: Source<Certificate>
-  /** Told of a certificate that ends within a month, when it is first used. */
+  /** Called when a certificate that expires within a month is first used. */
   readonly onExpiring?: (daysLeft: number) => void
-  /** Told when a function no longer gives a usable certificate: the former one stays in use. */
+  /** Called when a function no longer returns a usable certificate: the previous one stays in use. */
   readonly onTrouble?: (error: AverbaError) => void
-  /** The whole exchange, from the look-up of the name to the last byte. */
+  /** Time for the whole exchange, from the DNS lookup to the last byte. */
   readonly budgetMs?: number
   readonly bodyBytesMax?: number
   /** The address to send from. */
@@ -50,124 +50,146 @@ export interface SocketOptions {
   readonly connectTo?: (authority: string) => { host: string; port: number } | undefined
 }
 
-/** How many days before its end an expiring certificate is told of. */
+/** How many days before the expiry of a certificate a warning is given. */
 const expiryWarningDays = 30
 
-/** How long a certificate from a function is used before the function is asked again. */
+/** How long a certificate from a function is used before the function is called again. */
 const certificateAgeMaxMs = 60_000
 
-/** A vault that is slow holds up a request for no more than this part of its budget, while the former one is good. */
-const patience = 0.1
+/** While the current certificate is valid, a request waits for a slow vault only for this part of its budget. */
+const renewalWaitShare = 0.1
 
 interface OpenedAgent {
   readonly agent: Agent
   readonly certificate: Certificate | undefined
-  /** When that ends. */
+  /** When the certificate expires. */
   readonly endsAt: number
-  readonly askedAt: number
+  readonly fetchedAt: number
 }
 
 interface CertificateRenewal {
   readonly done: Promise<OpenedAgent>
-  /** When nobody waits for it any longer who can do without. */
-  readonly slow: Promise<void>
+  /** Resolves when requests that have a valid certificate stop waiting. */
+  readonly waitOver: Promise<void>
 }
 
 /**
- * Opens a way out over sockets. The certificate is asked for when the first request leaves; one that a function
- * gives is asked for again from time to time, and a new one is used for all that leaves from then on.
+ * Opens an HTTP client over sockets. The certificate is loaded when the first request leaves. A function that returns
+ * it is called again from time to time, and later requests use the new certificate.
  */
-export function openSocket(options: SocketOptions): Socket {
-  const { budgetMs = defaultBudgetMs, bodyBytesMax = answerBytesMax, clock } = options
-  // Begun with the socket: most commands open none, and the first request of a host should not pay for it.
+export function openSocket(options: SocketOptions): HttpSocket {
+  const { budgetMs = defaultBudgetMs, bodyBytesMax = answerBytesMax } = options
+  // Imported here: most commands open no socket, and the first request of a host should not wait for the import.
   const undici = import('undici')
-  let opened: OpenedAgent | undefined
-  let renewal: CertificateRenewal | undefined
-
-  const hasEnded = ({ endsAt }: OpenedAgent) => endsAt < clock.now()
-
-  async function renew(before: OpenedAgent | undefined): Promise<OpenedAgent> {
-    const { certificate: source } = options
-    const certificate = source === undefined ? undefined : await valueFrom(source, 'client certificate')
-    const askedAt = clock.now()
-    const isSame = before !== undefined && isDeepStrictEqual(certificate, before.certificate)
-    if (isSame && !hasEnded(before)) return { ...before, askedAt }
-    // A function that gives nothing would have us go without any.
-    const use = before ? useNextCertificate : useCertificate
-    const usable = source === undefined ? undefined : await use(certificate as Certificate, askedAt) // Checked.
-    if (usable && usable.daysLeft <= expiryWarningDays) options.onExpiring?.(usable.daysLeft)
-    const agent = createAgent(await undici, options, usable)
-    return { agent, certificate, endsAt: usable?.endsAt ?? Number.POSITIVE_INFINITY, askedAt }
-  }
-
-  /** While there is a certificate that has not ended, a vault that is away or a half-written file ends nothing. */
-  async function renewOrKeep(before: OpenedAgent | undefined): Promise<OpenedAgent> {
-    try {
-      return await renew(before)
-    } catch (error) {
-      if (!before || hasEnded(before) || !(error instanceof AverbaError)) throw error
-      options.onTrouble?.(error)
-      return { ...before, askedAt: clock.now() }
-    }
-  }
-
-  /** One renewal at a time: a burst of requests must not open an agent each. */
-  function beginRenewal(): CertificateRenewal {
-    const over = new AbortController()
-    const before = opened
-    const done = renewOrKeep(before)
-      .then(next => {
-        opened = next
-        // Requests under way on the old connections end there.
-        if (before && before.agent !== next.agent) before.agent.close().catch(() => undefined)
-        return next
-      })
-      .finally(() => {
-        renewal = undefined
-        over.abort(cancelReason)
-      })
-    done.catch(() => undefined) // Whoever still waits is told.
-    return { done, slow: systemClock.sleep(budgetMs * patience, over.signal) }
-  }
-
-  /** One that has ended is shown to nobody: some services answer as if they refused what was asked. */
-  async function freshen(): Promise<OpenedAgent> {
-    const good = opened && !hasEnded(opened) ? opened : undefined
-    const isOld = good && !isWithin(certificateAgeMaxMs, good.askedAt, clock.now())
-    if (good && !(isOld && typeof options.certificate === 'function')) return good
-    renewal ??= beginRenewal()
-    const { done, slow } = renewal
-    if (!good) return done
-    await Promise.race([done, slow])
-    return good
-  }
+  const agents = new RenewedAgent(options, undici)
 
   async function send(request: Request, onConnected?: () => void): Promise<Dispatcher.ResponseData> {
     const withinMs = limitsOf(request)?.budgetMs ?? budgetMs
-    const { request: ask } = await undici
+    const { request: undiciRequest } = await undici
     const body = request.body === null ? null : Buffer.from(await request.arrayBuffer())
-    // A vault that hangs has a limit of its own: its time is none in which a request is on its way.
-    const found = await freshen()
+    // The vault has its own time limit: waiting for it does not use up the time of the request.
+    const found = await agents.findUsable()
     const signal = AbortSignal.any([AbortSignal.timeout(withinMs), request.signal])
-    // Another may have taken its place since, and its connections are closed then.
-    const { agent } = opened ?? found
-    return exchange(ask, { request, body, agent, signal }, onConnected)
+    // It may have been replaced meanwhile, and its connections closed.
+    const { agent } = agents.newest ?? found
+    return dispatchRequest(undiciRequest, { request, body, agent, signal }, onConnected)
   }
 
   return {
     async fetch(request) {
       const answer = await send(request)
       const bytesMax = limitsOf(request)?.bodyBytesMax ?? bodyBytesMax
-      return responseOf(answer, await readBounded(answer.body, bytesMax))
+      return toResponse(answer, await readBounded(answer.body, bytesMax))
     },
     async stream(request, onConnected) {
       const answer = await send(request, onConnected)
-      return responseOf(answer, streamOf(answer.body, bodyBytesMax))
+      return toResponse(answer, toStream(answer.body, bodyBytesMax))
     },
-    async close() {
-      const last = (await renewal?.done.catch(() => undefined)) ?? opened
-      await last?.agent.close()
-    },
+    close: () => agents.close(),
+  }
+}
+
+/** An agent with the current certificate. */
+class RenewedAgent {
+  readonly #options: SocketOptions
+  readonly #undici: Promise<Undici>
+  #newest: OpenedAgent | undefined
+  #renewal: CertificateRenewal | undefined
+
+  constructor(options: SocketOptions, undici: Promise<Undici>) {
+    this.#options = options
+    this.#undici = undici
+  }
+
+  get newest(): OpenedAgent | undefined {
+    return this.#newest
+  }
+
+  /** Never returns an expired certificate: some services then answer as if they refused the operation. */
+  async findUsable(): Promise<OpenedAgent> {
+    const { certificate, clock } = this.#options
+    const usable = this.#newest && !this.#hasExpired(this.#newest) ? this.#newest : undefined
+    const isOld = usable && !isWithin(certificateAgeMaxMs, usable.fetchedAt, clock.now())
+    if (usable && !(isOld && typeof certificate === 'function')) return usable
+    this.#renewal ??= this.#startRenewal()
+    const { done, waitOver } = this.#renewal
+    if (!usable) return done
+    await Promise.race([done, waitOver])
+    return usable
+  }
+
+  async close(): Promise<void> {
+    const last = (await this.#renewal?.done.catch(() => undefined)) ?? this.#newest
+    await last?.agent.close()
+  }
+
+  /** One renewal at a time: a burst of requests must not open an agent each. */
+  #startRenewal(): CertificateRenewal {
+    const finished = new AbortController()
+    const before = this.#newest
+    const done = this.#renewOrKeep(before)
+      .then(next => {
+        this.#newest = next
+        // Requests in flight finish on the old connections.
+        if (before && before.agent !== next.agent) before.agent.close().catch(() => undefined)
+        return next
+      })
+      .finally(() => {
+        this.#renewal = undefined
+        finished.abort(cancelReason)
+      })
+    done.catch(() => undefined) // Callers that await `done` get the error.
+    const { budgetMs = defaultBudgetMs } = this.#options
+    return { done, waitOver: systemClock.sleep(budgetMs * renewalWaitShare, finished.signal) }
+  }
+
+  /** While the current certificate is valid, an unavailable vault or a half-written file stops no request. */
+  async #renewOrKeep(before: OpenedAgent | undefined): Promise<OpenedAgent> {
+    try {
+      return await this.#renew(before)
+    } catch (error) {
+      if (!before || this.#hasExpired(before) || !(error instanceof AverbaError)) throw error
+      this.#options.onTrouble?.(error)
+      return { ...before, fetchedAt: this.#options.clock.now() }
+    }
+  }
+
+  async #renew(before: OpenedAgent | undefined): Promise<OpenedAgent> {
+    const { certificate: source, clock, onExpiring } = this.#options
+    const certificate = source === undefined ? undefined : await valueFrom(source, 'client certificate')
+    const fetchedAt = clock.now()
+    const isSame = before !== undefined && isDeepStrictEqual(certificate, before.certificate)
+    if (isSame && !this.#hasExpired(before)) return { ...before, fetchedAt }
+    // If the function returned nothing, we must fail rather than connect without a certificate.
+    const load = before ? loadNextCertificate : loadCertificate
+    const usable = source === undefined ? undefined : await load(certificate as Certificate, fetchedAt) // Checked.
+    if (usable && usable.daysLeft <= expiryWarningDays) onExpiring?.(usable.daysLeft)
+    const agent = createAgent(await this.#undici, this.#options, usable)
+    return { agent, certificate, endsAt: usable?.endsAt ?? Number.POSITIVE_INFINITY, fetchedAt }
+  }
+
+  #hasExpired({ endsAt }: OpenedAgent): boolean {
+    return endsAt < this.#options.clock.now()
   }
 }
 
@@ -180,12 +202,12 @@ function createAgent(
   const tls = {
     ...(ca !== undefined && { ca }),
     ...(certificate && { cert: certificate.cert, key: certificate.key }),
-    // Whatever NODE_TLS_REJECT_UNAUTHORIZED says: it is often set for something else.
+    // Overrides NODE_TLS_REJECT_UNAUTHORIZED, which is often set for something else.
     rejectUnauthorized: true,
     minVersion: 'TLSv1.2' as const,
     allowH2: false,
   }
-  // A signal does not end a connection that is still being made.
+  // An abort signal does not stop a connection attempt: it needs its own timeout.
   const connector = buildConnector({ ...tls, timeout: budgetMs })
   return new Agent({
     connect(target, callback) {
@@ -194,10 +216,10 @@ function createAgent(
       const redirected = to && { hostname: to.host, port: String(to.port), servername: target.hostname }
       connector({ ...target, ...redirected, localAddress: localAddress ?? null }, (...connected) => {
         const [error, socket] = connected
-        // Whatever ended it: nothing is written before the connection is there.
+        // Nothing is written before the connection exists, so the request was not sent.
         if (error) return callback(new UnsentError(nodeErrorCode(error)), null)
-        // TLS 1.3 refuses our certificate only after we have begun to send: its alert is the reason, not the end of the
-        // connection that follows.
+        // With TLS 1.3 a refusal of our certificate arrives after we began to send. Destroy the socket with this
+        // error, so that it is reported instead of the closed connection.
         socket?.once('error', reason => socket.destroy(reason))
         callback(...connected)
       })
@@ -214,40 +236,40 @@ interface PendingRequest {
 }
 
 /** Sends a request and waits for the head of its answer. */
-async function exchange(
-  ask: Undici['request'],
+async function dispatchRequest(
+  undiciRequest: Undici['request'],
   { request, body, agent, signal }: PendingRequest,
   onConnected: () => void = () => undefined,
 ): Promise<Dispatcher.ResponseData> {
-  let isBegun = false
-  const onBegun = () => {
-    // Called off while its connection was being made, it is not written any more.
+  let isWriting = false
+  const onStart = () => {
+    // Aborted while connecting: it will not be written any more.
     if (signal.aborted) return
-    isBegun = true
+    isWriting = true
     onConnected()
   }
   try {
-    return await ask(request.url, {
-      dispatcher: agent.compose(telling(onBegun)),
+    return await undiciRequest(request.url, {
+      dispatcher: agent.compose(notifyOnStart(onStart)),
       method: request.method,
       headers: Object.fromEntries(request.headers),
       body,
       signal,
     })
   } catch (error) {
-    if (error instanceof UnsentError || (isBegun && !isRequestUnread(error))) throw error
-    // What aborts has a number for a code, or none.
-    const isCalledOff = error instanceof DOMException || nodeErrorCode(error) === ''
-    throw new UnsentError(isCalledOff ? 'UND_ERR_CONNECT_TIMEOUT' : nodeErrorCode(error))
+    if (error instanceof UnsentError || (isWriting && !isRequestUnread(error))) throw error
+    // An abort is a DOMException, or an error without a code.
+    const isAborted = error instanceof DOMException || nodeErrorCode(error) === ''
+    throw new UnsentError(isAborted ? 'UND_ERR_CONNECT_TIMEOUT' : nodeErrorCode(error))
   }
 }
 
-/** Tells when a request begins to be written: its connection exists then. */
-function telling(onBegun: () => void): Dispatcher.DispatcherComposeInterceptor {
+/** Calls back when a request begins to be written: its connection exists then. */
+function notifyOnStart(onStart: () => void): Dispatcher.DispatcherComposeInterceptor {
   return dispatch => (options, handler) =>
     dispatch(options, {
       onRequestStart(controller, context) {
-        onBegun()
+        onStart()
         handler.onRequestStart?.(controller, context)
       },
       onResponseStart: (...given) => handler.onResponseStart?.(...given),
@@ -257,9 +279,9 @@ function telling(onBegun: () => void): Dispatcher.DispatcherComposeInterceptor {
     })
 }
 
-/** The body as a stream. Cancelling it breaks the connection, even while a chunk is awaited. */
-function streamOf(body: Dispatcher.ResponseData['body'], bytesMax: number): ReadableStream<Uint8Array> {
-  const chunks = bounded(body, bytesMax)
+/** The body as a stream. Cancelling it closes the connection, even while waiting for a chunk. */
+function toStream(body: Dispatcher.ResponseData['body'], bytesMax: number): ReadableStream<Uint8Array> {
+  const chunks = limitBytes(body, bytesMax)
   return new ReadableStream({
     async pull(controller) {
       const { done, value } = await chunks.next()
@@ -267,21 +289,21 @@ function streamOf(body: Dispatcher.ResponseData['body'], bytesMax: number): Read
       else controller.enqueue(value)
     },
     cancel() {
-      body.on('error', () => undefined) // That it was broken off is no news.
+      body.on('error', () => undefined) // Caused by cancelling.
       body.destroy()
     },
   })
 }
 
-function responseOf(answer: Dispatcher.ResponseData, body: Buffer<ArrayBuffer> | ReadableStream): Response {
+function toResponse(answer: Dispatcher.ResponseData, body: Buffer<ArrayBuffer> | ReadableStream): Response {
   const isBodiless = [204, 205, 304].includes(answer.statusCode)
   return new Response(isBodiless ? null : body, {
     status: answer.statusCode,
-    headers: headersOf(answer.headers),
+    headers: toHeaders(answer.headers),
   })
 }
 
-function headersOf(raw: Record<string, string | string[] | undefined>): Headers {
+function toHeaders(raw: Record<string, string | string[] | undefined>): Headers {
   const headers = new Headers()
   for (const [name, value] of Object.entries(raw)) {
     for (const each of [value ?? []].flat()) headers.append(name, each)

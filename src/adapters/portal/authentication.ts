@@ -1,31 +1,31 @@
 import type { Fetch } from '../../vocabulary/fetch.ts'
 import type { AttemptOutcome } from '../../vocabulary/message.ts'
 import { type Source, valueFrom } from '../credentials/source.ts'
-import type { Exchange, exchange } from '../http/exchange.ts'
+import type { Exchange, sendRequest } from '../http/exchange.ts'
 import type { PortalLogin } from './login.ts'
 
 /**
- * Gives the headers that authenticate a call, or says how to log in. The contract does not show how the portal
- * authenticates, so it is a function; `send` reaches the portal, for those that log in by themselves.
+ * Returns the headers that authenticate a call, or describes how to log in. A function, because the contract does not
+ * show how the portal authenticates. `send` sends requests to the portal, for functions that log in themselves.
  */
 export type PortalAuthentication = ((send: Fetch) => Promise<Record<string, string>>) | PortalLogin
 
 /** A host's own login may take several requests. */
 const loginMaxMs = 30_000
 
-/** No session can be had now: none of the portal's operations was called. */
+/** There is no session now, and no operation of the portal was called. */
 export type NoSession = Extract<AttemptOutcome, { status: 'deferred' }>
 
-/** Makes a call with the headers that authenticate it. */
-export interface Authenticated {
+/** Sends calls with the headers that authenticate them. */
+export interface PortalAuthenticator {
   send(call: AuthenticatedCall): Promise<Exchange | NoSession>
 }
 
-/** One call, made as often as it takes to authenticate it. */
-export type AuthenticatedCall = (headers: Record<string, string>) => ReturnType<typeof exchange>
+/** One call. It is repeated when its headers are rejected. */
+export type AuthenticatedCall = (headers: Record<string, string>) => ReturnType<typeof sendRequest>
 
-/** Keeps the headers of one authentication until the portal refuses them. */
-export class GivenHeaders implements Authenticated {
+/** Keeps the headers of one authentication until the portal rejects them. */
+export class GivenHeaders implements PortalAuthenticator {
   readonly #authenticate: () => Promise<Record<string, string>>
   #headers: Promise<Record<string, string>> | undefined
 
@@ -41,7 +41,7 @@ export class GivenHeaders implements Authenticated {
     })
     const result = await call(headers)
     if (result.status !== 'answered' || result.answer.status !== 401) return result
-    // Only the refused headers are given up: another call may have renewed them meanwhile.
+    // Drop only the rejected headers: another call may have renewed them meanwhile.
     if (this.#headers === used) this.#headers = undefined
     return call(await this.#current())
   }
@@ -52,7 +52,7 @@ export class GivenHeaders implements Authenticated {
   }
 }
 
-/** Authenticates at the portal with headers that the host gives, asked for again when they are refused. */
+/** Authenticates at the portal with headers from the host, which is asked again when they are rejected. */
 export function staticHeaders(
   headers: Source<Record<string, string>>,
 ): () => Promise<Record<string, string>> {

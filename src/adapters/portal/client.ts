@@ -2,9 +2,15 @@ import { toInstant } from '../../vocabulary/instant.ts'
 import type { AttemptOutcome, Instant, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
 import type { EffectClass, Performer, Performers } from '../../vocabulary/performer.ts'
 import { clearCode } from '../../vocabulary/problem.ts'
-import { conclude, type Exchange, type ExchangeOptions, exchange, type HttpAnswer } from '../http/exchange.ts'
+import {
+  concludeAttempt,
+  type Exchange,
+  type ExchangeOptions,
+  type HttpAnswer,
+  sendRequest,
+} from '../http/exchange.ts'
 import { problemPart, readProblem } from '../http/problem.ts'
-import { type Authenticated, GivenHeaders, type PortalAuthentication } from './authentication.ts'
+import { GivenHeaders, type PortalAuthentication, type PortalAuthenticator } from './authentication.ts'
 import { ClosedTimes } from './closed-times.ts'
 import {
   isDeleted,
@@ -21,19 +27,19 @@ import {
 import { type LoginShare, SharedSession } from './shared-session.ts'
 import { type SharedText, shareInMemory } from './shared-text.ts'
 
-/** Where the portal is, and how to authenticate there. */
+/** The address of the portal, and how to authenticate there. */
 export interface PortalClientOptions extends ExchangeOptions {
   readonly baseUrl: string
   readonly authenticate: PortalAuthentication
-  /** Where the session of one who logs in is kept for all processes; in this one when absent. */
+  /** Where the session of an identity is shared between processes; only in this process when absent. */
   readonly shareOf?: (identity: string) => SharedText
-  /** Where it is kept for all processes when somebody logged in last; in this one when absent. */
+  /** Where the time of the last login is shared between processes; only in this process when absent. */
   readonly logins?: LoginShare
-  /** Where it is kept for all processes when the portal is closed; in this one when absent. */
+  /** Where the portal's closed times are shared between processes; only in this process when absent. */
   readonly closedTimes?: SharedText
   /** How large an answer with failure records may be: 64 MiB when absent. */
   readonly failuresBytesMax?: number
-  /** The secrets of a subscription, asked for when they are sent. */
+  /** Returns the secrets of a subscription when they are sent. */
   readonly secretsOf: (
     evento: string,
     held: { endpoint: string; generation: number },
@@ -41,14 +47,14 @@ export interface PortalClientOptions extends ExchangeOptions {
   ) => Promise<Secrets>
 }
 
-/** What a subscription's machine writes into its effects. */
+/** The data of a subscription's effects, as its machine writes it. */
 interface SubscriptionData {
   readonly evento: string
   readonly endpoint: string
   /** The generation of our secrets. */
   readonly generation: number
   readonly remoteId: number
-  /** Of a subscription to create: the portal had one for the event before. */
+  /** For a subscription to create: the portal had one for the event before. */
   readonly follows?: boolean
 }
 
@@ -62,56 +68,56 @@ interface PortalOperation {
     pending: PendingEffect,
     secrets: Secrets,
   ) => Request
-  /** The fact that a success makes; `undefined` when the answer cannot be read. */
+  /** The fact of a success; `undefined` when the answer cannot be read. */
   readonly read: (text: string, pending: PendingEffect, begunAt: Instant) => MessageWithParts | undefined
-  /** Ends the tries for an answer that is too large: the next one would be no smaller. */
+  /** Limits the retries after an answer that is too large: the next one would be no smaller. */
   readonly oversized?: { readonly attemptsMax: number; readonly why: string }
 }
 
-/** The failures of a bad day come in one answer without pages, and in no other. */
-const failuresBytesMaxDefault = 64 * 1_048_576
-/** Shorter than the lease of an attempt: a portal that is slow is not asked by two processes at once. */
+/** All failures of a day come in one answer without pages: only this one is so large. */
+const defaultFailuresBytesMax = 64 * 1_048_576
+/** Shorter than the lease of an attempt: two processes never query a slow portal at once. */
 const failuresBudgetMs = 45_000
 
 const operations: Readonly<Record<string, PortalOperation>> = {
   subscribe: {
     effectClass: 'probed',
     write(base, headers, pending, secrets) {
-      const { evento, endpoint } = dataOf(pending)
+      const { evento, endpoint } = subscriptionData(pending)
       return writeSubscribe(base, headers, { evento, endpoint, ...secrets })
     },
     read(text, pending, begunAt) {
       const remoteId = readSubscribed(text)
-      // The answer has no time of its own: it was made no earlier than this.
-      const isDated = dataOf(pending).follows === true && { registeredAt: begunAt }
-      const data = { remoteId, ...heldIn(pending), ...isDated }
-      return remoteId === undefined ? undefined : fact('subscribed', data)
+      // The answer has no time: the subscription was created no earlier than this.
+      const isDated = subscriptionData(pending).follows === true && { registeredAt: begunAt }
+      const data = { remoteId, ...wantedSecrets(pending), ...isDated }
+      return remoteId === undefined ? undefined : portalFact('subscribed', data)
     },
   },
   changeSubscription: {
     effectClass: 'probed',
     write(base, headers, pending, secrets) {
-      const { remoteId, evento, endpoint } = dataOf(pending)
+      const { remoteId, evento, endpoint } = subscriptionData(pending)
       return writeChange(base, headers, remoteId, { evento, endpoint, ...secrets })
     },
     read(text, pending) {
-      // A page that something in front of the portal gives changed nothing there.
-      if (readSubscribed(text) !== dataOf(pending).remoteId) return undefined
-      return fact('subscriptionChanged', { ...heldIn(pending), ...registrationOf(pending) })
+      // An answer of a proxy in front of the portal is not a change.
+      if (readSubscribed(text) !== subscriptionData(pending).remoteId) return undefined
+      return portalFact('subscriptionChanged', { ...wantedSecrets(pending), ...readRegistration(pending) })
     },
   },
   deleteSubscription: {
     effectClass: 'probed',
-    write: (base, headers, pending) => writeDelete(base, headers, dataOf(pending).remoteId),
+    write: (base, headers, pending) => writeDelete(base, headers, subscriptionData(pending).remoteId),
     read: (text, pending) =>
-      isDeleted(text) ? fact('subscriptionDeleted', registrationOf(pending)) : undefined,
+      isDeleted(text) ? portalFact('subscriptionDeleted', readRegistration(pending)) : undefined,
   },
   listSubscriptions: {
     effectClass: 'read',
     write: (base, headers) => writeList(base, headers),
     read(text) {
       const listing = readList(text)
-      return listing && fact('subscriptionsListed', listing)
+      return listing && portalFact('subscriptionsListed', listing)
     },
   },
   listFailures: {
@@ -123,18 +129,18 @@ const operations: Readonly<Record<string, PortalOperation>> = {
     oversized: { attemptsMax: 3, why: 'the answer is larger than portal.failuresBytesMax' },
     read(text) {
       const listing = readFailures(text)
-      return listing && fact('failuresListed', listing)
+      return listing && portalFact('failuresListed', listing)
     },
   },
 }
 
-/** The webhook portal over a way out (document 3, section 4). */
+/** Creates the performers of the webhook portal (document 3, section 4). */
 export function createPortalClient(options: PortalClientOptions): Performers {
-  const times = new ClosedTimes(options.clock, options.closedTimes ?? shareInMemory())
-  const session = authenticatedBy(options, times)
+  const closedTimes = new ClosedTimes(options.clock, options.closedTimes ?? shareInMemory())
+  const authenticator = createAuthenticator(options, closedTimes)
   return Object.fromEntries(
     Object.entries(operations).map(([verb, operation]) => {
-      return [`portal.${verb}`, toPerformer(verb, operation, options, session, times)]
+      return [`portal.${verb}`, toPerformer(verb, operation, options, authenticator, closedTimes)]
     }),
   )
 }
@@ -143,70 +149,82 @@ function toPerformer(
   verb: string,
   operation: PortalOperation,
   options: PortalClientOptions,
-  session: Authenticated,
-  times: ClosedTimes,
+  authenticator: PortalAuthenticator,
+  closedTimes: ClosedTimes,
 ): Performer {
   const { effectClass, isRoutine } = operation
   const lost = (pending: PendingEffect): MessageWithParts =>
-    fact('lost', { operation: verb, ...registrationOf(pending) })
+    portalFact('lost', { operation: verb, ...readRegistration(pending) })
   const isLarge = operation === operations.listFailures
-  const { failuresBytesMax = failuresBytesMaxDefault } = options
+  const { failuresBytesMax = defaultFailuresBytesMax } = options
   const limits = { budgetMs: failuresBudgetMs, bodyBytesMax: failuresBytesMax }
-  const through = { ...options, ...(isLarge && { limits }) }
+  const exchangeOptions = { ...options, ...(isLarge && { limits }) }
   return {
     effectClass,
     ...(isRoutine && { isRoutine }),
     lostFact: lost,
     async perform(pending, _, mayLeave) {
-      const closed = await times.before(verb)
+      const closed = await closedTimes.findClosed(verb)
       if (closed) return closed
       const secrets =
         effectClass === 'read'
           ? {}
-          : await options.secretsOf(dataOf(pending).evento, heldIn(pending), pending.position)
+          : await options.secretsOf(
+              subscriptionData(pending).evento,
+              wantedSecrets(pending),
+              pending.position,
+            )
       const carried = Object.values(secrets)
       const begunAt = toInstant(options.clock.now())
       const send = (headers: Record<string, string>) =>
-        exchange(
-          { ...through, carried },
+        sendRequest(
+          { ...exchangeOptions, sensitiveValues: carried },
           effectClass,
           () => operation.write(options.baseUrl, headers, pending, secrets),
           mayLeave,
         )
-      const reading = {
+      const reader = {
         service: 'portal',
         settled: (text: string) => operation.read(text, pending, begunAt),
-        declined: (answer: HttpAnswer) => declined(verb, answer, pending),
+        declined: (answer: HttpAnswer) => declinedFact(verb, answer, pending),
         isSuccess: (status: number) => status >= 200 && status < 300,
         lost: () => lost(pending),
       }
-      const result = await session.send(send)
+      const result = await authenticator.send(send)
       if (result.status === 'deferred') return result
-      const refused = result.status === 'answered' ? await times.after(verb, result.answer) : undefined
-      return refused ?? withEnd(conclude(result, effectClass, reading, options.clock), result, operation)
+      const refused =
+        result.status === 'answered' ? await closedTimes.recordClosed(verb, result.answer) : undefined
+      return (
+        refused ??
+        limitRetries(concludeAttempt(result, effectClass, reader, options.clock), result, operation)
+      )
     },
   }
 }
 
-function withEnd(outcome: AttemptOutcome, result: Exchange, { oversized }: PortalOperation): AttemptOutcome {
+function limitRetries(
+  outcome: AttemptOutcome,
+  result: Exchange,
+  { oversized }: PortalOperation,
+): AttemptOutcome {
   const isOversized = result.status === 'lost' && result.isOversized
   if (outcome.status !== 'deferred' || !isOversized || !oversized) return outcome
   return { ...outcome, ends: oversized }
 }
 
-function authenticatedBy(options: PortalClientOptions, times: ClosedTimes): Authenticated {
+function createAuthenticator(options: PortalClientOptions, closedTimes: ClosedTimes): PortalAuthenticator {
   const { authenticate, fetch, shareOf = sharesInMemory(), logins = loginsInMemory() } = options
   return typeof authenticate === 'function'
     ? new GivenHeaders(() => authenticate(fetch))
-    : new SharedSession({ ...options, login: authenticate, shareOf, logins, times })
+    : new SharedSession({ ...options, login: authenticate, shareOf, logins, closedTimes })
 }
 
 function loginsInMemory(): LoginShare {
   return {
     ...shareInMemory(),
-    take: async () => true,
-    release: async () => undefined,
-    digestOf: identity => identity,
+    takeLease: async () => true,
+    releaseLease: async () => undefined,
+    digestIdentity: identity => identity,
   }
 }
 
@@ -219,38 +237,36 @@ function sharesInMemory(): (identity: string) => SharedText {
   }
 }
 
-function declined(verb: string, answer: HttpAnswer, pending: PendingEffect): MessageWithParts {
-  const problem = readProblem(answer.status, answer.told())
-  const { day, recover } = pending.data as { day?: string | null; recover?: boolean } // Of a reading of failures alone.
+function declinedFact(verb: string, answer: HttpAnswer, pending: PendingEffect): MessageWithParts {
+  const problem = readProblem(answer.status, answer.redacted())
+  const { day, recover } = pending.data as { day?: string | null; recover?: boolean } // In failure queries only.
   const data = {
     ...{ operation: verb, httpStatus: answer.status, code: clearCode(problem) },
     ...(recover && day && { day }),
-    ...registrationOf(pending),
+    ...readRegistration(pending),
   }
   return {
-    ...fact('declined', data),
+    ...portalFact('declined', data),
     parts: { problem: { owner: pending.stream, value: problemPart(problem) } },
   }
 }
 
-function fact(name: string, data: object): MessageWithParts {
+function portalFact(name: string, data: object): MessageWithParts {
   return { type: `portal.${name}`, data }
 }
 
-/** What the portal is to hold. */
-function heldIn(pending: PendingEffect): { endpoint: string; generation: number } {
-  const { endpoint, generation } = dataOf(pending)
+/** The endpoint and secrets that the portal is to have. */
+function wantedSecrets(pending: PendingEffect): { endpoint: string; generation: number } {
+  const { endpoint, generation } = subscriptionData(pending)
   return { endpoint, generation }
 }
 
-/**
- * The registration that a call is about: another may have come since. A registration itself and a reading have none.
- */
-function registrationOf(pending: PendingEffect): Pick<Partial<SubscriptionData>, 'remoteId'> {
+/** The registration that a call is about: a newer one may exist by now. A creation and a read have none. */
+function readRegistration(pending: PendingEffect): Pick<Partial<SubscriptionData>, 'remoteId'> {
   const { remoteId } = pending.data as Partial<SubscriptionData> // As the machines write it.
   return remoteId === undefined ? {} : { remoteId }
 }
 
-function dataOf(pending: PendingEffect): SubscriptionData {
+function subscriptionData(pending: PendingEffect): SubscriptionData {
   return pending.data as SubscriptionData // As the subscription's machine writes it.
 }

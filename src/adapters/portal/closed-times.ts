@@ -10,38 +10,37 @@ import type { SharedText } from './shared-text.ts'
 
 type DeferredOutcome = Extract<AttemptOutcome, { status: 'deferred' }>
 
-const closed = z.object({ until: z.number(), reason: z.string() })
+const windowSchema = z.object({ until: z.number(), reason: z.string() })
 
-/** What is known: the stop of the night, and the blocks by operation, with how many there were on a day. */
-const known = z.object({
-  stop: closed.optional(),
-  blocks: z.record(z.string(), closed.extend({ day: z.string(), count: z.number() })),
+/** What is known: the nightly stop, and the blocks by operation, with how many there were on a day. */
+const windowsSchema = z.object({
+  stop: windowSchema.optional(),
+  blocks: z.record(z.string(), windowSchema.extend({ day: z.string(), count: z.number() })),
 })
 
-type ClosedWindow = z.infer<typeof closed>
-type KnownWindows = z.infer<typeof known>
+type ClosedWindow = z.infer<typeof windowSchema>
+type KnownWindows = z.infer<typeof windowsSchema>
 
-/** Neither clock is exact, and coming too early costs another hour. */
+/** Added to each end: neither clock is exact, and a call too early costs another hour. */
 const marginMs = 60_000
-/** Blocks by how often there was one on a day, and the stop of the night: none lasts longer. */
+/** The longest block and the nightly stop, in hours: a longer wait is not believed. */
 const hoursMax = 3
 const closedMaxMs = hoursMax * hourMs + marginMs
 
-/** More calls than the portal allows within an hour. */
+/** The code for more calls than the portal allows within an hour. */
 const blockCode = 'PUCX-ER1001'
-/** The nightly stop. */
+/** The codes for the nightly stop. */
 const stopCodes: ReadonlySet<string> = new Set(['PUCX-ER0401', 'PUCX-ER0014'])
 
 /**
- * The times in which the portal, as is publicly known, answers nothing: none of this is in its contract. It says so by
- * a code, under any status. Until such a time is over nothing is sent: any call meanwhile lengthens a block.
+ * Times when the portal answers no calls. They are publicly known, not in its contract. The portal reports them by a
+ * code, under any status. Nothing is sent until such a time is over: any call meanwhile extends a block.
  *
- * - Over its number of calls a function is blocked for the rest of the hour; the second time on a day for an hour
- *   more, from the third on for two; midnight in Brasilia ends all blocks.
+ * - A function that is called too often is blocked for the rest of the hour, the second time on a day for one more
+ *   hour, from the third time on for two more. Midnight in Brasilia ends all blocks.
  * - Every night the portal stops from 1 to 3 in Brasilia.
  *
- * What is known is shared, with the processes of a store and with those that come after a restart: to ask once more
- * would lengthen a block.
+ * The times are shared between the processes of a store and kept over a restart: one more call would extend a block.
  */
 export class ClosedTimes {
   readonly #clock: Clock
@@ -53,15 +52,15 @@ export class ClosedTimes {
   }
 
   /** Why an operation must not be sent now; `undefined` when it may be. */
-  async before(operation: string): Promise<DeferredOutcome | undefined> {
+  async findClosed(operation: string): Promise<DeferredOutcome | undefined> {
     const now = this.#clock.now()
-    const { stop, blocks } = knownIn(await this.#share.find())
+    const { stop, blocks } = readWindows(await this.#share.find())
     const closed = [stop, blocks[operation]].find(each => each && !isWaitOver(each.until, now, closedMaxMs))
-    return closed && this.#deferred(closed)
+    return closed && this.#defer(closed)
   }
 
-  /** What an answer says about these times; `undefined` when it is about something else. */
-  async after(operation: string, { status, text }: HttpAnswer): Promise<DeferredOutcome | undefined> {
+  /** Records the closed time that an answer reports, and defers the call; `undefined` when it reports none. */
+  async recordClosed(operation: string, { status, text }: HttpAnswer): Promise<DeferredOutcome | undefined> {
     if (!text.includes('PUCX-ER')) return undefined
     const { code } = readProblem(status, text)
     const now = this.#clock.now()
@@ -72,36 +71,36 @@ export class ClosedTimes {
         const last = blocks[operation]
         const count = last?.day === day ? last.count + 1 : 1
         const hours = Math.min(count, hoursMax)
-        // The hours of Brasilia begin together with those of UTC.
+        // The hours of Brasilia begin at the same moments as those of UTC.
         const until = Math.min((Math.floor(now / hourMs) + hours) * hourMs, midnightAfter(now)) + marginMs
         const reason = `the portal has blocked this function for having been called too often (${code})`
         const block = { until, reason, day, count }
         closed = block
         return { stop, blocks: { ...blocks, [operation]: block } }
       })
-      return this.#deferred(closed)
+      return this.#defer(closed)
     }
     if (code === undefined || !stopCodes.has(code)) return undefined
     const end = fromInstant(parseIso(`${day}T03:00:00`) ?? '')
     const reason = `the portal stops at night (${code})`
-    // At any other time of the day nobody knows how long it lasts: it is tried again like anything else.
+    // At other times of the day the end is unknown: retry as after any failure.
     if (!(now < end)) return { status: 'deferred', reason }
     const stop = { until: end + marginMs, reason }
     await this.#change(times => ({ ...times, stop }))
-    return this.#deferred(stop)
+    return this.#defer(stop)
   }
 
   #change(make: (times: KnownWindows) => KnownWindows): Promise<unknown> {
-    return this.#share.change(async text => JSON.stringify(make(knownIn(text))))
+    return this.#share.change(async text => JSON.stringify(make(readWindows(text))))
   }
 
-  #deferred({ until, reason }: ClosedWindow): DeferredOutcome {
+  #defer({ until, reason }: ClosedWindow): DeferredOutcome {
     return { status: 'deferred', reason, afterMs: until - this.#clock.now() }
   }
 }
 
-function knownIn(text: string | undefined): KnownWindows {
-  const kept = known.safeParse(parseJson(text ?? ''))
+function readWindows(text: string | undefined): KnownWindows {
+  const kept = windowsSchema.safeParse(parseJson(text ?? ''))
   return kept.success ? kept.data : { blocks: {} }
 }
 

@@ -1,24 +1,24 @@
 import { hash } from 'node:crypto'
-import { type Certificate, leafOf } from '../credentials/certificate.ts'
+import { type Certificate, readLeafCertificate } from '../credentials/certificate.ts'
 import { type SecretSource, secretFrom } from '../credentials/secret.ts'
 import { type Source, valueFrom } from '../credentials/source.ts'
-import { withoutEndSlashes } from '../http/listing.ts'
+import { trimEndSlashes } from '../http/listing.ts'
 
 /**
- * How a session at the portal is begun. Written from what is publicly known of the portal, not from its contract,
- * which shows no authentication.
+ * How to start a session at the portal. Based on what is publicly known of the portal: its contract shows no
+ * authentication.
  */
 export interface PortalLogin {
   /**
-   * Says before each call who would log in and as what, in a text of any form that holds no secret: another text is
-   * another session.
+   * Called before each call: returns who would log in and how, as any text without secrets. Another text means another
+   * session.
    */
   identity(): Promise<string>
-  /** The profile to log in for: whoever logs in, the portal is asked for it once a minute. */
+  /** The profile to log in for. The portal allows one login a minute for it, whoever logs in. */
   readonly roleType: string
-  /** Presented in every connection to the portal, where the login goes by it. */
+  /** The client certificate of every connection to the portal, if the login uses one. */
   readonly certificate?: Source<Certificate>
-  /** The request that logs in. */
+  /** Returns the request that logs in. */
   write(baseUrl: string): Promise<Request>
 }
 
@@ -29,23 +29,24 @@ export interface PortalLogin {
 export function portalSession(options: { certificate: Source<Certificate>; roleType: string }): PortalLogin {
   const { certificate, roleType } = options
   const identify = (digest: string) => `${roleType}\0certificate\0${digest}`
-  let known = { shown: '', leaf: '' }
+  let cached = { digest: '', leaf: '' }
   return {
     certificate,
     roleType,
     async identity() {
       const given = await valueFrom(certificate, 'certificate of the portal')
-      const shown = hash('sha256', 'pfx' in given ? given.pfx : given.cert, 'hex')
-      // A PKCS#12 takes long to open, and has other bytes each time that it is exported.
-      if (known.shown !== shown) {
-        const leaf = await leafOf(given)
-        // What cannot be read is for the way out to tell of, or is read by the host's own; its passphrase may come yet.
-        if (!leaf) return identify(shown)
-        known = { shown, leaf: hash('sha256', leaf, 'hex') }
+      const digest = hash('sha256', 'pfx' in given ? given.pfx : given.cert, 'hex')
+      // A PKCS#12 file is slow to open, and its bytes differ each time it is exported.
+      if (cached.digest !== digest) {
+        const leaf = await readLeafCertificate(given)
+        // An unreadable certificate is reported by the connection, or only the host's own `fetch` can read it. Its
+        // passphrase may be corrected later.
+        if (!leaf) return identify(digest)
+        cached = { digest, leaf: hash('sha256', leaf, 'hex') }
       }
-      return identify(known.leaf)
+      return identify(cached.leaf)
     },
-    write: async baseUrl => post(baseUrl, '', { 'role-type': roleType }),
+    write: async baseUrl => loginRequest(baseUrl, '', { 'role-type': roleType }),
   }
 }
 
@@ -65,7 +66,7 @@ export function portalAccessKeys(options: {
       return `${options.roleType}\0keys\0${hash('sha256', clientId, 'hex')}`
     },
     async write(baseUrl) {
-      return post(baseUrl, '/chave-acesso', {
+      return loginRequest(baseUrl, '/chave-acesso', {
         'client-id': await secretFrom(options.clientId, 'clientId of the portal'),
         'client-secret': await secretFrom(options.clientSecret, 'clientSecret of the portal'),
         'role-type': options.roleType,
@@ -74,9 +75,9 @@ export function portalAccessKeys(options: {
   }
 }
 
-function post(baseUrl: string, path: string, headers: Record<string, string>): Request {
-  const url = `${withoutEndSlashes(baseUrl)}/portal/api/autenticar${path}`
-  // No redirect is followed: a host's own way out would take the credentials elsewhere.
+function loginRequest(baseUrl: string, path: string, headers: Record<string, string>): Request {
+  const url = `${trimEndSlashes(baseUrl)}/portal/api/autenticar${path}`
+  // No redirect is followed: a host's own `fetch` would send the credentials elsewhere.
   return new Request(url, {
     method: 'POST',
     redirect: 'manual',

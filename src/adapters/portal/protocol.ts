@@ -3,7 +3,7 @@ import { parseBrasilia } from '../../vocabulary/brasilia.ts'
 import { holdsCpf } from '../../vocabulary/cpf.ts'
 import { parseJson } from '../../vocabulary/json.ts'
 import type { Instant, Json } from '../../vocabulary/message.ts'
-import { type Listing, readListing, withoutEndSlashes } from '../http/listing.ts'
+import { type Listing, readListing, trimEndSlashes } from '../http/listing.ts'
 import { assinaturaListadaSchema, assinaturaSchema, falhaSchema, limits } from './wire.ts'
 
 /**
@@ -12,19 +12,19 @@ import { assinaturaListadaSchema, assinaturaSchema, falhaSchema, limits } from '
  * @see document 3, sections 2 and 4
  */
 
-/** The subscriber's own credentials, as they travel. */
+/** The subscriber's own credentials, as they are sent. */
 export interface Secrets {
   readonly chaveSecreta?: string
   readonly chaveAutenticacao?: string
 }
 
-/** What is asked for: always every field, since what leaving one out means is not shown. */
+/** The subscription to create or change to. Every field is always sent: what leaving one out means is not shown. */
 export interface SubscriptionRequest extends Secrets {
   readonly evento: string
   readonly endpoint: string
 }
 
-/** A subscription as the portal lists it. The secrets stay in memory and go nowhere from here. */
+/** A subscription as the portal lists it. The secrets stay in memory. */
 export interface ListedSubscription {
   readonly remoteId: number
   readonly evento: string
@@ -45,15 +45,15 @@ export interface ListedFailure {
   readonly record: Json
 }
 
-function address(base: string, path = ''): URL {
-  return new URL(`${withoutEndSlashes(base)}/portal/api/ext/webhook${path}`)
+function portalUrl(base: string, path = ''): URL {
+  return new URL(`${trimEndSlashes(base)}/portal/api/ext/webhook${path}`)
 }
 
-function write(method: string, url: URL, headers: Record<string, string>, body?: object): Request {
+function portalRequest(method: string, url: URL, headers: Record<string, string>, body?: object): Request {
   const json = body && { 'content-type': 'application/json' }
   return new Request(url, {
     method,
-    redirect: 'manual', // A way out of the host's own would take the secrets elsewhere.
+    redirect: 'manual', // A host's own `fetch` would send the secrets elsewhere.
     headers: { ...headers, accept: 'application/json', ...json },
     ...(body && { body: JSON.stringify(body) }),
   })
@@ -65,19 +65,19 @@ export function writeSubscribe(
   headers: Record<string, string>,
   wanted: SubscriptionRequest,
 ): Request {
-  return write('POST', address(base), headers, wanted)
+  return portalRequest('POST', portalUrl(base), headers, wanted)
 }
 
-/** Writes the listing, deleted subscriptions included: only then is their reason told. */
+/** Writes the listing, including deleted subscriptions: only then is the reason of a deletion shown. */
 export function writeList(base: string, headers: Record<string, string>): Request {
-  const url = address(base)
+  const url = portalUrl(base)
   url.searchParams.set('exibirInativos', 'true')
-  return write('GET', url, headers)
+  return portalRequest('GET', url, headers)
 }
 
 /**
- * Writes a change, with the id in the path and in the body. A key that is not wanted is sent empty: whether leaving it
- * out would clear or keep it is not shown.
+ * Writes a change, with the id in the path and in the body. An unwanted key is sent empty: whether leaving it out
+ * would clear or keep it is not shown.
  */
 export function writeChange(
   base: string,
@@ -86,19 +86,19 @@ export function writeChange(
   wanted: SubscriptionRequest,
 ): Request {
   const every = { chaveSecreta: '', chaveAutenticacao: '', ...wanted }
-  return write('PUT', address(base, `/${id}`), headers, { id, ...every })
+  return portalRequest('PUT', portalUrl(base, `/${id}`), headers, { id, ...every })
 }
 
 /** Writes a deletion, with the id in the path and in the body. */
 export function writeDelete(base: string, headers: Record<string, string>, id: number): Request {
-  return write('DELETE', address(base, `/${id}`), headers, { id })
+  return portalRequest('DELETE', portalUrl(base, `/${id}`), headers, { id })
 }
 
-/** `day` is `yyyy-MM-dd`, a day in Brasilia; the portal's today when null. */
+/** Writes the failure query for a day in Brasilia (`yyyy-MM-dd`), or for the portal's today when null. */
 export function writeFailures(base: string, headers: Record<string, string>, day: string | null): Request {
-  const url = address(base, '/falhas')
+  const url = portalUrl(base, '/falhas')
   if (day !== null) url.searchParams.set('data', day.split('-').reverse().join(''))
-  return write('GET', url, headers)
+  return portalRequest('GET', url, headers)
 }
 
 /** Reads the portal's id of a subscription that was created or changed; `undefined` when there is none. */
@@ -107,12 +107,12 @@ export function readSubscribed(text: string): number | undefined {
   return parsed.success ? parsed.data.id : undefined
 }
 
-/** Whether an answer may be the portal's to a deletion, which has no fields: not a page of something in front of it. */
+/** Reports whether an answer may be the portal's to a deletion, which has no fields. The page of a proxy is not. */
 export function isDeleted(text: string): boolean {
   return text.trim() === '' || parseJson(text) !== undefined
 }
 
-/** What may stand in clear in the log: bounded, well-formed, and naming nobody. */
+/** A text that may be in clear in the log: limited in length, well-formed, and without a CPF. */
 const clearText = (max: number) =>
   z
     .string()
@@ -124,7 +124,7 @@ const listedSchema = assinaturaListadaSchema.extend({
   endpoint: clearText(limits.endpoint).refine(text => !holdsCredentials(text)),
 })
 
-/** What can be known of a subscription whose row cannot be read. */
+/** The readable part of an unreadable row. */
 const unreadableSchema = z
   .object({ id: assinaturaListadaSchema.shape.id.catch(-1), evento: z.string().optional().catch(undefined) })
   .catch({ id: -1, evento: undefined })
@@ -134,12 +134,12 @@ const failureSchema = falhaSchema.pick({ id: true }).extend({
   data: z.unknown(),
 })
 
-/** Reads the list of subscriptions; `undefined` when it is not one. */
+/** Reads the list of subscriptions; `undefined` when it is not a list. */
 export function readList(text: string): Listing<ListedSubscription> | undefined {
   return readListing(text, listedSchema, toListed)
 }
 
-/** Reads of an unreadable row which subscription it may be: null and `undefined` where it does not tell. */
+/** Reads which subscription an unreadable row may be: null and `undefined` if it does not say. */
 export function readUnreadable(record: Json): { remoteId: number | null; evento: string | undefined } {
   const { id, evento } = unreadableSchema.parse(record)
   return { remoteId: id < 0 ? null : id, evento }
@@ -152,7 +152,8 @@ export function holdsCredentials(address: string): boolean {
 }
 
 /**
- * The shortest record is longer: a list with more records than its length allows is rejected, however large it may be.
+ * Characters of a failure record: every real one is longer. A text with more records than its length allows is
+ * rejected.
  */
 const failureCharactersMin = 64
 const failuresMin = 10_000
@@ -167,7 +168,7 @@ export function readFailures(text: string): Listing<ListedFailure> | undefined {
 
 function toListed(row: z.infer<typeof assinaturaListadaSchema>): ListedSubscription {
   const { chaveSecreta, chaveAutenticacao, motivoExclusao } = row
-  // The list gives no state of its own: a time or a reason of deletion says that it is deleted.
+  // The list has no state field: a time or a reason of deletion means deleted.
   const isDeleted = Boolean(row.dataExclusao) || Boolean(motivoExclusao)
   return {
     remoteId: row.id,

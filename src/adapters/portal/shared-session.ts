@@ -6,108 +6,111 @@ import { clearCode } from '../../vocabulary/problem.ts'
 import {
   type Exchange,
   type ExchangeOptions,
-  exchange,
   type HttpAnswer,
   isRefusal,
-  unwritable,
+  malformedRequest,
+  sendRequest,
 } from '../http/exchange.ts'
 import { readProblem } from '../http/problem.ts'
-import type { Authenticated, AuthenticatedCall, NoSession } from './authentication.ts'
+import type { AuthenticatedCall, NoSession, PortalAuthenticator } from './authentication.ts'
 import type { ClosedTimes } from './closed-times.ts'
 import type { PortalLogin } from './login.ts'
 import { type SharedText, shareInMemory } from './shared-text.ts'
 
-/** What the processes of one store share of the logins of a profile, whoever logs in, and who may do it now. */
+/** The logins of a profile, shared between the processes of a store, whoever logs in, with a lease for logging in. */
 export interface LoginShare extends SharedText {
-  /** Takes the right to log in. False while another process has it. */
-  take(): Promise<boolean>
-  release(): Promise<void>
-  /** Tells one who logs in from another, in a text from which nobody guesses who it is. */
-  digestOf(identity: string): string
+  /** Takes the lease to log in. False while another process has it. */
+  takeLease(): Promise<boolean>
+  releaseLease(): Promise<void>
+  /** A digest that distinguishes identities and from which an identity cannot be guessed. */
+  digestIdentity(identity: string): string
 }
 
-/** What is known of the session. */
+/** The session at the portal. */
 interface Session {
-  /** The token, sent back as it came; empty while there is none. */
+  /** The token, sent back unchanged; empty when there is none. */
   readonly authorization: string
   /** The second token: every answer brings a new one. */
   readonly csrf: string
   readonly endsAt: Instant
-  /** Counts the logins: what an earlier one brought never replaces a later one's, whatever the clocks say. */
+  /** Number of the login: answers to an earlier login never replace a later session, whatever the clocks say. */
   readonly login: number
 }
 
-/** What is known of the logins. */
+/** The last login attempt. */
 interface LoginRecord {
-  /** When somebody asked for a login last, and why nobody does for a minute after it. */
+  /** When the last login was requested, and why there is no other for a minute. */
   readonly askedAt: Instant
   readonly reason: string
-  /** The digest of who asked: what the portal said of one is told to no other. */
+  /** The digest of the identity: the reason is only shown to the same identity. */
   readonly whose: string
 }
 
-/** Publicly known: within a minute of a login the portal refuses another. One second more, for its clock. */
+/** Publicly known: the portal refuses another login within a minute. One second more, for its clock. */
 const quietMs = 61_000
-const quiet = 'the portal lets nobody log in twice within a minute'
-/** Publicly known: the second token lives an hour from the last answer. Five minutes less, for the way. */
-const lifetimeMs = 55 * 60_000
-const leaseLookMs = 250
-const leaseLooksMax = 40
-/** How often a session is renewed for one call: a login, and one newer answer of another process. */
+const quietReason = 'the portal allows one login a minute'
+/** Publicly known: the second token lives an hour from the last answer. Five minutes less, as a margin. */
+const sessionLifetimeMs = 55 * 60_000
+const leasePollMs = 250
+const leasePollsMax = 40
+/** Renewals of the session for one call: a login, and one newer answer of another process. */
 const renewalsMax = 2
 
-const none: Session = {
+const emptySession: Session = {
   authorization: '',
   csrf: '',
   endsAt: toInstant(0),
   login: 0,
 }
 
-const neverAsked: LoginRecord = { askedAt: toInstant(0), reason: '', whose: '' }
+const noLogin: LoginRecord = { askedAt: toInstant(0), reason: '', whose: '' }
 
 interface SharedSessionOptions extends ExchangeOptions {
   readonly baseUrl: string
   readonly login: PortalLogin
-  /** What is shared of the session of one who logs in. */
+  /** Returns the shared session of an identity. */
   readonly shareOf: (identity: string) => SharedText
   readonly logins: LoginShare
-  readonly times: ClosedTimes
+  readonly closedTimes: ClosedTimes
 }
 
-/** The name of the login among the operations that the portal may have closed. */
-const operation = 'autenticar'
+/** The login's name in the closed times of the portal. */
+const loginOperation = 'autenticar'
 
 /**
- * One session at the portal for all processes of a store that log in as the same person, and one call after the other.
- * One login at a time, and one a minute, whoever logs in: an identity that changes by itself would log in at each call.
+ * One session at the portal for all processes of a store that log in with the same identity. Calls run one after the
+ * other. One login at a time, and one a minute for all identities: an identity that changes by itself would otherwise
+ * log in at each call.
  */
-export class SharedSession implements Authenticated {
+export class SharedSession implements PortalAuthenticator {
   readonly #options: SharedSessionOptions
-  /** The share of who logs in now, looked up for each call: the keys or the certificate may have been replaced. */
+  /**
+   * The shared session of the current identity, looked up for each call: the keys or the certificate may have changed.
+   */
   #share: SharedText = shareInMemory()
-  /** The digest of who logs in now. */
-  #whose = ''
-  #turn: Promise<unknown> = Promise.resolve()
-  /** The session that the call whose turn it is logged in for. */
-  #begun: Session | undefined
+  /** The digest of the current identity. */
+  #identity = ''
+  #lastCall: Promise<unknown> = Promise.resolve()
+  /** The session that the current call logged in for. */
+  #ownSession: Session | undefined
 
   constructor(options: SharedSessionOptions) {
     this.#options = options
   }
 
-  /** Each answer changes the second token: calls of this process wait for one another. */
+  /** Sends a call. Calls of this process run one after the other: each answer changes the second token. */
   send(call: AuthenticatedCall): Promise<Exchange | NoSession> {
-    const sent = this.#turn.then(() => this.#send(call))
-    this.#turn = sent.catch(() => undefined)
+    const sent = this.#lastCall.then(() => this.#send(call))
+    this.#lastCall = sent.catch(() => undefined)
     return sent
   }
 
   async #send(call: AuthenticatedCall): Promise<Exchange | NoSession> {
-    this.#begun = undefined
+    this.#ownSession = undefined
     const { login, logins, shareOf } = this.#options
     const identity = await login.identity()
     this.#share = shareOf(identity)
-    this.#whose = logins.digestOf(identity)
+    this.#identity = logins.digestIdentity(identity)
     let session = await this.#current(undefined)
     for (let renewals = 0; ; renewals++) {
       if ('status' in session) return session
@@ -115,40 +118,40 @@ export class SharedSession implements Authenticated {
       const result = await call({ authorization, 'x-csrf-token': csrf })
       if (result.status !== 'answered') return result
       const { answer } = result
-      if (!isRejection(answer)) {
-        await this.#keepIfPossible(session, answer)
+      if (!isSessionRejected(answer)) {
+        await this.#tryShareTokens(session, answer)
         return result
       }
-      const isNo =
-        renewals === renewalsMax || (session === this.#begun && (await this.#isOver(session, answer)))
-      if (isNo) return result
+      const isFinal =
+        renewals === renewalsMax || (session === this.#ownSession && (await this.#isFinal(session, answer)))
+      if (isFinal) return result
       session = await this.#current(session)
     }
   }
 
   /**
-   * Whether the portal rejects a session that was begun for this very call, and nobody else's answer has renewed it
-   * meanwhile: then the next one would fare no better, and the answer counts. Others hear why within the minute.
+   * Reports whether the portal rejected a session that this call logged in for, and no other answer has renewed it
+   * meanwhile. Another login would not help then, so the answer counts. Later calls within the minute get the reason.
    */
-  async #isOver(session: Session, answer: HttpAnswer): Promise<boolean> {
-    const reason = `the portal rejects a session that has just begun: ${answerIn(answer)}`
-    let isOver = true
+  async #isFinal(session: Session, answer: HttpAnswer): Promise<boolean> {
+    const reason = `the portal rejects a new session: ${describeAnswer(answer)}`
+    let isFinal = true
     await this.#share.change(async text => {
-      isOver = !this.#isUsable(kept(text, none), session)
-      return isOver ? JSON.stringify({ ...none, login: session.login }) : undefined
+      isFinal = !this.#isUsable(parseShared(text, emptySession), session)
+      return isFinal ? JSON.stringify({ ...emptySession, login: session.login }) : undefined
     })
-    if (isOver) {
+    if (isFinal) {
       await this.#options.logins.change(async text => {
-        const asked = kept(text, neverAsked)
-        return asked.whose === this.#whose ? JSON.stringify({ ...asked, reason }) : undefined
+        const asked = parseShared(text, noLogin)
+        return asked.whose === this.#identity ? JSON.stringify({ ...asked, reason }) : undefined
       })
     }
-    return isOver
+    return isFinal
   }
 
-  /** The session as any process knows it, unless it was rejected; else a login. */
+  /** The shared session, unless it was rejected; else the session of a new login. */
   async #current(rejected: Session | undefined): Promise<Session | NoSession> {
-    const known = await this.#find()
+    const known = await this.#findSession()
     return this.#isUsable(known, rejected) ? known : this.#logInAlone(rejected)
   }
 
@@ -159,15 +162,15 @@ export class SharedSession implements Authenticated {
 
   async #logInAlone(rejected: Session | undefined): Promise<Session | NoSession> {
     const { clock, logins } = this.#options
-    for (let looks = 0; looks < leaseLooksMax; looks++) {
-      const barred = await this.#findBar()
-      if (barred) {
-        const session = await this.#find() // What bars may be the login that just brought one.
-        return this.#isUsable(session, rejected) ? session : barred
+    for (let polls = 0; polls < leasePollsMax; polls++) {
+      const wait = await this.#findWait()
+      if (wait) {
+        const session = await this.#findSession() // Another process may have just logged in.
+        return this.#isUsable(session, rejected) ? session : wait
       }
-      if (await logins.take()) return this.#logInLeased(rejected)
-      await clock.sleep(leaseLookMs, undefined, 'a look at the login of another process')
-      const session = await this.#find()
+      if (await logins.takeLease()) return this.#logInLeased(rejected)
+      await clock.sleep(leasePollMs, undefined, 'a look at the login of another process')
+      const session = await this.#findSession()
       if (this.#isUsable(session, rejected)) return session
     }
     return { status: 'deferred', reason: 'another process is logging in at the portal', afterMs: 5_000 }
@@ -175,119 +178,129 @@ export class SharedSession implements Authenticated {
 
   async #logInLeased(rejected: Session | undefined): Promise<Session | NoSession> {
     try {
-      const known = await this.#find() // Somebody may have just done it.
+      const known = await this.#findSession() // Another process may have just logged in.
       if (this.#isUsable(known, rejected)) return known
-      return (await this.#findBar()) ?? (await this.#logIn(known))
+      return (await this.#findWait()) ?? (await this.#logIn(known))
     } finally {
-      await this.#options.logins.release()
+      await this.#options.logins.releaseLease()
     }
   }
 
   /**
-   * A minute after somebody asked for a login, nothing is asked, and only who asked hears what came of it: to another
-   * one, such as keys that were put right, it would be wrong. What lies ahead, another clock says or one that was
-   * put right since: it holds nobody off, or it would for as long as that clock was ahead.
+   * Defers for a minute after the last login request. Only the same identity gets its reason: for another one, such as
+   * corrected keys, it would be wrong. A time in the future was set by a clock that was ahead: it does not defer, or
+   * it would for as long as that clock was ahead.
    */
-  async #findBar(): Promise<NoSession | undefined> {
-    const { askedAt, reason, whose } = kept(await this.#options.logins.find(), neverAsked)
+  async #findWait(): Promise<NoSession | undefined> {
+    const { askedAt, reason, whose } = parseShared(await this.#options.logins.find(), noLogin)
     const agoMs = this.#options.clock.now() - fromInstant(askedAt)
     const isQuiet = agoMs >= 0 && agoMs < quietMs
     if (!isQuiet) return undefined
-    return { status: 'deferred', reason: whose === this.#whose ? reason : quiet, afterMs: quietMs - agoMs }
+    return {
+      status: 'deferred',
+      reason: whose === this.#identity ? reason : quietReason,
+      afterMs: quietMs - agoMs,
+    }
   }
 
   async #logIn(known: Session): Promise<Session | NoSession> {
-    const { baseUrl, login: how, times } = this.#options
-    const closed = await times.before(operation)
+    const { baseUrl, login, closedTimes } = this.#options
+    const closed = await closedTimes.findClosed(loginOperation)
     if (closed) return closed
-    const request = await written(how, baseUrl)
-    const result = await exchange(this.#options, 'once', () => request.clone())
+    const request = await writeLogin(login, baseUrl)
+    const result = await sendRequest(this.#options, 'once', () => request.clone())
     if (result.status === 'unsent') return { status: 'deferred', reason: result.reason }
-    // The login may have succeeded, with tokens that nobody has.
-    if (result.status === 'lost') return this.#bar(known, result.reason)
+    // The login may have succeeded, and its tokens are lost.
+    if (result.status === 'lost') return this.#endLogin(known, result.reason)
     const { answer } = result
     const authorization = answer.headers.get('set-token')
     if (answer.status < 300 && authorization !== null) {
-      const [login, endsAt] = [known.login + 1, this.#lifeFromNow()]
-      const begun = { ...none, authorization, endsAt, login }
-      this.#begun = await this.#keepNewest(begun, answer)
-      await this.#keepAsked(quiet)
-      return this.#begun
+      const [login, endsAt] = [known.login + 1, this.#sessionEnd()]
+      const begun = { ...emptySession, authorization, endsAt, login }
+      this.#ownSession = await this.#shareTokens(begun, answer)
+      await this.#recordLogin(quietReason)
+      return this.#ownSession
     }
-    const { reason, afterMs } = (await times.after(operation, answer)) ?? { reason: refusalIn(answer) }
-    return this.#bar(known, reason, afterMs)
+    const { reason, afterMs } = (await closedTimes.recordClosed(loginOperation, answer)) ?? {
+      reason: describeRefusal(answer),
+    }
+    return this.#endLogin(known, reason, afterMs)
   }
 
-  /** Only a time in which the portal is closed bars logins for longer than a minute. */
-  async #bar({ login }: Session, reason: string, afterMs = quietMs): Promise<NoSession> {
-    await this.#keepAsked(reason)
-    await this.#share.change(async () => JSON.stringify({ ...none, login }))
+  /** Records why there is no session. Only a closed time of the portal prevents logins for longer than a minute. */
+  async #endLogin({ login }: Session, reason: string, afterMs = quietMs): Promise<NoSession> {
+    await this.#recordLogin(reason)
+    await this.#share.change(async () => JSON.stringify({ ...emptySession, login }))
     return { status: 'deferred', reason, afterMs }
   }
 
-  async #keepAsked(reason: string): Promise<void> {
-    const asked: LoginRecord = { askedAt: toInstant(this.#options.clock.now()), reason, whose: this.#whose }
+  async #recordLogin(reason: string): Promise<void> {
+    const asked: LoginRecord = {
+      askedAt: toInstant(this.#options.clock.now()),
+      reason,
+      whose: this.#identity,
+    }
     await this.#options.logins.change(async () => JSON.stringify(asked))
   }
 
   /**
-   * What an answer brings is what the next call sends, in whichever process. A newer login is left alone. An answer
-   * without another token does not prolong the session.
+   * Shares the tokens of an answer: the next call, in whichever process, sends them. A newer login is not overwritten.
+   * An answer without a new second token does not prolong the session.
    */
-  async #keepNewest(session: Session, { headers }: HttpAnswer): Promise<Session> {
+  async #shareTokens(session: Session, { headers }: HttpAnswer): Promise<Session> {
     const given = headers.get('x-csrf-token')
     const authorization = headers.get('set-token') ?? session.authorization
-    const renewed = given !== null && { csrf: given, endsAt: this.#lifeFromNow() }
+    const renewed = given !== null && { csrf: given, endsAt: this.#sessionEnd() }
     const newest = { ...session, authorization, ...renewed }
     await this.#share.change(async text => {
-      return kept(text, none).login <= session.login ? JSON.stringify(newest) : undefined
+      return parseShared(text, emptySession).login <= session.login ? JSON.stringify(newest) : undefined
     })
     return newest
   }
 
-  /** What the portal did stands whether its token can be kept or not: without it there is another login. */
-  async #keepIfPossible(session: Session, answer: HttpAnswer): Promise<void> {
+  /** Ignores a failure to share the tokens: the call was done all the same, and the next one logs in again. */
+  async #tryShareTokens(session: Session, answer: HttpAnswer): Promise<void> {
     try {
-      await this.#keepNewest(session, answer)
+      await this.#shareTokens(session, answer)
     } catch (error) {
       if (!(error instanceof AverbaError)) throw error
     }
   }
 
-  #lifeFromNow(): Instant {
-    return toInstant(this.#options.clock.now() + lifetimeMs)
+  #sessionEnd(): Instant {
+    return toInstant(this.#options.clock.now() + sessionLifetimeMs)
   }
 
-  async #find(): Promise<Session> {
-    return kept(await this.#share.find(), none)
+  async #findSession(): Promise<Session> {
+    return parseShared(await this.#share.find(), emptySession)
   }
 }
 
-/** Publicly known: a session that is over is told by a 401, or by a 403, which then brings no other token. */
-function isRejection({ status, headers }: HttpAnswer): boolean {
+/** Publicly known: an ended session is answered 401, or 403 without a new second token. */
+function isSessionRejected({ status, headers }: HttpAnswer): boolean {
   return status === 401 || (status === 403 && !headers.has('x-csrf-token'))
 }
 
-function kept<T extends object>(text: string | undefined, otherwise: T): T {
+function parseShared<T extends object>(text: string | undefined, otherwise: T): T {
   const value = text === undefined ? undefined : parseJson(text)
   return typeof value === 'object' && value !== null ? { ...otherwise, ...value } : otherwise
 }
 
-async function written(login: PortalLogin, baseUrl: string): Promise<Request> {
+async function writeLogin(login: PortalLogin, baseUrl: string): Promise<Request> {
   try {
     return await login.write(baseUrl)
   } catch (error) {
-    throw error instanceof AverbaError ? error : unwritable()
+    throw error instanceof AverbaError ? error : malformedRequest()
   }
 }
 
-/** The status, with the code where there is one: a service's own words may quote what is secret. */
-function answerIn({ status, told }: HttpAnswer): string {
-  return `${status} ${clearCode(readProblem(status, told())) ?? ''}`.trim()
+/** The status, and the code if there is one. The service's own text may quote secrets. */
+function describeAnswer({ status, redacted }: HttpAnswer): string {
+  return `${status} ${clearCode(readProblem(status, redacted())) ?? ''}`.trim()
 }
 
-function refusalIn(answer: HttpAnswer): string {
-  if (answerIn(answer).endsWith('PLAT-ER2033')) return quiet
-  const reason = `the portal answered the login ${answerIn(answer)}`
+function describeRefusal(answer: HttpAnswer): string {
+  if (describeAnswer(answer).endsWith('PLAT-ER2033')) return quietReason
+  const reason = `the portal answered the login ${describeAnswer(answer)}`
   return isRefusal(answer.status) ? `CREDENTIALS_REFUSED: ${reason}` : reason
 }

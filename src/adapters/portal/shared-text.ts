@@ -1,14 +1,14 @@
-/** A text that the processes of one store share, sealed. */
+/** A sealed text that the processes of one store share. */
 export interface SharedText {
   find(): Promise<string | undefined>
   /**
-   * Replaces it by what the function makes of it, unless that is `undefined`; called again where another process was
-   * faster.
+   * Replaces the text by what `make` returns, unless that is `undefined`. `make` is called again if another process
+   * changed the text first.
    */
   change(make: (text: string | undefined) => Promise<string | undefined>): Promise<unknown>
 }
 
-/** What is shared in this process alone. */
+/** A text that is only shared within this process. */
 export function shareInMemory(): SharedText {
   let kept: string | undefined
   return {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The tables of the webhook portal, field by field, as it spells them (document 3, sections 2, 6 and 8). */
+/** The tables of the webhook portal, field by field, with its names (document 3, sections 2, 6 and 8). */
 
 /** The lengths that the contract gives (section 8). */
 export const limits = {
@@ -33,10 +33,7 @@ export const changeRequestSchema = subscribeRequestSchema.extend({ id })
 /** The body of Delete. */
 export const deleteRequestSchema = z.object({ id })
 
-/**
- * Texts of answers. The form that the contract gives stands beside the type, for the documents in docs/openapi: readers
- * do not enforce it.
- */
+/** Texts of answers. The format is for the documents in docs/openapi: readers do not enforce it. */
 const text = (maxLength: number) => z.string().meta({ maxLength })
 const time = z.string().meta({ pattern: '^\\d{2}-\\d{2}-\\d{4} \\d{2}:\\d{2}:\\d{2}$' })
 
@@ -73,7 +70,7 @@ export const falhaSchema = z.object({
 /** The kinds of recipient (section 6). */
 export const recipientKinds = ['CPF', 'CNPJ', 'ORGAO'] as const
 
-/** The form of `destinatario-id` that each kind indicates (section 6); that of a public body is not shown. */
+/** The format of `destinatario-id` for each kind (section 6). That of a public body is not shown. */
 export const recipientIdForms: Readonly<Record<RecipientKind, RegExp>> = {
   CPF: /^\d{11}$/,
   CNPJ: /^[0-9A-Z]{12}\d{2}$/,

@@ -1,6 +1,6 @@
 import { type Clock, cancelReason, monotonicClock } from '../../runtime/clock.ts'
 
-/** Work that has a limited time. */
+/** A time limit for one piece of work. */
 export interface Deadline {
   /** Whether the time is over. */
   readonly isOver: boolean
@@ -13,11 +13,11 @@ interface RunningDeadline extends Deadline {
   readonly dueAt: number
 }
 
-/** Deadlines that all last equally long: the first to begin is the first to end, so one timer serves all. */
+/** Deadlines of equal length: the first to begin is the first to end, so one timer serves all. */
 export class Deadlines {
   readonly #clock: Clock
   readonly #ms: number
-  /** A clock that is set meanwhile makes nobody wait longer, and takes nobody's time. */
+  /** Setting the system clock neither extends nor shortens a deadline. */
   readonly #elapsedMs: () => number
   readonly #running = new Set<RunningDeadline>()
   #ticking: AbortController | undefined
@@ -28,7 +28,7 @@ export class Deadlines {
     this.#elapsedMs = monotonicClock(clock)
   }
 
-  /** Begins a deadline, which has to be ended. */
+  /** Starts a deadline. The caller has to end it. */
   begin(): Deadline {
     const deadline: RunningDeadline = {
       isOver: false,
@@ -40,7 +40,7 @@ export class Deadlines {
     return deadline
   }
 
-  /** Ends a deadline, whose time then no longer runs out. */
+  /** Ends a deadline: its time no longer runs out. */
   end(deadline: Deadline): void {
     this.#running.delete(deadline as RunningDeadline) // Made above.
     if (this.#running.size > 0) return

@@ -1,7 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 
-/** The headers of a notification that count (document 3, section 6); repeated with another value, they are joined. */
-const named = {
+/**
+ * The headers of a notification that are used (document 3, section 6). Repeated with different values, they are
+ * joined.
+ */
+const fieldByHeader = {
   'event-type': 'evento',
   secret: 'secret',
   authorization: 'authorization',
@@ -13,53 +16,54 @@ const named = {
   'x-forwarded-for': 'forwarded',
 } as const
 
-type HeadField = (typeof named)[keyof typeof named]
+type HeadField = (typeof fieldByHeader)[keyof typeof fieldByHeader]
 
-/** The head of a request, as far as the receiver reads it. An absent header is empty. */
+/** The part of a request's head that the receiver uses. An absent header is empty. */
 export type ReceivedHead = { readonly method: string } & Readonly<Record<HeadField, string>>
 
-const names = Object.entries(named)
+const headerFields = Object.entries(fieldByHeader)
 
 /** Reads the head of a web request. */
 export function headOfRequest({ method, headers }: Request): ReceivedHead {
   const head = emptyHead(method)
-  for (const [header, name] of names) head[name] = headers.get(header) ?? ''
-  return withoutRepeated(head)
+  for (const [header, name] of headerFields) head[name] = headers.get(header) ?? ''
+  return mergeRepeated(head)
 }
 
 /**
- * Reads the head of a request of node:http. From the raw headers: Node leaves out some repeated ones, and a repeated
+ * Reads the head of a request of node:http. It uses the raw headers: Node drops some repeated ones, and a repeated
  * secret must not pass.
  */
 export function headOfIncoming({ method = '', rawHeaders }: IncomingMessage): ReceivedHead {
   const head = emptyHead(method)
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = named[(rawHeaders[i] ?? '').toLowerCase() as keyof typeof named] // Others find nothing.
+    const header = (rawHeaders[i] ?? '').toLowerCase() as keyof typeof fieldByHeader // Or any other header.
+    const name = fieldByHeader[header]
     if (name === undefined) continue
     const value = rawHeaders[i + 1] ?? ''
     head[name] = head[name] === '' ? value : `${head[name]}, ${value}`
   }
-  return withoutRepeated(head)
+  return mergeRepeated(head)
 }
 
 /**
- * Headers that may be repeated with the same value, as by a proxy that adds what is there: joined, they would name
+ * Headers that may be repeated with the same value, as by a proxy that adds existing ones. Joined, they would name
  * another event or person.
  */
 const repeatable = ['evento', 'recipientKind', 'recipientId', 'contentLength'] as const
 
-function withoutRepeated(head: ReturnType<typeof emptyHead>): ReceivedHead {
+function mergeRepeated(head: ReturnType<typeof emptyHead>): ReceivedHead {
   for (const name of repeatable) {
     if (!head[name].includes(',')) continue
     const [first = '', ...others] = head[name].split(/\s*,\s*/)
     if (others.every(other => other === first)) head[name] = first
   }
-  head.evento = decoded(head.evento)
+  head.evento = decodeUtf8(head.evento)
   return head
 }
 
-/** Headers come as Latin-1, byte by byte: what is UTF-8 throughout was meant as such. */
-function decoded(text: string): string {
+/** Node decodes headers as Latin-1: a value whose bytes are valid UTF-8 was sent as UTF-8. */
+function decodeUtf8(text: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(text, 'latin1'))
   } catch {
@@ -67,7 +71,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Reports whether the head names several events: then nobody knows whose handlers are meant. */
+/** Reports whether the head names several events: it is not known which one is meant. */
 export function namesSeveral({ evento }: ReceivedHead): boolean {
   return evento.includes(', ')
 }

@@ -10,55 +10,55 @@ import { bodyConsumed, bodyOfIncoming, bodyOfRequest, type ReadBody } from './re
 import { headOfIncoming, headOfRequest, namesSeveral, type ReceivedHead } from './received-head.ts'
 import { clientAddress, forwardedHops, parseRanges } from './source-ranges.ts'
 
-/** A notification as it came in, checked and not yet stored. */
+/** A checked notification that is not stored yet. */
 export interface IncomingNotification {
   readonly evento: string
   readonly recipient: { readonly kind: RecipientKind | null; readonly id: string }
   readonly body: Uint8Array
 }
 
-/** Why the portal takes a notification for lost: it was answered too late, or could not be stored. */
+/** Why the portal counts a notification as failed: it was answered too late, or could not be stored. */
 type LossReason = 'late' | 'unstored'
 
-/** Whom to believe, and where to store. */
+/** Which notifications to accept, and where to store them. */
 export interface ReceiverOptions {
   readonly clock: Clock
   /** The ranges that notifications may come from, or `any`. The portal's own by default. */
   readonly sources?: readonly string[] | 'any'
-  /** How many proxies of yours stand in front and add to `X-Forwarded-For`. */
+  /** How many trusted proxies add to `X-Forwarded-For`. */
   readonly trustedProxies?: number
-  /** The secrets that a notification of this event may carry: one of them must fit whole. */
+  /** The accepted secrets of an event. A notification must match one entry in full. */
   readonly secretsOf: (evento: string) => Promise<readonly Secrets[]>
-  /** Asked where none of those fits: whether its secrets are newer or former ones that may be taken. */
+  /** Called when none of those match. Returns whether newer or older secrets match that are accepted too. */
   readonly recheck?: (head: ReceivedHead) => Promise<boolean>
   /** Resolves when the notification is durable. */
   readonly store: (incoming: IncomingNotification) => Promise<void>
   readonly bodyBytesMax?: number
-  /** Told of every answer, and how long it took. */
+  /** Called for every answer, with the time that it took. */
   readonly onAnswered?: (status: number, ms: number) => void
   readonly tracing?: Tracing
-  /** Told of what was refused: the status, the reason, the event that it named, and what helps to find out why. */
+  /** Called for every refusal: the status, the reason, the event named, and a detail that helps to find the cause. */
   readonly onRefused: (status: number, reason: string, evento: string, detail: string | undefined) => void
-  /** Told of what could not be stored, and was answered 503. */
+  /** Called when a notification could not be stored and was answered 503. */
   readonly onStoreError: (error: unknown) => void
-  /** Told of a notification that the portal will have a failure record of, right after it was answered. */
+  /** Called right after the answer to a notification that the portal will have a failure record of. */
   readonly onMissed?: (reason: LossReason) => void
-  /** Told of a request that the host did not pass on whole, and of the event that it named. */
+  /** Called for a request that the host did not pass on completely, with the event named. */
   readonly onMiswired?: (error: AverbaError, evento: string) => void
 }
 
-/** Takes the portal's notifications: a 2xx is a commit (document 3, section 6). */
+/** Receives the portal's notifications: a 2xx means that the notification is stored (document 3, section 6). */
 export interface Receiver {
   /**
-   * Answers one request on any host. Without an address it is refused, unless sources are `any`. A body that is not
-   * what was announced is answered 500.
+   * Answers one request on any host. Without an address it is refused, unless sources are `any`. A body that is not as
+   * long as announced is answered 500.
    *
-   * @throws {AverbaError} `REMOTE_ADDRESS_MISSING`, `BODY_CONSUMED` when it was read before: the host wired it wrongly
+   * @throws {AverbaError} `REMOTE_ADDRESS_MISSING`; `BODY_CONSUMED` when the host read the body before
    */
   fetch(request: Request, from?: { remoteAddress: string }): Promise<Response>
-  /** The same for node:http and node:https, and for whatever hands on their requests. */
+  /** The same for node:http and node:https, and for frameworks that expose their requests. */
   listener(incoming: IncomingMessage, outgoing: ServerResponse): void
-  /** Reports whether a connection from an address can bring a notification that is not refused for it. */
+  /** Reports whether notifications from an address can be accepted. */
   takesFrom(remoteAddress: string): boolean
 }
 
@@ -71,19 +71,19 @@ interface ReceiverAnswer {
 const budgetMs = limits.processingMs - 500
 const defaultBodyBytesMax = 1_048_576
 
-/** Stated, so that the end of the answer is known with its head. */
+/** States the length, so that the answer ends with its head. */
 const noContent = { 'content-length': '0' }
 
-/** What the operator is told of a refusal. The sender is told less. */
-const refusals: Readonly<Record<number, string>> = {
-  400: 'its header event-type is missing, too long or there with several values',
+/** The reason of each refusal in the operator's log. The answer to the sender says less. */
+const refusalReasons: Readonly<Record<number, string>> = {
+  400: 'its header event-type is missing, too long or has several values',
   401: 'its secrets are not those of the subscription',
-  403: "its address is in none of the portal's ranges, or of receiver.sources",
+  403: "its address is not in the portal's ranges, or not in receiver.sources",
   405: 'it is not a POST',
   413: 'its body is too large',
 }
 
-/** Makes a receiver. */
+/** Creates a receiver. */
 export function createReceiver(options: ReceiverOptions): Receiver {
   const { clock, sources = sourceRanges, trustedProxies = 0, bodyBytesMax = defaultBodyBytesMax } = options
   const isAllowed = sources === 'any' ? undefined : parseRanges(sources)
@@ -91,58 +91,67 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const elapsedMs = monotonicClock(clock)
   const deadlines = new Deadlines(clock, budgetMs)
 
-  /** Most wrongly refused senders come through a wrong number of trusted proxies. */
-  const wayOf = ({ forwarded }: ReceivedHead) => {
+  /** The usual cause of a wrong 403 is a wrong number of trusted proxies. */
+  const describeHops = ({ forwarded }: ReceivedHead) => {
     const { length } = forwardedHops(forwarded)
     return `${length} forwarded hop${length === 1 ? '' : 's'}, trustedProxies ${trustedProxies}`
   }
 
-  /** Refuses what the head alone shows to be wrong. */
-  function refuse(head: ReceivedHead, remoteAddress: string): ReceiverAnswer | undefined {
-    if (head.method !== 'POST') return { status: 405, text: 'Only POST is taken here' }
+  /** Refuses a request whose head is wrong. */
+  function checkHead(head: ReceivedHead, remoteAddress: string): ReceiverAnswer | undefined {
+    if (head.method !== 'POST') return { status: 405, text: 'Only POST is allowed' }
     if (isAllowed && !isAllowed(clientAddress(remoteAddress, head.forwarded, trustedProxies))) {
       return { status: 403, text: 'This address may not notify' }
     }
     const isNamed = head.evento !== '' && head.evento.length <= limits.evento && !namesSeveral(head)
     return isNamed
       ? undefined
-      : { status: 400, text: 'The header event-type is missing, too long or there with several values' }
+      : { status: 400, text: 'The header event-type is missing, too long or has several values' }
   }
 
-  /** Secrets, body and commit, all within the budget: after it no commit begins, and one under way goes on. */
-  async function take(head: ReceivedHead, readBody: ReadBody, deadline: Deadline): Promise<ReceiverAnswer> {
+  /**
+   * Checks the secrets, reads the body and stores it, within the budget. No commit begins after that; one in progress
+   * continues.
+   */
+  async function acceptNotification(
+    head: ReceivedHead,
+    readBody: ReadBody,
+    deadline: Deadline,
+  ): Promise<ReceiverAnswer> {
     const { evento, contentLength } = head
     const isKnown = matchesSecrets(head, await options.secretsOf(evento))
     if (!isKnown && !(await options.recheck?.(head))) {
-      return { status: 401, text: 'The secrets do not fit' }
+      return { status: 401, text: 'The secrets do not match' }
     }
     const isTooLarge = Number(contentLength) > bodyBytesMax
     const body = isTooLarge ? undefined : await readBody(bodyBytesMax, deadline)
-    if (deadline.isOver) return { status: 503, text: 'It came too slowly' }
+    if (deadline.isOver) return { status: 503, text: 'The body arrived too slowly' }
     if (!body) return { status: 413, text: 'The body is too large' }
-    await options.store({ evento, recipient: recipientOf(head), body })
-    // Which success counts is not shown: 200 does under every reading, 204 may not.
+    await options.store({ evento, recipient: readRecipient(head), body })
+    // The contract does not show which status means success: 200 is safe, 204 may not be.
     return { status: 200 }
   }
 
-  /** Tells of what kept a notification from being stored, and answers so. */
-  function fail(error: unknown, { evento }: ReceivedHead): ReceiverAnswer {
+  /** Reports why a notification was not stored, and returns the answer. */
+  function answerFailure(error: unknown, { evento }: ReceivedHead): ReceiverAnswer {
     if (error instanceof AverbaError && error.code === 'BODY_CONSUMED') {
       options.onMiswired?.(error, evento)
       return { status: 500, text: `${error.message}. ${error.hint}` }
     }
     options.onStoreError(error)
-    return { status: 503, text: 'It could not be stored' }
+    return { status: 503, text: 'The notification could not be stored' }
   }
 
-  /** A body that was already consumed is answered at once. If the portal sent it, the portal has a record of it. */
-  function failConsumed(error: AverbaError, head: ReceivedHead, remoteAddress: string): ReceiverAnswer {
-    if (!refuse(head, remoteAddress)) options.onMissed?.('unstored')
-    return fail(error, head)
+  /**
+   * Answers at once when the body was already consumed. If the portal sent it, the portal will have a failure record.
+   */
+  function answerConsumed(error: AverbaError, head: ReceivedHead, remoteAddress: string): ReceiverAnswer {
+    if (!checkHead(head, remoteAddress)) options.onMissed?.('unstored')
+    return answerFailure(error, head)
   }
 
-  /** Whichever comes first: the answer, or the end of its time. */
-  function inTime(head: ReceivedHead, readBody: ReadBody): Promise<ReceiverAnswer> {
+  /** Resolves with the answer, or with a 503 when its time is over first. */
+  function withDeadline(head: ReceivedHead, readBody: ReadBody): Promise<ReceiverAnswer> {
     const began = elapsedMs()
     const deadline = deadlines.begin()
     return new Promise(resolve => {
@@ -151,16 +160,16 @@ export function createReceiver(options: ReceiverOptions): Receiver {
         resolve(answer)
         if (missed !== undefined) options.onMissed?.(missed)
       }
-      deadline.onOver = () => end({ status: 503, text: 'It was not stored in time' }, 'late')
-      take(head, readBody, deadline).then(
+      deadline.onOver = () => end({ status: 503, text: 'The notification was not stored in time' }, 'late')
+      acceptNotification(head, readBody, deadline).then(
         answer => {
           if (deadline.isOver) return
-          // A store that holds up the whole process holds up the deadline too.
+          // A store that blocks the whole process blocks the deadline timer too.
           const isLate = answer.status < 300 && elapsedMs() - began > limits.processingMs
           end(answer, isLate ? 'late' : undefined)
         },
         error => {
-          const answer = fail(error, head)
+          const answer = answerFailure(error, head)
           if (!deadline.isOver) end(answer, 'unstored')
         },
       )
@@ -173,18 +182,23 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     readBody: ReadBody | undefined,
   ): Promise<ReceiverAnswer> {
     const began = elapsedMs()
-    // The sender's own trace is ignored: anybody may claim one.
+    // The sender's trace context is ignored: anyone can send one.
     const answer = await tracing.span('server', 'averba notification', {}, async end => {
       const made = readBody
-        ? (refuse(head, remoteAddress) ?? (await inTime(head, readBody)))
-        : failConsumed(bodyConsumed(), head, remoteAddress)
+        ? (checkHead(head, remoteAddress) ?? (await withDeadline(head, readBody)))
+        : answerConsumed(bodyConsumed(), head, remoteAddress)
       end({ 'http.response.status_code': made.status })
       return made
     })
     options.onAnswered?.(answer.status, elapsedMs() - began)
     const { status } = answer
     if (status >= 400 && status < 500)
-      options.onRefused(status, refusals[status] ?? '', head.evento, status === 403 ? wayOf(head) : undefined)
+      options.onRefused(
+        status,
+        refusalReasons[status] ?? '',
+        head.evento,
+        status === 403 ? describeHops(head) : undefined,
+      )
     return answer
   }
 
@@ -200,7 +214,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       const readBody = bodyOfRequest(request, head)
       if (!readBody) {
         const error = bodyConsumed()
-        failConsumed(error, head, remoteAddress)
+        answerConsumed(error, head, remoteAddress)
         throw error
       }
       const { status, text } = await receive(head, remoteAddress, readBody)
@@ -213,28 +227,28 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       const head = headOfIncoming(incoming)
       receive(head, remoteAddress, bodyOfIncoming(incoming, head))
         .then(answer => {
-          // The portal got what the host had answered before, and may have a record of what is stored.
-          if (!write(outgoing, answer) && answer.status < 300) options.onMissed?.('late')
+          // The host had already answered, so the portal may have a failure record of a stored notification.
+          if (!writeAnswer(outgoing, answer) && answer.status < 300) options.onMissed?.('late')
         })
         .catch(options.onStoreError)
     },
-    // A proxy stands for whoever is behind it.
+    // With a proxy the remote address is not the sender's.
     takesFrom: remoteAddress => !isAllowed || trustedProxies > 0 || isAllowed(remoteAddress),
   }
 }
 
 function addressMissing(): AverbaError {
-  return new AverbaError('REMOTE_ADDRESS_MISSING', 'Cannot check where the notification comes from', {
+  return new AverbaError('REMOTE_ADDRESS_MISSING', 'Cannot check the source of the notification', {
     hint: "Pass { remoteAddress }, or set receiver.sources to 'any' when another layer checks it",
   })
 }
 
 /**
- * Answers, unless somebody has already. What is left of an unread body would have to be read: the connection is closed
- * instead.
+ * Writes the answer; false if the host has already answered. An unread body would have to be read: the connection is
+ * closed instead.
  */
-function write(outgoing: ServerResponse, { status, text }: ReceiverAnswer): boolean {
-  // The host has answered in our place, such as when its own time was over.
+function writeAnswer(outgoing: ServerResponse, { status, text }: ReceiverAnswer): boolean {
+  // Such as after a timeout of the host.
   if (outgoing.headersSent) return false
   if (text === undefined) outgoing.writeHead(status, noContent).end()
   else {
@@ -244,10 +258,10 @@ function write(outgoing: ServerResponse, { status, text }: ReceiverAnswer): bool
   return true
 }
 
-/** Far longer than any that is known: those that differ behind it are one recipient. */
+/** Far longer than any known id. Ids that differ only after it count as one recipient. */
 const recipientIdMax = 1_000
 
-function recipientOf({ recipientKind, recipientId }: ReceivedHead): IncomingNotification['recipient'] {
+function readRecipient({ recipientKind, recipientId }: ReceivedHead): IncomingNotification['recipient'] {
   const tipo = recipientKind.trim().toUpperCase()
   const kind = recipientKinds.find(each => each === tipo) ?? null
   return { kind, id: recipientId.trim().slice(0, recipientIdMax) }

@@ -8,51 +8,47 @@ import { ServerCertificates } from '../credentials/server-certificates.ts'
 import type { Source } from '../credentials/source.ts'
 import type { Receiver } from './receiver.ts'
 
-/** What to serve, and how much of a client to bear. */
+/** What to serve, and the limits for clients. */
 export interface ServeReceiversOptions {
-  /**
-   * Receivers by the path of their endpoint, such as `/averba`; those of several logs, each under a path of its own.
-   */
+  /** Receivers by the path of their endpoint, such as `/averba`. Receivers of several logs have different paths. */
   readonly receivers: Readonly<Record<string, ServedReceiver>>
-  /** The server's certificate with its key; a function is asked again every minute, for one that was renewed. */
+  /** The server's certificate with its key. A function is called again every minute, to get a renewed one. */
   readonly certificate: Source<Certificate>
-  /**
-   * Certificates for other names, such as `aduana.exemplo.br` or `*.exemplo.br`, by the name that a client asks for.
-   */
+  /** Certificates for other server names that clients ask for, such as `aduana.exemplo.br` or `*.exemplo.br`. */
   readonly certificates?: Readonly<Record<string, Source<Certificate>>>
   readonly host?: string
-  /** 443 when absent: the portal delivers to no other. */
+  /** 443 when absent: the portal delivers to no other port. */
   readonly port?: number
   /** How long the handshake, the head of a request, and the whole of it may take. */
   readonly handshakeTimeoutMs?: number
   readonly headersTimeoutMs?: number
   readonly requestTimeoutMs?: number
   readonly headerBytesMax?: number
-  /** Half of them are kept for addresses that may notify. */
+  /** Half of them are reserved for addresses that may notify. */
   readonly connectionsMax?: number
-  /** Told of a certificate that could not be renewed: the former one is shown until it can. */
+  /** Called when a certificate could not be renewed: the previous one stays in use. */
   readonly onTrouble?: (error: unknown) => void
   readonly clock?: Clock
 }
 
-/** A receiver, and whether a connection from an address can bring it anything. */
+/** A receiver, and whether it accepts notifications from an address. */
 type ServedReceiver = Pick<Receiver, 'listener'> & Partial<Pick<Receiver, 'takesFrom'>>
 
-/** A server that takes notifications, to be closed. */
+/** A server that receives notifications. Close it after use. */
 export interface ReceiverServer {
   readonly port: number
-  /** Accepts nothing more, and lets what is under way end, within seconds. */
+  /** Stops accepting connections, and waits a few seconds for requests in progress. */
   close(): Promise<void>
 }
 
-/** Longer than the portal waits for an answer. */
+/** How long closing waits for requests in progress: longer than the portal waits for an answer. */
 const closeWaitMs = 5_000
 
 /**
- * Serves receivers over HTTPS: TLS 1.2 or newer, with bounds on what a client may send and how slowly. Bodies are
- * bounded by each receiver.
+ * Serves receivers over HTTPS: TLS 1.2 or newer, with limits on the size and time of requests. Each receiver limits
+ * its bodies.
  *
- * @throws {AverbaError} `MISCONFIGURED` when a path or a certificate cannot be used, or nothing can listen there
+ * @throws {AverbaError} `MISCONFIGURED` when a path or a certificate cannot be used, or the port cannot be opened
  */
 export async function serveReceivers(options: ServeReceiversOptions): Promise<ReceiverServer> {
   const { receivers, certificate, certificates = {}, host, port = 443, clock = systemClock } = options
@@ -64,14 +60,14 @@ export async function serveReceivers(options: ServeReceiversOptions): Promise<Re
     })
   }
   const sources = new Map([...Object.entries(certificates), ['', certificate] as const])
-  const shown = new ServerCertificates(sources, clock, onTrouble)
-  const own = await shown.load()
+  const serverCertificates = new ServerCertificates(sources, clock, onTrouble)
+  const own = await serverCertificates.load()
   const { handshakeTimeoutMs = 5_000, headersTimeoutMs = 5_000, requestTimeoutMs = 10_000 } = options
-  const answers = new Answers()
+  const answers = new OpenAnswers()
   const server = createServer(
     {
       ...own,
-      SNICallback: (name, done) => done(null, shown.find(name)),
+      SNICallback: (name, done) => done(null, serverCertificates.find(name)),
       handshakeTimeout: handshakeTimeoutMs,
       headersTimeout: headersTimeoutMs,
       requestTimeout: requestTimeoutMs,
@@ -80,26 +76,29 @@ export async function serveReceivers(options: ServeReceiversOptions): Promise<Re
     },
     (incoming, outgoing) => {
       answers.add(outgoing)
-      const path = pathOf(incoming)
+      const path = requestPath(incoming)
       const receiver = Object.hasOwn(receivers, path) ? receivers[path] : undefined
       if (receiver) return receiver.listener(incoming, outgoing)
       outgoing.writeHead(404, { connection: 'close' }).end()
     },
   )
-  shown.showTo(server)
+  serverCertificates.serveNewest(server)
   const { connectionsMax = 1_000 } = options
   server.maxConnections = connectionsMax
-  keepRoom(server, Object.values(receivers), connectionsMax / 2)
+  limitStrangers(server, Object.values(receivers), connectionsMax / 2)
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => reject(cannotListen(port, cause)))
+    server.once('error', (cause: NodeJS.ErrnoException) => reject(listenError(port, cause)))
     server.listen(port, host, resolve)
   })
   const { port: taken } = server.address() as AddressInfo // It listens on a port, not on a pipe.
-  return { port: taken, close: () => close(server, answers, clock) }
+  return { port: taken, close: () => closeServer(server, answers, clock) }
 }
 
-/** Whoever may not notify is told so while there is room, and keeps nobody else out who says nothing. */
-function keepRoom(server: Server, receivers: readonly ServedReceiver[], strangersMax: number): void {
+/**
+ * Limits connections from addresses that may not notify: they get their 403 while there is room, and leave room for
+ * the others.
+ */
+function limitStrangers(server: Server, receivers: readonly ServedReceiver[], strangersMax: number): void {
   const strangers = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
     const { remoteAddress = '' } = socket
@@ -110,39 +109,39 @@ function keepRoom(server: Server, receivers: readonly ServedReceiver[], stranger
   })
 }
 
-function cannotListen(port: number, cause: NodeJS.ErrnoException): AverbaError {
+function listenError(port: number, cause: NodeJS.ErrnoException): AverbaError {
   const hint =
     cause.code === 'EACCES'
-      ? 'Ports below 1024 take a right, such as CAP_NET_BIND_SERVICE; or put a proxy in front'
-      : 'Give a host and a port that are free'
-  const message = `Cannot serve the receivers: nothing can listen on port ${port} (${cause.code})`
+      ? 'Ports below 1024 need a capability such as CAP_NET_BIND_SERVICE, or a proxy in front'
+      : 'Give a host of this machine and a free port'
+  const message = `Cannot serve the receivers: port ${port} cannot be opened (${cause.code})`
   return new AverbaError('MISCONFIGURED', message, { cause, hint })
 }
 
-/** The path of a request, whose target may be a whole address as well (RFC 9112, 3.2.2). */
-function pathOf({ url = '' }: IncomingMessage): string {
+/** The path of a request. Its target may also be a full URL (RFC 9112, 3.2.2). */
+function requestPath({ url = '' }: IncomingMessage): string {
   const [path = ''] = url.split('?')
   return path.startsWith('/') ? path : (URL.parse(path)?.pathname ?? '')
 }
 
-/** The answers under way: once the server closes, each is the last of its connection. */
-class Answers {
-  readonly #underWay = new Set<ServerResponse>()
+/** The answers in progress. Once the server closes, each is the last on its connection. */
+class OpenAnswers {
+  readonly #open = new Set<ServerResponse>()
   #isClosing = false
 
   add(outgoing: ServerResponse): void {
-    this.#underWay.add(outgoing)
-    outgoing.once('close', () => this.#underWay.delete(outgoing))
+    this.#open.add(outgoing)
+    outgoing.once('close', () => this.#open.delete(outgoing))
     if (this.#isClosing) outgoing.shouldKeepAlive = false
   }
 
   close(): void {
     this.#isClosing = true
-    for (const outgoing of this.#underWay) outgoing.shouldKeepAlive = false
+    for (const outgoing of this.#open) outgoing.shouldKeepAlive = false
   }
 }
 
-async function close(server: Server, answers: Answers, clock: Clock): Promise<void> {
+async function closeServer(server: Server, answers: OpenAnswers, clock: Clock): Promise<void> {
   answers.close()
   const closed = new AbortController()
   const ending = new Promise<void>(resolve => server.close(() => resolve()))
@@ -154,15 +153,14 @@ async function close(server: Server, answers: Answers, clock: Clock): Promise<vo
 
 function checkReceivers(receivers: Readonly<Record<string, unknown>> = {}): void {
   const paths = Object.keys(receivers)
-  const wrong = paths.find(path => !/^\/[^?#\s]*$/.test(path))
-  const isNone = (path: string) => typeof Object(receivers[path]).listener !== 'function'
-  const none = paths.find(isNone)
-  if (wrong === undefined && none === undefined && paths.length > 0) return
-  const [what = 'there is none'] = [
-    ...(wrong === undefined ? [] : [`"${wrong}" is not a path`]),
-    ...(none === undefined ? [] : [`what is given for "${none}" is no receiver`]),
+  const notPath = paths.find(path => !/^\/[^?#\s]*$/.test(path))
+  const notReceiver = paths.find(path => typeof Object(receivers[path]).listener !== 'function')
+  if (notPath === undefined && notReceiver === undefined && paths.length > 0) return
+  const [why = 'no receiver is given'] = [
+    ...(notPath === undefined ? [] : [`"${notPath}" is not a path`]),
+    ...(notReceiver === undefined ? [] : [`the value for "${notReceiver}" is not a receiver`]),
   ]
-  throw new AverbaError('MISCONFIGURED', `Cannot serve the receivers: ${what}`, {
+  throw new AverbaError('MISCONFIGURED', `Cannot serve the receivers: ${why}`, {
     hint: "Give { receivers: { '/averba': averba.receiver } }, with the path of receiver.publicUrl",
   })
 }

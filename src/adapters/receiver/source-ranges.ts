@@ -2,7 +2,7 @@ import { BlockList, isIPv4 } from 'node:net'
 import { AverbaError } from '../../vocabulary/errors.ts'
 
 /**
- * Reads source ranges.
+ * Parses source ranges into a check of addresses.
  *
  * @throws {AverbaError} `MISCONFIGURED`
  */
@@ -17,7 +17,7 @@ export function parseRanges(sources: readonly string[]): (address: string) => bo
     }
     list.addSubnet(network, Number(prefix), 'ipv4')
   }
-  // The portal has few addresses, and sends from the same one again and again.
+  // The portal has few addresses and often sends from the same one: remember the last result.
   let [last, isIn] = ['', false]
   return address => {
     if (address === last) return isIn
@@ -28,15 +28,14 @@ export function parseRanges(sources: readonly string[]): (address: string) => bo
   }
 }
 
-/** Takes off the port that some proxies add: `161.148.1.1:54321`, `[::ffff:161.148.1.1]:54321`. */
+/** Removes the port that some proxies add: `161.148.1.1:54321`, `[::ffff:161.148.1.1]:54321`. */
 function withoutPort(address: string): string {
   const [, bracketed, ipv4] = /^(?:\[(.*)\](?::\d+)?|([\d.]+):\d+)$/.exec(address) ?? []
   return bracketed ?? ipv4 ?? address
 }
 
 /**
- * The address that notified us. Each trusted proxy adds the address that it saw: as many are skipped as there are
- * proxies.
+ * The sender's address. Each trusted proxy adds the address that it saw, so as many are skipped as there are proxies.
  */
 export function clientAddress(remoteAddress: string, forwarded: string, trustedProxies: number): string {
   if (trustedProxies === 0) return remoteAddress

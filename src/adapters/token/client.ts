@@ -3,79 +3,79 @@ import type { AttemptOutcome, MessageWithParts, PendingEffect } from '../../voca
 import type { Performers } from '../../vocabulary/performer.ts'
 import { type SecretSource, secretFrom } from '../credentials/secret.ts'
 import {
-  conclude,
+  concludeAttempt,
   type Exchange,
   type ExchangeOptions,
-  exchange,
   type HttpAnswer,
   isRefusal,
+  sendRequest,
 } from '../http/exchange.ts'
 import { type Bearer, readToken, writeRequestToken } from './protocol.ts'
 import { refusesCredentials } from './refusal.ts'
 
-/** Where the token of one credential is kept. It goes nowhere else. */
+/** Stores the token of one credential. */
 export interface TokenKeeper {
   /** The stream of the credential. */
   readonly stream: string
-  /** The token that is kept, in use or rejected. */
+  /** The stored token, in use or rejected. */
   find(): Promise<{ readonly generation: number; readonly value: string } | undefined>
   keep(token: { readonly generation: number; readonly value: string }): Promise<void>
-  /** Drops what is older than a generation. */
+  /** Deletes a token of an older generation. */
   drop(before: number): Promise<void>
-  /** Names the contract of a consumer key, and the key with its secret, without revealing them. */
-  holderOf(
+  /** Returns names for the contract of a consumer key, and for the key with its secret, that do not reveal them. */
+  nameCredential(
     consumerKey: string,
     consumerSecret: string,
   ): { readonly contract: string; readonly credential: string }
 }
 
-/** Where tokens are issued, and to whom. */
+/** The token endpoint, and the credentials to request tokens with. */
 export interface TokenClientOptions extends ExchangeOptions {
-  /** The whole address of the token endpoint. */
+  /** The full URL of the token endpoint. */
   readonly url: string
   readonly consumerKey: SecretSource
   readonly consumerSecret: SecretSource
   readonly keeper: TokenKeeper
-  /** Told each time that something other than a token endpoint answers. */
+  /** Called each time something other than a token endpoint answers. */
   readonly onMisdirected?: (status: number) => void
 }
 
-/** How long a rejected token lives that comes again without saying so. */
-const unstatedMs = 60_000
-/** The validity of a token (document 2, section 8), also of one that states none, or more. */
-const lifetimeMs = 3_600_000
-/** The waits while something else answers in place of the token endpoint: each twice the former one. */
-const slowBaseMs = 60_000
-const slowMaxMs = 15 * 60_000
+/** Assumed lifetime of a rejected token that is issued again without a lifetime. */
+const unstatedLifetimeMs = 60_000
+/** The lifetime of a token (document 2, section 8), also if the gateway states none, or a longer one. */
+const defaultLifetimeMs = 3_600_000
+/** Backoff while something other than the token endpoint answers: each wait is twice the one before. */
+const misdirectedBaseMs = 60_000
+const misdirectedMaxMs = 15 * 60_000
 
-/** The token endpoint over a way out (document 2, section 4.1). */
+/** Creates the performer of token requests (document 2, section 4.1). */
 export function createTokenClient(options: TokenClientOptions): Performers {
   const lost = (pending: PendingEffect) => ({
     type: 'tokenService.requestLost',
-    data: { generation: askedBy(pending).generation },
+    data: { generation: requestData(pending).generation },
   })
   return {
     'tokenService.requestToken': {
       effectClass: 'idempotent',
-      // Of another name, it may be of another contract; its generations number other tokens.
+      // A credential of another name may belong to another contract, and its generations count other tokens.
       takes: ({ stream }) => stream === options.keeper.stream,
       lostFact: lost,
       async perform(pending): Promise<AttemptOutcome> {
         const key = await secretFrom(options.consumerKey, 'consumer key')
         const secret = await secretFrom(options.consumerSecret, 'consumer secret')
-        const result = await exchange(options, 'idempotent', () =>
+        const result = await sendRequest(options, 'idempotent', () =>
           writeRequestToken(options.url, key, secret),
         )
-        const astray = misdirected(result, pending, options)
-        if (astray) return astray
-        const { generation } = askedBy(pending)
-        const asked = { generation, ...options.keeper.holderOf(key, secret) }
+        const deferred = deferIfMisdirected(result, pending, options)
+        if (deferred) return deferred
+        const { generation } = requestData(pending)
+        const asked = { generation, ...options.keeper.nameCredential(key, secret) }
         let bearer: Bearer | undefined
-        const reading = {
+        const reader = {
           service: 'token service',
           settled(text: string) {
             bearer = readToken(text)
-            return bearer && issued(asked, bearer, options)
+            return bearer && issuedFact(asked, bearer, options)
           },
           declined: ({ status }: HttpAnswer) => ({
             type: 'tokenService.credentialsRefused',
@@ -84,23 +84,23 @@ export function createTokenClient(options: TokenClientOptions): Performers {
           isSuccess: (status: number) => status === 200,
           lost: () => lost(pending),
         }
-        const outcome = conclude(result, 'idempotent', reading, options.clock)
-        // A process that took the request over got a newer one.
+        const outcome = concludeAttempt(result, 'idempotent', reader, options.clock)
+        // `drop` keeps a newer token: another process may have taken the request over and got one.
         if (outcome.status === 'declined') await options.keeper.drop(generation)
-        return bearer ? kept({ ...askedBy(pending), ...asked }, bearer, outcome, options) : outcome
+        return bearer ? keepToken({ ...requestData(pending), ...asked }, bearer, outcome, options) : outcome
       },
     },
   }
 }
 
-/** The code for calls that need the token, which a health check looks for. */
+/** The code in the reason of calls that wait for the token. A health check looks for it. */
 export const misdirectedCode = 'TOKEN_MISDIRECTED'
 
 /**
- * A refusal that says nothing about the credentials, such as a proxy's 404: they may be right, and correcting the
- * address does not change them. The tries go on, ever more seldom.
+ * Defers a refusal that says nothing about the credentials, such as a proxy's 404. They may be right, and correcting
+ * the address does not change them, so retries continue with growing waits.
  */
-function misdirected(
+function deferIfMisdirected(
   result: Exchange,
   pending: PendingEffect,
   options: TokenClientOptions,
@@ -109,38 +109,38 @@ function misdirected(
   const { status } = result.answer
   if (!isRefusal(status) || refusesCredentials(result.answer)) return undefined
   options.onMisdirected?.(status)
-  const reason = `${misdirectedCode}: what answers at the token address answered ${status}, and gives no tokens`
-  // Attempts that failed otherwise, as in an outage before, do not count.
+  const reason = `${misdirectedCode}: the token address answered ${status} and is not a token endpoint`
+  // Attempts that failed for another reason, such as an outage, do not count.
   const before = pending.reason.startsWith(misdirectedCode) ? pending.attempts - 1 : 0
-  return { status: 'deferred', reason, afterMs: backoffMs(before, slowBaseMs, slowMaxMs) }
+  return { status: 'deferred', reason, afterMs: backoffMs(before, misdirectedBaseMs, misdirectedMaxMs) }
 }
 
-/** What a token request is for, and the names of the credentials that it is made with. */
-type TokenPurpose = ReturnType<TokenKeeper['holderOf']> & { readonly generation: number }
+/** The generation of a token request, and the names of the credentials that it uses. */
+type TokenRequest = ReturnType<TokenKeeper['nameCredential']> & { readonly generation: number }
 
-function askedBy(pending: PendingEffect): { generation: number; need: string } {
-  return pending.data as ReturnType<typeof askedBy> // As the machine writes it.
+function requestData(pending: PendingEffect): { generation: number; need: string } {
+  return pending.data as ReturnType<typeof requestData> // As the machine writes it.
 }
 
-function issued(
-  asked: TokenPurpose,
+function issuedFact(
+  asked: TokenRequest,
   { lifetimeMs: ms }: Bearer,
   { clock }: TokenClientOptions,
 ): MessageWithParts {
-  // A token that ends at once has to be tried all the same.
-  const lastsMs = Math.min(Math.max(ms ?? lifetimeMs, 1_000), lifetimeMs)
+  // A token whose lifetime is 0 is still tried.
+  const lastsMs = Math.min(Math.max(ms ?? defaultLifetimeMs, 1_000), defaultLifetimeMs)
   const now = clock.now()
   const data = { ...asked, issuedAt: toInstant(now), expiresAt: toInstant(now + lastsMs) }
   return { type: 'tokenService.issued', data }
 }
 
 /**
- * Keeps the token before its fact is recorded, so that whoever reads the fact finds it. The rejected token is kept
- * until then, so that it is recognised when it comes again. One that comes again after its stated end is tried: a 401
- * does no harm, and the first may have been a slip.
+ * Stores the token before its fact is recorded, so that readers of the fact find it. A rejected token stays stored
+ * until then, so that it is recognised if the gateway issues it again. If it is issued again after its stated end, it
+ * is tried: a 401 does no harm, and the first one may have been a mistake.
  */
-async function kept(
-  { need, ...asked }: TokenPurpose & ReturnType<typeof askedBy>,
+async function keepToken(
+  { need, ...asked }: TokenRequest & ReturnType<typeof requestData>,
   { value, lifetimeMs: ms }: Bearer,
   outcome: AttemptOutcome,
   { keeper, clock }: TokenClientOptions,
@@ -148,7 +148,7 @@ async function kept(
   const { generation } = asked
   const before = need === 'rejected' ? await keeper.find() : undefined
   if (before && before.generation < generation && before.value === value) {
-    const until = toInstant(clock.now() + Math.min(ms || unstatedMs, lifetimeMs))
+    const until = toInstant(clock.now() + Math.min(ms || unstatedLifetimeMs, defaultLifetimeMs))
     return { status: 'settled', fact: { type: 'tokenService.repeated', data: { ...asked, until } } }
   }
   await keeper.keep({ generation, value })

@@ -6,38 +6,38 @@ import { z } from 'zod'
  * @see document 2, sections 2 and 4.1
  */
 
-/** A bearer token, and how long it still lives, as the gateway says. */
+/** A bearer token, and its remaining lifetime. */
 export interface Bearer {
   readonly value: string
   /** Null when the gateway did not say. */
   readonly lifetimeMs: number | null
 }
 
-/** The key and the secret are joined unescaped: the contract has no escaping. */
+/** Writes the token request. Key and secret are joined unescaped: the contract has no escaping. */
 export function writeRequestToken(url: string, consumerKey: string, consumerSecret: string): Request {
   const credentials = Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64')
   return new Request(url, {
     method: 'POST',
-    redirect: 'manual', // A way out of the host's own would take the credentials elsewhere.
+    redirect: 'manual', // A host's own `fetch` would send the credentials elsewhere.
     headers: { authorization: `Basic ${credentials}`, 'content-type': 'application/x-www-form-urlencoded' },
     body: 'grant_type=client_credentials',
   })
 }
 
-const schema = z.object({
-  // A text that no header can carry is rejected: kept as a token, it would make every call fail.
+const tokenSchema = z.object({
+  // A token that no header can carry is rejected: it would make every call fail.
   access_token: z
     .string()
     .max(10_000)
     .regex(/^[\x21-\x7e]+$/),
-  // The unit is not documented: seconds by our policy, as in OAuth 2.0. Digits as text are understood too.
+  // The unit is not documented: seconds by our policy, as in OAuth 2.0. Digits as text are accepted too.
   expires_in: z.coerce.number().int().nonnegative().max(31_536_000).nullish().catch(null),
 })
 
 /** Reads a token; `undefined` when there is none. */
 export function readToken(text: string): Bearer | undefined {
   try {
-    const { access_token, expires_in } = schema.parse(JSON.parse(text))
+    const { access_token, expires_in } = tokenSchema.parse(JSON.parse(text))
     return { value: access_token, lifetimeMs: typeof expires_in === 'number' ? expires_in * 1_000 : null }
   } catch {
     return undefined

@@ -2,15 +2,15 @@ import { z } from 'zod'
 import { parseJson } from '../../vocabulary/json.ts'
 
 /** OAuth 2.0 (RFC 6749, sections 4.1.2.1 and 5.2): these are about the client, the others about the request. */
-const aboutTheClient = ['invalid_client', 'unauthorized_client', 'access_denied']
+const clientErrors = ['invalid_client', 'unauthorized_client', 'access_denied']
 
 const errorSchema = z.object({ error: z.string().max(200) })
 const faultSchema = z.object({ fault: z.object({ code: z.coerce.string().max(200) }) })
 
 /**
- * Reports whether the token endpoint says that the consumer key and secret are wrong. Document 2 does not show it, so
- * it is our policy: a 401 does; a 400 or 403 does where its body says so, as OAuth 2.0 or as a gateway's fault
- * (`9009..`, as publicly known). Everything else comes from something that does not know the credentials, such as a
+ * Reports whether the token endpoint says that the consumer key or secret is wrong. Document 2 does not show it, so
+ * this is our policy: a 401 says so, and a 400 or 403 does if its body does, as OAuth 2.0 or as a gateway's fault
+ * (`9009..`, as publicly known). Anything else comes from something that does not know the credentials, such as a
  * proxy.
  */
 export function refusesCredentials({
@@ -22,11 +22,11 @@ export function refusesCredentials({
 }): boolean {
   if (status === 401) return true
   if (status !== 400 && status !== 403) return false
-  const code = errorCodeIn(text) ?? ''
-  return aboutTheClient.includes(code) || /^9009\d\d$/.test(code)
+  const code = readErrorCode(text) ?? ''
+  return clientErrors.includes(code) || /^9009\d\d$/.test(code)
 }
 
-function errorCodeIn(text: string): string | undefined {
+function readErrorCode(text: string): string | undefined {
   const [, inXml] = /<(?:\w+:)?code>\s*(\w{1,200})\s*<\//.exec(text) ?? []
   if (inXml !== undefined) return inXml
   const json = parseJson(text)

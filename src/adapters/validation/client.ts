@@ -1,46 +1,46 @@
 import type { AttemptOutcome, Json, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
 import { effectOwner, type Performers } from '../../vocabulary/performer.ts'
 import { clearCode } from '../../vocabulary/problem.ts'
-import { conclude, type ExchangeOptions, exchange, type HttpAnswer } from '../http/exchange.ts'
+import { concludeAttempt, type ExchangeOptions, type HttpAnswer, sendRequest } from '../http/exchange.ts'
 import { problemPart, readProblem } from '../http/problem.ts'
 import { type TokenSource, withToken } from '../token/with-token.ts'
-import { environmentOf } from './environment.ts'
+import { environmentId } from './environment.ts'
 import { type ValidationProtocol, v2 } from './protocol.ts'
 import { type Claims, claimsSchema } from './wire.ts'
 
-/** Where validations are made, and with whose tokens. */
+/** The validation service, and where to get tokens for it. */
 export interface ValidationClientOptions extends ExchangeOptions {
   readonly baseUrl: string
-  /** The `baseUrl` that the log began with, where the same service has moved. */
+  /** The `baseUrl` that the log began with, if the same service has moved. */
   readonly knownAs?: string
   /** The name of the service in the path. */
   readonly service: string
   readonly tokens: TokenSource
-  /** The header that carries our id of the validation, where the gateway reports one. */
+  /** The header for our id of the validation, if the gateway reports one. */
   readonly traceHeader?: string
-  /** Told once that there is a call of another environment, which is left as it stands. */
+  /** Called once for a call recorded for another environment, which is not sent. */
   readonly onForeign?: (effect: string) => void
 }
 
 const protocol: ValidationProtocol = v2
-/** How much of an unreadable answer is kept. */
+/** How many characters of an unreadable answer are kept. */
 const unreadableMax = 16_384
 
-/** The validation operation over a way out (document 2, section 4.2). It may cost money, so it is sent once. */
+/** Creates the performer of validations (document 2, section 4.2). A validation may cost money, so it is sent once. */
 export function createValidationClient(options: ValidationClientOptions): Performers {
-  const environment = environmentOf(options)
-  let isSaid = false
+  const environment = environmentId(options)
+  let isForeignReported = false
   return {
     'validationService.validatePerson': {
       effectClass: 'once',
-      lostFact: lost,
-      undoneFact: undone,
-      // Another service would answer it about nobody, or for another price.
+      lostFact: lost: lostFact,
+      undoneFact: undone: undoneFact,
+      // Another environment may answer with sample data, or at another price.
       takes({ id, data }) {
         const { environment: asked = environment } = data as { environment?: string } // As the machine writes it.
         if (asked === environment) return true
-        if (!isSaid) options.onForeign?.(id)
-        isSaid = true
+        if (!isForeignReported) options.onForeign?.(id)
+        isForeignReported = true
         return false
       },
       async perform(pending, opened, mayLeave): Promise<AttemptOutcome> {
@@ -55,24 +55,24 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
               trace: { header: options.traceHeader, id: validation },
             }),
           })
-        const through = { ...options, carried: [String(opened.cpf)] }
-        const send = (bearer: string) => exchange(through, 'once', () => write(bearer), mayLeave)
+        const exchangeOptions = { ...options, carried: [String(opened.cpf)] }
+        const send = (bearer: string) => sendRequest(exchangeOptions, 'once', () => write(bearer), mayLeave)
         const result = await withToken(options.tokens, send, opened.claims)
         if (result.status === 'deferred') return result
-        const reading = {
+        const reader = {
           service: 'validation service',
-          settled: (text: string) => answered(text, claims, pending, environment),
-          declined: (answer: HttpAnswer) => declined(answer, pending, opened.claims),
+          settled: (text: string) => answeredFact(text, claims, pending, environment),
+          declined: (answer: HttpAnswer) => declinedFact(answer, pending, opened.claims),
           isSuccess: (status: number) => status === 200,
-          lost: (text?: string) => lost(pending, text),
+          lost: (text?: string) => lostFact(pending, text),
         }
-        return conclude(result, 'once', reading, options.clock)
+        return concludeAttempt(result, 'once', reader, options.clock)
       },
     },
   }
 }
 
-function answered(
+function answeredFact(
   text: string,
   claims: Claims,
   pending: PendingEffect,
@@ -87,16 +87,16 @@ function answered(
   return { type: 'validationService.answered', data, parts }
 }
 
-/** Perhaps paid: the answer is kept for the person who looks into it. */
-function lost(pending: PendingEffect, text = ''): MessageWithParts {
+/** The call may have been paid for: the answer is kept for the person who investigates. */
+function lostFact(pending: PendingEffect, text = ''): MessageWithParts {
   const fact = { type: 'validationService.lost', data: {} }
   if (text === '') return fact
   const value = text.slice(0, unreadableMax).toWellFormed()
   return { ...fact, parts: { unreadable: { owner: effectOwner(pending), value } } }
 }
 
-/** It was called in doubt, but did nothing: it was never sent, or may be sent later. */
-function undone(pending: PendingEffect): MessageWithParts {
+/** The outcome was recorded as unknown, but the call did nothing: it was never sent, or may be sent later. */
+function undoneFact(pending: PendingEffect): MessageWithParts {
   const value = { status: 0, code: 'NOT_DONE', title: 'The attempt reported late that it was not done' }
   return {
     type: 'validationService.undone',
@@ -105,8 +105,12 @@ function undone(pending: PendingEffect): MessageWithParts {
   }
 }
 
-function declined(answer: HttpAnswer, pending: PendingEffect, claims: Json | undefined): MessageWithParts {
-  const problem = readProblem(answer.status, answer.told())
+function declinedFact(
+  answer: HttpAnswer,
+  pending: PendingEffect,
+  claims: Json | undefined,
+): MessageWithParts {
+  const problem = readProblem(answer.status, answer.redacted())
   return {
     type: 'validationService.declined',
     data: { httpStatus: answer.status, code: clearCode(problem, claims) },

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
-import { withoutEndSlashes } from '../http/listing.ts'
+import { trimEndSlashes } from '../http/listing.ts'
 import { v2 } from './protocol.ts'
 
-/** Where validations are made; `knownAs` is the address before, where the same service has moved. */
+/** Where validations are made. `knownAs` is the earlier address, if the same service has moved. */
 interface ValidationEnvironment {
   readonly baseUrl: string
   readonly service: string
@@ -10,11 +10,11 @@ interface ValidationEnvironment {
 }
 
 /**
- * Tells where answers come from: the same for the same address, service and version. An answer of a demonstration says
- * nothing about anybody, and is not one of the real service.
+ * Identifies the environment of an answer: the same for the same address, service and version. The demonstration
+ * answers with sample data, which must not count as an answer of the real service.
  */
-export function environmentOf({ baseUrl, service, knownAs = baseUrl }: ValidationEnvironment): string {
+export function environmentId({ baseUrl, service, knownAs = baseUrl }: ValidationEnvironment): string {
   const { origin, pathname } = new URL(knownAs)
-  const place = [v2.version, origin, withoutEndSlashes(pathname), service]
+  const place = [v2.version, origin, trimEndSlashes(pathname), service]
   return hash('sha256', place.join('\0'), 'hex').slice(0, 16)
 }

@@ -1,6 +1,6 @@
 import { parseJson } from '../../vocabulary/json.ts'
 import type { Json } from '../../vocabulary/message.ts'
-import { withoutEndSlashes } from '../http/listing.ts'
+import { trimEndSlashes } from '../http/listing.ts'
 import { type Claims, type ValidationResponse, validationResponseSchema } from './wire.ts'
 
 /**
@@ -12,7 +12,7 @@ import { type Claims, type ValidationResponse, validationResponseSchema } from '
 /** What the registry says of one claimed field. An absent field is not a mismatch. */
 export interface FieldResult {
   readonly result: 'match' | 'mismatch' | 'not-evaluated'
-  /** How alike the texts are, where the service says so, be it all that it says: 0 to 1 in all shown cases. */
+  /** How alike the texts are, if the service says so: 0 to 1 in all shown cases. May come without a match result. */
   readonly similarity?: number
 }
 
@@ -29,9 +29,9 @@ export function writeValidatePerson(
 ): Request {
   const { baseUrl, service } = address
   const { bearer, cpf, claims, trace } = request
-  return new Request(`${withoutEndSlashes(baseUrl)}/${encodeURIComponent(service)}/v2/validate/pf`, {
+  return new Request(`${trimEndSlashes(baseUrl)}/${encodeURIComponent(service)}/v2/validate/pf`, {
     method: 'POST',
-    redirect: 'manual', // A way out of the host's own would take person and claims elsewhere.
+    redirect: 'manual', // A host's own `fetch` would send the personal data elsewhere.
     headers: {
       accept: 'application/json',
       authorization: `Bearer ${bearer}`,
@@ -43,8 +43,8 @@ export function writeValidatePerson(
 }
 
 /**
- * How one version of the operation is spoken, pure: this file speaks V2. Another version would be another such file,
- * for the client to choose.
+ * One version of the operation. This file implements V2. Another version would be another file, for the client to
+ * choose.
  */
 export interface ValidationProtocol {
   /** The version's name in the path. Answers of two versions are not interchangeable. */
@@ -58,37 +58,37 @@ export const v2: ValidationProtocol = { version: 'v2', writeValidatePerson, read
 
 const similaritySuffix = '_similaridade'
 
-/** A result as it was read. */
+/** A result, and what could not be read of it. */
 export interface ReadResult extends ValidationResult {
-  /** The members of another type than the contract's, by their paths: they count as absent. */
+  /** Paths of members whose type is not the contract's: they count as absent. */
   readonly unreadable: readonly string[]
 }
 
 /**
- * Reads the answer; `undefined` when it is not one: when it has no member of the contract that can be read. Each
- * claimed field gets one of three results.
+ * Reads the answer. `undefined` when it has no readable member of the contract. Each claimed field gets one of three
+ * results.
  */
 export function readResult(text: string, claims: Claims): ReadResult | undefined {
   const { members, unreadable } = readMembers(parseJson(text))
   const { cpf_disponivel, ...answer } = members
-  const answered = flatten(answer)
+  const answered = flattenMembers(answer)
   if (answered.size === 0 && cpf_disponivel === undefined) return undefined
   const fields: Record<string, FieldResult> = {}
-  for (const path of flatten(claims).keys()) fields[path] = { result: 'not-evaluated' }
+  for (const path of flattenMembers(claims).keys()) fields[path] = { result: 'not-evaluated' }
   for (const [path, value] of answered) {
     if (typeof value === 'boolean') fields[path] = { ...fields[path], result: value ? 'match' : 'mismatch' }
     else if (typeof value === 'number')
-      fields[comparedBy(path)] = withSimilarity(fields[comparedBy(path)], value)
+      fields[comparedField(path)] = withSimilarity(fields[comparedField(path)], value)
   }
   return { fields, unreadable, ...(cpf_disponivel !== undefined && { cpfDisponivel: cpf_disponivel }) }
 }
 
-/** The field that a similarity is of: the numbers of the answer are similarities, and nothing else. */
-function comparedBy(path: string): string {
+/** The path of the field that a similarity belongs to. All numbers in an answer are similarities. */
+function comparedField(path: string): string {
   return path.slice(0, -similaritySuffix.length)
 }
 
-/** A similarity was paid for, also where whether the values match was left out, or cannot be read. */
+/** A similarity was paid for: it is kept even if the match result is missing or unreadable. */
 function withSimilarity(field: FieldResult | undefined, similarity: number): FieldResult {
   return { result: field?.result ?? 'not-evaluated', similarity }
 }
@@ -98,27 +98,27 @@ function readMembers(body: unknown): { members: ValidationResponse; unreadable: 
   const whole = validationResponseSchema.safeParse(body)
   if (whole.success) return { members: whole.data, unreadable: [] }
   const paths = whole.error.issues.map(issue => issue.path)
-  for (const path of paths) leaveOut(body, path)
+  for (const path of paths) removeMember(body, path)
   const rest = validationResponseSchema.safeParse(body)
   return rest.success
     ? { members: rest.data, unreadable: paths.map(path => path.join('.')) }
     : { members: {}, unreadable: [] }
 }
 
-function leaveOut(body: unknown, path: readonly PropertyKey[]): void {
+function removeMember(body: unknown, path: readonly PropertyKey[]): void {
   const [name, ...inner] = path
   if (name === undefined || typeof body !== 'object' || body === null) return
   if (inner.length === 0) Reflect.deleteProperty(body, name)
-  else leaveOut(Reflect.get(body, name), inner)
+  else removeMember(Reflect.get(body, name), inner)
 }
 
 /** The members of claims or of an answer by their paths, such as `filiacao.nome_mae`. */
-export function flatten(value: object, prefix = ''): Map<string, unknown> {
+export function flattenMembers(value: object, prefix = ''): Map<string, unknown> {
   const flat = new Map<string, unknown>()
   for (const [name, member] of Object.entries(value)) {
     if (member === undefined) continue
     if (typeof member !== 'object' || member === null) flat.set(`${prefix}${name}`, member)
-    else for (const [path, inner] of flatten(member, `${prefix}${name}.`)) flat.set(path, inner)
+    else for (const [path, inner] of flattenMembers(member, `${prefix}${name}.`)) flat.set(path, inner)
   }
   return flat
 }

@@ -1,4 +1,4 @@
-import { readEntries } from '../../adapters/consent/protocol.ts'
+import { readHistoryEntries } from '../../adapters/consent/protocol.ts'
 import type { ConsentimentoDetalhado } from '../../adapters/consent/wire.ts'
 import type { AddressedMessage } from '../../engine/recording/decisions.ts'
 import { type ConsentStatus, consentStatuses } from '../../machines/consent/status.ts'
@@ -232,7 +232,7 @@ export function createConsents(context: ApiContext): Consents {
         ...(Object.fromEntries(
           Object.entries(members).filter(([, value]) => value !== undefined),
         ) as Partial<DetailMembers>), // The same members.
-        historico: readEntries(historico).filter(entry => entry !== undefined),
+        historico: readHistoryEntries(historico).filter(entry => entry !== undefined),
       }
     },
     async of({ stream }) {

@@ -1,4 +1,4 @@
-import { type Certificate, useCertificate } from '../../adapters/credentials/certificate.ts'
+import { type Certificate, loadCertificate } from '../../adapters/credentials/certificate.ts'
 import { type Source, valueFrom } from '../../adapters/credentials/source.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { errorName } from '../../vocabulary/error-words.ts'
@@ -19,7 +19,7 @@ async function checkCertificate(
 ): Promise<CheckResult> {
   try {
     const certificate = await valueFrom(source, `${whose} certificate`)
-    const { daysLeft, notBefore } = await useCertificate(certificate, clock.now(), whose)
+    const { daysLeft, notBefore } = await loadCertificate(certificate, clock.now(), whose)
     if (notBefore !== undefined) return { ok: false, detail: `it is not valid before ${notBefore}`, daysLeft }
     if (daysLeft >= daysMin) return { ok: true, detail: `it ends in ${daysLeft} days`, daysLeft }
     const detail = `it ends in ${daysLeft} days: renew it and replace it at its source`
@@ -66,7 +66,7 @@ export async function watchCertificate(
 ): Promise<void> {
   try {
     const certificate = await valueFrom(source, `${whose} certificate`)
-    const { daysLeft } = await useCertificate(certificate, clock.now(), whose)
+    const { daysLeft } = await loadCertificate(certificate, clock.now(), whose)
     const message = { type: 'certificate.observe', data: { service, daysLeft } }
     await engine.record(async () => ({ targets: [{ stream: streamOf('certificate', service), message }] }))
   } catch (error) {

@@ -41,10 +41,18 @@ function nameOf({ store }: ApiContext, kind: string, baseUrl: string, whose: str
   return `${kind}-${Buffer.from(store.digest(kind, `${baseUrl}\0${whose}`)).toString('hex')}`
 }
 
-function shareLogins(context: ApiContext, name: string, digestOf: LoginShare['digestOf']): LoginShare {
+function shareLogins(
+  context: ApiContext,
+  name: string,
+  digestIdentity: LoginShare['digestIdentity'],
+): LoginShare {
   const { leases } = context.store.secrets
-  const [take, release] = [() => leases.take(name), () => leases.release(name)]
-  return { ...shareText(context, name), take, release, digestOf }
+  return {
+    ...shareText(context, name),
+    takeLease: () => leases.take(name),
+    releaseLease: () => leases.release(name),
+    digestIdentity,
+  }
 }
 
 function shareText({ store: { secrets } }: ApiContext, name: string): SharedText {

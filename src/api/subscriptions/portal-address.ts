@@ -1,4 +1,4 @@
-import { withoutEndSlashes } from '../../adapters/http/listing.ts'
+import { trimEndSlashes } from '../../adapters/http/listing.ts'
 import type { Store } from '../../store/store.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { portalStream } from '../../vocabulary/names.ts'
@@ -9,7 +9,7 @@ type PortalOptions = NonNullable<HostOptions['portal']>
 
 /** By which address a log knows the portal: the ids of subscriptions and failures there mean nothing at another one. */
 function portalAddressOf({ baseUrl, knownAs = baseUrl }: PortalOptions): string {
-  return withoutEndSlashes(new URL(knownAs).href)
+  return trimEndSlashes(new URL(knownAs).href)
 }
 
 /** The address with which a message asks the portal. */

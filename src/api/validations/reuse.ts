@@ -1,4 +1,4 @@
-import { environmentOf } from '../../adapters/validation/environment.ts'
+import { environmentId } from '../../adapters/validation/environment.ts'
 import type { ValidationResult } from '../../adapters/validation/protocol.ts'
 import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import { canonicalJson } from '../../proof/canonical-json.ts'
@@ -46,7 +46,7 @@ export async function findReusable(
 ): Promise<ReusableAnswer | undefined> {
   const { store, options } = context
   if (!options.validationService) return undefined
-  const environment = environmentOf(options.validationService)
+  const environment = environmentId(options.validationService)
   const stream = await store.lookUp(kind, textOf(environment, asked.subject, asked.claims))
   if (stream === undefined) return undefined
   const events = await store.read({ stream })

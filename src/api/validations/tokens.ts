@@ -77,7 +77,7 @@ export class Tokens implements TokenSource {
       find: () => secrets.find(stream),
       keep: token => secrets.keep(stream, token),
       drop: before => secrets.drop(stream, before),
-      holderOf: (key, secret) => ({
+      nameCredential: (key, secret) => ({
         contract: digestOf('contract', key),
         credential: digestOf('credential', key, secret),
       }),
@@ -85,7 +85,7 @@ export class Tokens implements TokenSource {
     this.#holder = async () => {
       const key = await secretFrom(options.consumerKey, 'consumer key')
       const secret = await secretFrom(options.consumerSecret, 'consumer secret')
-      return this.keeper.holderOf(key, secret)
+      return this.keeper.nameCredential(key, secret)
     }
   }
 
@@ -101,7 +101,7 @@ export class Tokens implements TokenSource {
     return answer.status === 'held' && answer.value === value ? this.#renewOnce({ value, code }) : answer
   }
 
-  served(token: string): void {
+  reportAccepted(token: string): void {
     if (this.#held?.value === token) this.#served = token
   }
 
@@ -273,7 +273,7 @@ export function givenToken(bearer: SecretSource): TokenSource {
       return next.status === 'held' && next.value !== rejected ? next : refused
     },
     giveUp: async () => refused,
-    served: () => undefined,
+    reportAccepted: () => undefined,
   }
 }
 

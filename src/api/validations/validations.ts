@@ -1,5 +1,5 @@
-import { environmentOf } from '../../adapters/validation/environment.ts'
-import { flatten } from '../../adapters/validation/protocol.ts'
+import { environmentId } from '../../adapters/validation/environment.ts'
+import { flattenMembers } from '../../adapters/validation/protocol.ts'
 import { type Claims, claimsSchema } from '../../adapters/validation/wire.ts'
 import type { AddressedMessage } from '../../engine/recording/decisions.ts'
 import { canonicalJson } from '../../proof/canonical-json.ts'
@@ -108,7 +108,7 @@ export function createValidations(
   const { commands, rows, subjects, views } = context
   const { validationService } = context.options
   const { paidPerDayMax } = validationService ?? {}
-  const environment = validationService && environmentOf(validationService)
+  const environment = validationService && environmentId(validationService)
 
   async function get(id: string): Promise<Validation | undefined> {
     const found = await findValidation(context, id)
@@ -278,7 +278,7 @@ function isBlank(value: unknown): boolean {
 /** Checks the shape of claims, and names what is wrong by its field, never by its value. */
 function parseClaims(given: Claims): Json {
   const parsed = claimsSchema.safeParse(given)
-  const isNothing = parsed.success && [...flatten(parsed.data).values()].every(isBlank)
+  const isNothing = parsed.success && [...flattenMembers(parsed.data).values()].every(isBlank)
   if (isNothing) throw invalid('claims: nothing is claimed, and the call may cost money')
   if (parsed.success) return JSON.parse(JSON.stringify(parsed.data))
   const all = parsed.error.issues.map(issue => {

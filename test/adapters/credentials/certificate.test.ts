@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import forge from 'node-forge'
 import { describe, expect, test } from 'vitest'
-import { useCertificate } from '../../../src/adapters/credentials/certificate.ts'
+import { loadCertificate } from '../../../src/adapters/credentials/certificate.ts'
 import { openSocket } from '../../../src/adapters/http/transport.ts'
 import { openAverba } from '../../../src/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
@@ -20,7 +20,7 @@ const passphrase = 'senha'
 
 describe('a certificate is understood in every form', () => {
   test.each(['aes.pfx', 'rc2-40.pfx', 'ec.pfx'])('%s', async name => {
-    const { cert, key, daysLeft } = await useCertificate({ pfx: recorded(name), passphrase }, now)
+    const { cert, key, daysLeft } = await loadCertificate({ pfx: recorded(name), passphrase }, now)
     expect(cert).toContain('BEGIN CERTIFICATE')
     expect(createPrivateKey(key).type).toBe('private')
     expect(daysLeft).toBeGreaterThan(1_000)
@@ -30,12 +30,12 @@ describe('a certificate is understood in every form', () => {
     const { cert, key } = await (await createAuthority(now)).issueClient('x')
     const cipher = { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase } as const
     const encrypted = createPrivateKey(key).export(cipher).toString()
-    expect((await useCertificate({ cert, key: encrypted, passphrase }, now)).key).not.toContain('ENCRYPTED')
+    expect((await loadCertificate({ cert, key: encrypted, passphrase }, now)).key).not.toContain('ENCRYPTED')
     for (const [given, words] of [
       [{ passphrase: 'outra' }, 'its passphrase is wrong'],
       [{}, 'its passphrase is missing'],
     ] as const) {
-      const using = useCertificate({ cert, key: encrypted, ...given }, now)
+      const using = loadCertificate({ cert, key: encrypted, ...given }, now)
       await expect(using).rejects.toMatchObject({ message: expect.stringContaining(words) })
     }
   })
@@ -43,19 +43,19 @@ describe('a certificate is understood in every form', () => {
 
 test.each(['aes.pfx', 'rc2-40.pfx'])('a wrong passphrase of %s is told from a broken file', async name => {
   const pfx = recorded(name)
-  const wrong = useCertificate({ pfx, passphrase: 'outra' }, now)
+  const wrong = loadCertificate({ pfx, passphrase: 'outra' }, now)
   await expect(wrong).rejects.toMatchObject({
     code: 'MISCONFIGURED',
     message: expect.stringContaining('passphrase is wrong'),
   })
-  const broken = useCertificate({ pfx: pfx.subarray(0, 500), passphrase }, now)
+  const broken = loadCertificate({ pfx: pfx.subarray(0, 500), passphrase }, now)
   await expect(broken).rejects.toMatchObject({
     message: expect.stringContaining('PKCS#12 file cannot be read'),
   })
 })
 
 test('a PKCS#12 file that has its chain before its own certificate is put in order', async () => {
-  const { cert, key } = await useCertificate({ pfx: recorded('aes.pfx'), passphrase }, now)
+  const { cert, key } = await loadCertificate({ pfx: recorded('aes.pfx'), passphrase }, now)
   const issuerKeys = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const issuer = forge.pki.createCertificate()
   issuer.publicKey = forge.pki.publicKeyFromPem(
@@ -67,7 +67,7 @@ test('a PKCS#12 file that has its chain before its own certificate is put in ord
   const chain = [issuer, forge.pki.certificateFromPem(cert)]
   const written = forge.pkcs12.toPkcs12Asn1(forge.pki.privateKeyFromPem(key), chain, passphrase)
   const pfx = Buffer.from(forge.asn1.toDer(written).getBytes(), 'latin1')
-  const used = await useCertificate({ pfx, passphrase }, now)
+  const used = await loadCertificate({ pfx, passphrase }, now)
   expect(used.cert.startsWith(cert)).toBe(true)
   expect(used.cert.match(/BEGIN CERTIFICATE/g)).toHaveLength(2)
 })
@@ -75,7 +75,7 @@ test('a PKCS#12 file that has its chain before its own certificate is put in ord
 test('the chain of a PEM text may come first', async () => {
   const authority = await createAuthority(now)
   const { cert, key } = await authority.issueClient('x')
-  const used = await useCertificate({ cert: `${authority.ca}\n${cert}`, key }, now)
+  const used = await loadCertificate({ cert: `${authority.ca}\n${cert}`, key }, now)
   expect(new X509Certificate(used.cert).subject).toBe('CN=x')
   expect(used.cert.match(/BEGIN/g)).toHaveLength(2)
 })
@@ -105,10 +105,10 @@ test.each(['senha-ção', 'senha€'])(
   async given => {
     const { cert, key } = await (await createAuthority(now)).issueClient('x')
     const pfx = await byOpenssl(cert, key, given)
-    expect(new X509Certificate((await useCertificate({ pfx, passphrase: given }, now)).cert).subject).toBe(
+    expect(new X509Certificate((await loadCertificate({ pfx, passphrase: given }, now)).cert).subject).toBe(
       'CN=x',
     )
-    await expect(useCertificate({ pfx, passphrase: `${given}x` }, now)).rejects.toMatchObject({
+    await expect(loadCertificate({ pfx, passphrase: `${given}x` }, now)).rejects.toMatchObject({
       message: expect.stringContaining('its passphrase is wrong'),
     })
   },
@@ -138,8 +138,8 @@ test('of several certificates of one key in a file, the one that ends last of th
   const { key, issue } = issuing()
   const [former, present, next] = [issue(-365, -1), issue(-100, 265), issue(30, 395)]
   const pfx = await byOpenssl(former + present, key, passphrase)
-  expect((await useCertificate({ pfx, passphrase }, now)).daysLeft).toBe(265)
-  const used = await useCertificate({ cert: former + next + present, key }, now)
+  expect((await loadCertificate({ pfx, passphrase }, now)).daysLeft).toBe(265)
+  const used = await loadCertificate({ cert: former + next + present, key }, now)
   expect([used.daysLeft, used.notBefore]).toEqual([265, undefined])
 })
 
@@ -147,7 +147,7 @@ test('a certificate under another label of PEM is one', async () => {
   const { key, issue } = issuing()
   const [own, ...others] = [issue(-1, 100), issuing().issue(-1, 300), issuing().issue(-1, 300)]
   const labelled = own?.replaceAll('CERTIFICATE', 'X509 CERTIFICATE') ?? ''
-  expect((await useCertificate({ cert: others.join('') + labelled, key }, now)).daysLeft).toBe(100)
+  expect((await loadCertificate({ cert: others.join('') + labelled, key }, now)).daysLeft).toBe(100)
 })
 
 test('one that ends in 20 days is told of when it is used', async () => {
@@ -184,7 +184,7 @@ test('the operator is told of it in words', async () => {
 })
 
 test('a legacy PKCS#12 file presents its certificate over TLS', async () => {
-  const pem = await useCertificate({ pfx: recorded('rc2-40.pfx'), passphrase }, now)
+  const pem = await loadCertificate({ pfx: recorded('rc2-40.pfx'), passphrase }, now)
   const authority = await createAuthority(now)
   const names: (string | undefined)[] = []
   const issued = await authority.issueServer(['localhost'])

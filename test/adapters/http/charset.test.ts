@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { exchange } from '../../../src/adapters/http/exchange.ts'
+import { sendRequest } from '../../../src/adapters/http/exchange.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 
 const text = 'Situação inválida'
@@ -17,6 +17,6 @@ test.each([
   const fetch = async () =>
     new Response(Buffer.from(text, encoding), { status: 422, headers: { 'content-type': type } })
   const write = () => new Request('https://servico.exemplo.br/')
-  const answered = await exchange({ fetch, clock: systemClock }, 'read', write)
+  const answered = await sendRequest({ fetch, clock: systemClock }, 'read', write)
   expect(answered).toMatchObject({ answer: { text } })
 })

@@ -4,7 +4,7 @@ import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { exchange } from '../../../src/adapters/http/exchange.ts'
+import { sendRequest } from '../../../src/adapters/http/exchange.ts'
 import type { SocketOptions } from '../../../src/adapters/http/transport.ts'
 import { givenToken } from '../../../src/api/validations/tokens.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
@@ -307,7 +307,7 @@ test.each([
     throw new DOMException('The budget is over', 'TimeoutError')
   }
   const write = () => new Request('https://localhost/')
-  const ended = await exchange({ fetch, clock: systemClock, ...(limits && { limits }) }, 'read', write)
+  const ended = await sendRequest({ fetch, clock: systemClock, ...(limits && { limits }) }, 'read', write)
   expect(ended).toMatchObject({ status: 'lost', reason: 'no answer in time' })
   expect(sent).toBe(times)
 })

@@ -6,5 +6,5 @@ export const noKeeper: TokenKeeper = {
   find: async () => undefined,
   keep: async () => undefined,
   drop: async () => undefined,
-  holderOf: () => ({ contract: 'c1', credential: 'k1' }),
+  nameCredential: () => ({ contract: 'c1', credential: 'k1' }),
 }

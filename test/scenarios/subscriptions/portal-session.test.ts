@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import forge from 'node-forge'
 import { expect, test } from 'vitest'
-import { useCertificate } from '../../../src/adapters/credentials/certificate.ts'
+import { loadCertificate } from '../../../src/adapters/credentials/certificate.ts'
 import {
   type Averba,
   openAverba,
@@ -371,7 +371,7 @@ test('a certificate that replaces another one logs in anew, and the session of t
 })
 
 test('a certificate that is exported anew for each call is the same one, and logs in once', async () => {
-  const pem = await useCertificate({ pfx: recorded('aes.pfx'), passphrase }, systemClock.now())
+  const pem = await loadCertificate({ pfx: recorded('aes.pfx'), passphrase }, systemClock.now())
   const exported: string[] = []
   const exportAnew = () => {
     const [key, cert] = [forge.pki.privateKeyFromPem(pem.key), forge.pki.certificateFromPem(pem.cert)]
