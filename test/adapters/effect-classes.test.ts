@@ -27,7 +27,7 @@ const performers = {
 
 const rules = machines.flatMap(({ name }) => Object.entries(rulesOf(name).makes))
 
-test('every operation declares its class, and nothing is owed that has none', () => {
+test('every operation declares its effect class, and every effect has a performer', () => {
   const classes = Object.entries(performers).map(([type, { effectClass }]) => [type, effectClass])
   expect(Object.fromEntries(classes)).toEqual({
     'consentService.listConsents': 'read',
@@ -45,23 +45,23 @@ test('every operation declares its class, and nothing is owed that has none', ()
     'portal.listSubscriptions': 'read',
     'portal.listFailures': 'read',
   })
-  const owed = new Set(rules.flatMap(([, made]) => made.flatMap(rule => rule.owes ?? [])))
-  // What never leaves the store and its keyring is no operation of a service.
-  const outside = [...owed].filter(type => !type.startsWith('keys.'))
+  const effects = new Set(rules.flatMap(([, made]) => made.flatMap(rule => rule.owes ?? [])))
+  // Local effects (`keys.…`) are not operations of a service.
+  const outside = [...effects].filter(type => !type.startsWith('keys.'))
   expect(outside.sort()).toEqual(Object.keys(performers).sort())
 })
 
-test('what became of a probed operation is told by a reading, which the event of its doubt owes', () => {
-  const how = Object.entries(performers).flatMap(([type, { effectClass, lostFact: lost }]) => {
+test('the unknown event of a probed operation makes the effect that reads its result', () => {
+  const probes = Object.entries(performers).flatMap(([type, { effectClass, lostFact: lost }]) => {
     if (effectClass !== 'probed') return []
-    const pending = { type, data: {}, stream: 's-1' } as unknown as PendingEffect // As far as `lost` looks.
-    const doubt = lost(pending).type
+    const pending = { type, data: {}, stream: 's-1' } as unknown as PendingEffect // All that `lost` reads.
+    const unknown = lost(pending).type
     const asked = rules
-      .filter(([fact]) => fact === doubt)
+      .filter(([fact]) => fact === unknown)
       .flatMap(([, made]) => made.flatMap(rule => rule.owes ?? []))
     return [[type, asked]]
   })
-  expect(Object.fromEntries(how)).toEqual({
+  expect(Object.fromEntries(probes)).toEqual({
     'consentService.changeStatus': ['consentService.readConsent'],
     'portal.subscribe': ['portal.listSubscriptions'],
     'portal.changeSubscription': ['portal.listSubscriptions'],

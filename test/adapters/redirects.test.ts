@@ -28,23 +28,23 @@ async function listen(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${port}`
 }
 
-/** A service that sends every request elsewhere, and what came there. */
-async function given(status: number) {
-  const taken: string[] = []
+/** A service that redirects every request, and the requests that arrived at the target. */
+async function openRedirects(status: number) {
+  const arrived: string[] = []
   const elsewhere = await listen(({ method, url }, response) => {
-    taken.push(`${method} ${url}`)
+    arrived.push(`${method} ${url}`)
     response.end('{"nome":true}')
   })
   const base = await listen((_, response) => {
     response.writeHead(status, { location: `${elsewhere}/x` }).end()
   })
-  return { base, taken }
+  return { base, arrived }
 }
 
 test.each([301, 302, 307, 308])(
-  "a %i takes nothing elsewhere, also where a host's own fetch follows redirects",
+  "a %i is not followed, also with a host's own fetch that follows redirects",
   async status => {
-    const { base, taken } = await given(status)
+    const { base, arrived } = await openRedirects(status)
     const headers = { authorization: 'sessao' }
     const wanted = {
       evento: 'e',
@@ -71,12 +71,12 @@ test.each([301, 302, 307, 308])(
     for (const request of requests) expect((await fetch(request)).status, request.url).toBe(status)
     const reached = await tryReach(base, { fetch: request => fetch(request), clock: systemClock })
     expect(reached.isReached).toBe(true)
-    expect(taken).toEqual([])
+    expect(arrived).toEqual([])
   },
 )
 
-test('a redirected validation is in doubt, and what another address would answer is not believed', async () => {
-  const { base, taken } = await given(307)
+test('a redirected validation is unknown, and the redirect is not followed', async () => {
+  const { base, arrived } = await openRedirects(307)
   const { 'validationService.validatePerson': performer } = createValidationClient({
     ...{ fetch: request => fetch(request), clock: systemClock, baseUrl: base, service: 'demo' },
     tokens: givenToken('t'),
@@ -87,5 +87,5 @@ test('a redirected validation is in doubt, and what another address would answer
   }
   const outcome = await performer?.perform(pending, { cpf, claims: { nome: 'X' } })
   expect(outcome).toMatchObject({ status: 'unknown', reason: 'the validation service answered 307' })
-  expect(taken).toEqual([])
+  expect(arrived).toEqual([])
 })

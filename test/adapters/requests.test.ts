@@ -8,7 +8,7 @@ const base = 'https://host.exemplo.br/base/'
 const headers = { authorization: 'sessao' }
 const wanted = { evento: 'e', endpoint: 'https://a.exemplo.br/', chaveSecreta: 's', chaveAutenticacao: 'a' }
 
-/** The fourteen operations as they leave: method, address, the headers that matter, and the body. */
+/** The fourteen operations as they are sent: method, address, the headers that matter, and the body. */
 const requests: [string, Request, string, Record<string, string>, unknown][] = [
   [
     'change a status',

@@ -6,11 +6,11 @@ import { systemClock } from '../../src/runtime/clock.ts'
 import { samples } from '../../src/simulation/index.ts'
 import type { AttemptOutcome, PendingEffect } from '../../src/vocabulary/message.ts'
 
-/** A reading, a change that can be read back, and a call that may cost money. */
+/** A read, a change that can be checked by a read, and a call that may cost money. */
 export const kinds = ['read', 'change', 'paid'] as const
 export type Kind = (typeof kinds)[number]
 
-/** Where the calls go, and with whose token. */
+/** Where the calls go, and the source of their tokens. */
 interface Target {
   readonly consentUrl: string
   readonly validationUrl: string
@@ -25,7 +25,7 @@ const pending: PendingEffect = {
   ...{ dueAt: '2026-11-20T12:00:00.000Z', data: { status: 'ATIVO', validation: 'p1' } },
 }
 
-/** The clients over real sockets: one call of each kind, as the engine has it performed. */
+/** The clients over real sockets: one call of each kind, as the engine performs it. */
 export function openThreeCalls(target: Target, options: Omit<SocketOptions, 'clock'>) {
   const socket = openSocket({ clock: systemClock, ...options })
   const common = { fetch: socket.fetch, clock: systemClock }
@@ -37,7 +37,7 @@ export function openThreeCalls(target: Target, options: Omit<SocketOptions, 'clo
   const opened = { cpf: samples.cpf, record: { id: consent }, claims: {} }
   const perform = async (type: string): Promise<AttemptOutcome> => {
     const performer = performers[type]
-    if (!performer) throw new TypeError(`Nobody performs ${type}`)
+    if (!performer) throw new TypeError(`There is no performer of ${type}`)
     return performer.perform(pending, opened)
   }
   const calls: Record<Kind, () => Promise<AttemptOutcome>> = {

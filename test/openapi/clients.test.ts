@@ -11,9 +11,9 @@ import type { Json, PendingEffect } from '../../src/vocabulary/message.ts'
 import type { Performers } from '../../src/vocabulary/performer.ts'
 import { noKeeper } from '../adapters/token/no-keeper.ts'
 import { describedBy, operations } from './described.ts'
-import { wrongsOfRequest } from './wrongs.ts'
+import { checkRequest } from './wrongs.ts'
 
-/** What the clients send, held against the request side of the documents. */
+/** Checks what the clients send against the request side of the documents. */
 
 const claims = {
   nome: 'ANA DE EXEMPLO',
@@ -43,7 +43,7 @@ const claims = {
   situacao_cpf: 'regular',
 }
 
-/** Parts and data of every operation, each in the ways in which they differ. */
+/** Parts and data of every operation, in the variants that make different requests. */
 const given: { data: Json; opened: Record<string, Json>; secrets: object }[] = [
   {
     data: {
@@ -71,34 +71,37 @@ const given: { data: Json; opened: Record<string, Json>; secrets: object }[] = [
 ]
 
 function clientsOf(fetch: Fetch, secrets: object): Performers {
-  const way = { fetch, clock: new VirtualClock() }
+  const options = { fetch, clock: new VirtualClock() }
   return {
-    ...createConsentClient('https://consentimento.exemplo.br', way),
+    ...createConsentClient('https://consentimento.exemplo.br', options),
     ...createTokenClient({
-      ...{ ...way, url: 'https://gateway.exemplo.br/token', consumerKey: 'chave', consumerSecret: 's%+:' },
+      ...{
+        ...options,
+        url: 'https://gateway.exemplo.br/token',
+        consumerKey: 'chave',
+        consumerSecret: 's%+:',
+      },
       keeper: noKeeper,
     }),
     ...createValidationClient({
-      ...{ ...way, baseUrl: 'https://validacao.exemplo.br', service: 'demo', traceHeader: 'x-trace' },
+      ...{ ...options, baseUrl: 'https://validacao.exemplo.br', service: 'demo', traceHeader: 'x-trace' },
       tokens: givenToken('t'),
     }),
     ...createPortalClient({
-      ...{ ...way, baseUrl: 'https://portal.exemplo.br' },
+      ...{ ...options, baseUrl: 'https://portal.exemplo.br' },
       authenticate: staticHeaders({ authorization: 'sessao' }),
       secretsOf: async () => secrets,
     }),
   }
 }
 
-test.each(given)('every request of the clients is as the documents say (%#)', async one => {
+test.each(given)('every request of the clients matches the documents (%#)', async one => {
   const sent = new Set<string>()
   const wrongs: string[] = []
   const fetch: Fetch = async request => {
     const described = describedBy(request)
     sent.add(described?.operation.operationId ?? request.url)
-    wrongs.push(
-      ...(described ? await wrongsOfRequest(described, request) : [`${request.url} is no operation`]),
-    )
+    wrongs.push(...(described ? await checkRequest(described, request) : [`${request.url} is no operation`]))
     return new Response('', { status: 500 })
   }
   const pending: PendingEffect = {

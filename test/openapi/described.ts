@@ -2,21 +2,21 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Document, Method, Operation, Parameter, Server } from '../../openapi/document.ts'
 
-/** The documents of docs/openapi, as a reader finds them: not as they are generated. */
+/** The documents of docs/openapi as their files are, not as they are generated. */
 
 const folder = resolve(import.meta.dirname, '../../docs/openapi')
 
-/** An operation or a webhook of a document, with all that is needed to recognise it. */
+/** An operation or a webhook of a document, and how to recognise its requests. */
 export interface Described {
   readonly document: Document
   readonly operation: Operation
   readonly method: string
-  /** The whole path of a request, its parameters as groups; every path for a webhook. */
+  /** Matches the whole path of a request, with its parameters as groups. A webhook matches every path. */
   readonly path: RegExp
 }
 
 const documents = ['consent-service', 'token-and-validation', 'webhook-portal'].map(name => {
-  // Another test holds that the files are what the generator writes, whose type this is.
+  // Another test checks that the files are what the generator writes, so they have this type.
   return JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8')) as Document
 })
 
@@ -34,7 +34,7 @@ export const operations: readonly Described[] = documents.flatMap(document =>
   ),
 )
 
-/** What the portal sends. */
+/** The notification that the portal sends. */
 export const notification = ((): Described => {
   const document = documents.find(each => each.webhooks)
   const operation = document?.webhooks?.notificacao?.post
@@ -42,15 +42,15 @@ export const notification = ((): Described => {
   return { document, operation, method: 'POST', path: /^/ }
 })()
 
-/** The operation that a request is of; `undefined` when it is of none. */
+/** The operation of a request; `undefined` when there is none. */
 export function describedBy(request: Request): Described | undefined {
   const { pathname } = new URL(request.url)
-  const fits = operations.filter(each => each.method === request.method && each.path.test(pathname))
-  if (fits.length > 1) throw new TypeError(`Several operations are ${request.method} ${pathname}`)
-  return fits[0]
+  const matches = operations.filter(each => each.method === request.method && each.path.test(pathname))
+  if (matches.length > 1) throw new TypeError(`Several operations are ${request.method} ${pathname}`)
+  return matches[0]
 }
 
-/** What a request has for a parameter; `undefined` when it is absent. */
+/** The value of a parameter in a request; `undefined` when it is absent. */
 export function valueOf(parameter: Parameter, { path }: Described, request: Request): string | undefined {
   const { pathname, searchParams } = new URL(request.url)
   if (parameter.in === 'header') return request.headers.get(parameter.name) ?? undefined
@@ -59,7 +59,7 @@ export function valueOf(parameter: Parameter, { path }: Described, request: Requ
   return text === undefined ? undefined : decodeURIComponent(text)
 }
 
-/** The services stand at the roots of their hosts here: of a server's address its path alone counts. */
+/** The simulated services are at the roots of their hosts: only the path of a server's address matters. */
 function pattern(server: Server, path: string): RegExp {
   const url = server.url.replace(/\{(\w+)\}/g, (_, name: string) => server.variables[name]?.default ?? '')
   const base = new URL(url).pathname.replace(/\/$/, '')

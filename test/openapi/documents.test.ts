@@ -25,21 +25,21 @@ describe('the linter', () => {
   const lint = async (path: string) => {
     const cli = join(root, 'node_modules/@redocly/cli/bin/cli.js')
     const options = ['lint', '--config', join(root, 'openapi/redocly.yaml'), '--format', 'json']
-    // It asks for newer versions of itself on a terminal only, which this is not; the variable makes sure.
+    // It checks for updates only on a terminal, which this is not. The variable makes sure.
     const env = { ...process.env, REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
-    // What it exits with, it says in its totals too.
+    // Its totals say the same as its exit code.
     const run = promisify(execFile)(process.execPath, [cli, ...options, path], { env })
     const { stdout } = await run.catch((error: { stdout: string }) => error)
     const { problems, totals } = JSON.parse(stdout) as { problems: { ruleId: string }[]; totals: object }
     return { rules: problems.map(each => each.ruleId), totals }
   }
 
-  test.each(files)('has nothing to say about %s', async name => {
+  test.each(files)('reports nothing for %s', async name => {
     const totals = { errors: 0, warnings: 0, ignored: 0 }
     expect(await lint(join(folder, name))).toEqual({ rules: [], totals })
   })
 
-  test('takes as an error what is only a warning by its recommended rules', async () => {
+  test('reports warnings of the recommended rules as errors', async () => {
     const { components, ...document } = consentService
     const unused = { ...components.schemas, Sobra: { type: 'string' } }
     const path = join(mkdtempSync(join(tmpdir(), 'averba-openapi-')), 'document.json')
@@ -47,7 +47,7 @@ describe('the linter', () => {
     expect(await lint(path)).toMatchObject({ rules: ['no-unused-components'], totals: { errors: 1 } })
   })
 
-  test('is told why of each rule that it leaves out', () => {
+  test('has a reason for each disabled rule', () => {
     const lines = readFileSync(join(root, 'openapi/redocly.yaml'), 'utf8').split('\n')
     const off = lines.flatMap((line, i) => (/: off$/.test(line) ? [[line, lines[i - 1]]] : []))
     expect(off.length).toBeGreaterThan(0)
@@ -55,7 +55,7 @@ describe('the linter', () => {
   })
 })
 
-/** The tables of errors in the contracts; no success has a status in documents 2 and 3. */
+/** The statuses in the error tables of the contracts. Documents 2 and 3 show none for success. */
 const shown: Record<string, string[]> = {
   ...Object.fromEntries(
     ['changeStatus', 'listConsents', 'readConsent', 'listAwareness', 'readAwareness'].map(id => {
@@ -73,7 +73,7 @@ const shown: Record<string, string[]> = {
   listFailures: [],
 }
 
-test('a status that the contracts do not show is marked as a policy, and one that they show is there', () => {
+test('every status of the contracts is documented, and any other is marked as a policy', () => {
   expect(operations.map(({ operation }) => operation.operationId).sort()).toEqual(Object.keys(shown).sort())
   for (const { operation } of operations) {
     const { operationId, responses } = operation
@@ -83,7 +83,7 @@ test('a status that the contracts do not show is marked as a policy, and one tha
   }
 })
 
-test('an error body is marked as a policy, but for the problems of document 1', () => {
+test('an error body is marked as a policy, except the problems of document 1', () => {
   for (const { document, operation } of operations) {
     for (const [status, { content = {}, ...response }] of Object.entries(operation.responses)) {
       if (status === '200') continue
@@ -94,7 +94,7 @@ test('an error body is marked as a policy, but for the problems of document 1', 
   }
 })
 
-test('every document says what its marks mean, and the first carries the version of its contract', () => {
+test('every document explains its marks, and the first has the version of its contract', () => {
   for (const { info } of Object.values(documents)) expect(info.description).toContain('x-averba-policy')
   expect(documents['consent-service.json']?.info.version).toBe('1.0.2')
 })

@@ -10,7 +10,7 @@ import { createSimulators } from '../../src/simulation/services/create-simulator
 import { UnsentError } from '../../src/vocabulary/connection-errors.ts'
 import { Watch } from './watch.ts'
 
-/** What the services answer under other policies than the suite's, held against the documents. */
+/** Checks what the services answer under other policies than the suite's against the documents. */
 
 const { cpf } = samples
 const base = 'https://consentimento.exemplo.br'
@@ -20,7 +20,7 @@ function given(policies: Policies) {
   const { consentService, tokenService } = createSimulators({
     ...{ clock: new VirtualClock(), entropy: seededEntropy(1), policies },
     deliver: async () => {
-      throw new UnsentError('nobody listens')
+      throw new UnsentError('there is no listener')
     },
   })
   return {
@@ -31,7 +31,7 @@ function given(policies: Policies) {
   }
 }
 
-test('a 403 of operations 1 to 5 is as the document says', async () => {
+test('a 403 of operations 1 to 5 matches the document', async () => {
   const { consents, watch } = given({ consentService: { authorizedClients: [] } })
   const full = `${base}/consentimento/v1/consentimentos/${cpf}/a`
   for (const request of [
@@ -46,7 +46,7 @@ test('a 403 of operations 1 to 5 is as the document says', async () => {
   expect(watch.wrongs).toEqual([])
 })
 
-test('a 409, and a 400 for a record that is not there, are as the document says', async () => {
+test('a 409, and a 400 for a missing record, match the document', async () => {
   const { consents, consentService, watch } = given({
     consentService: { moveOutsideTable: 'conflict', missingRecord: 'badRequest' },
   })
@@ -57,7 +57,7 @@ test('a 409, and a 400 for a record that is not there, are as the document says'
   expect(watch.wrongs).toEqual([])
 })
 
-test('an error of the token endpoint in XML is as the document says', async () => {
+test('an error of the token endpoint in XML matches the document', async () => {
   const { tokens, watch } = given({ tokenService: { errors: 'xml' } })
   const response = await tokens(writeRequestToken('https://gateway.exemplo.br/token', 'outra', 'chave'))
   expect(response.headers.get('content-type')).toBe('application/xml')

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { type Described, describedBy, notification, operations } from './described.ts'
-import { wrongsOfRequest, wrongsOfResponse } from './wrongs.ts'
+import { checkRequest, checkResponse } from './wrongs.ts'
 
-/** What the check finds, so that it cannot pass for want of looking. */
+/** Tests that the check finds mismatches. */
 
 const base = 'https://consentimento.exemplo.br/consentimento/v1'
 const webhook = 'https://portal.exemplo.br/portal/api/ext/webhook'
@@ -17,31 +17,31 @@ function operation(id: string): Described {
 describe('a response', () => {
   const readLogin = operation('readLogin')
   const state = { autenticado: true, horaExpiracao: '2026-11-20T12:00:00.000Z' }
-  const json = (body: unknown, init?: ResponseInit) => wrongsOfResponse(readLogin, Response.json(body, init))
+  const json = (body: unknown, init?: ResponseInit) => checkResponse(readLogin, Response.json(body, init))
 
   test('that fits is not wrong', async () => {
     expect(await json(state)).toEqual([])
   })
 
   test.each([
-    ['with a field too many', { ...state, cpf: '' }, /additional properties/],
+    ['with an extra field', { ...state, cpf: '' }, /additional properties/],
     ['without a field', { autenticado: true }, /required property 'horaExpiracao'/],
     ['with a value of another type', { ...state, autenticado: 'true' }, /must be boolean/],
-    ['with a text of another form', { ...state, horaExpiracao: '20-11-2026' }, /format "date-time"/],
+    ['with a text of another format', { ...state, horaExpiracao: '20-11-2026' }, /format "date-time"/],
     ['that is a list', [state], /must be object/],
   ])('%s is wrong', async (_, body, wrong) => {
     expect((await json(body)).join()).toMatch(wrong)
   })
 
-  test('with a field too many deep inside is wrong', async () => {
+  test('with an extra nested field is wrong', async () => {
     const fault = { code: 1, message: '', description: '' }
     const wrongs = (body: unknown) =>
-      wrongsOfResponse(operation('validatePerson'), Response.json(body, { status: 401 }))
+      checkResponse(operation('validatePerson'), Response.json(body, { status: 401 }))
     expect(await wrongs({ fault })).toEqual([])
     expect((await wrongs({ fault: { ...fault, type: '' } })).join()).toMatch(/^\S+, 401: .*"type"/)
   })
 
-  test('with a status that is not described is wrong', async () => {
+  test('with an undocumented status is wrong', async () => {
     expect(await json(state, { status: 201 })).toEqual(['readLogin has no status 201'])
     expect(await json({}, { status: 403 })).toEqual(['readLogin has no status 403'])
   })
@@ -53,8 +53,8 @@ describe('a response', () => {
 
   test('with a body where there is none is wrong', async () => {
     const remove = operation('deleteSubscription')
-    expect(await wrongsOfResponse(remove, new Response(null))).toEqual([])
-    expect(await wrongsOfResponse(remove, Response.json({}))).toEqual([
+    expect(await checkResponse(remove, new Response(null))).toEqual([])
+    expect(await checkResponse(remove, Response.json({}))).toEqual([
       'deleteSubscription, 200: there is a body',
     ])
   })
@@ -64,7 +64,7 @@ describe('a request', () => {
   const wrongs = (url: string, init?: RequestInit) => {
     const request = new Request(url, init)
     const described = describedBy(request)
-    return described ? wrongsOfRequest(described, request) : ['it is of no operation']
+    return described ? checkRequest(described, request) : ['it is of no operation']
   }
   const wanted = { evento: 'e', endpoint: 'https://a.exemplo.br/' }
   const post = (body: unknown, more: object = headers) =>
@@ -80,7 +80,7 @@ describe('a request', () => {
   })
 
   test.each([
-    ['with a parameter that is none', () => wrongs(`${base}/autenticacao/1?cnpj=2`), /cnpj is not a param/],
+    ['with an unknown parameter', () => wrongs(`${base}/autenticacao/1?cnpj=2`), /cnpj is not a param/],
     [
       'with a value that is not listed',
       () => wrongs(`${base}/consentimentos/1/a/status/EXPIRADO`, { method: 'PUT' }),
@@ -92,12 +92,16 @@ describe('a request', () => {
       /credential/,
     ],
     ['without a credential', () => post(wanted, { 'content-type': 'application/json' }), /credential/],
-    ['with a field too many', () => post({ ...wanted, id: 1 }), /additional properties/],
+    ['with an extra field', () => post({ ...wanted, id: 1 }), /additional properties/],
     ['without a field', () => post({ evento: 'e' }), /required property 'endpoint'/],
     ['with a text that is too long', () => post({ ...wanted, evento: 'e'.repeat(41) }), /more than 40/],
     ['under another Content-Type', () => post(wanted, { ...headers, 'content-type': 'text/plain' }), /media/],
     ['with a Content-Type and no body', () => wrongs(webhook, { headers }), /there is a body/],
-    ['with a day of another form', () => wrongs(`${webhook}/falhas?data=2026-11-20`, { headers }), /data: /],
+    [
+      'with a day of another format',
+      () => wrongs(`${webhook}/falhas?data=2026-11-20`, { headers }),
+      /data: /,
+    ],
     [
       'with another grant_type',
       () =>
@@ -113,11 +117,11 @@ describe('a request', () => {
     expect((await find()).join()).toMatch(wrong)
   })
 
-  test('a notification without a header of section 6, or with another kind of recipient, is wrong', async () => {
+  test('a notification without a header of section 6, or with an unknown kind of recipient, is wrong', async () => {
     const all = { 'destinatario-tipo': 'CNPJ', 'destinatario-id': '1', 'event-type': 'e' }
     const notify = (given: object) => {
       const init = { method: 'POST', headers: { 'content-type': 'application/json', ...given }, body: '7' }
-      return wrongsOfRequest(notification, new Request('https://receptor.exemplo.br/', init))
+      return checkRequest(notification, new Request('https://receptor.exemplo.br/', init))
     }
     expect(await notify(all)).toEqual([])
     const { 'event-type': _, ...without } = all

@@ -4,9 +4,9 @@ import type { Document, MediaType, Schema } from '../../openapi/document.ts'
 import { type Described, valueOf } from './described.ts'
 
 /**
- * What is wrong with an exchange by the documents: nothing, for our own clients and simulators. The documents leave
- * objects open, as the contracts do; here they are closed, since neither side of ours may send a field that no
- * contract names.
+ * Finds mismatches between an exchange and the documents: none for our own clients and simulators. The documents leave
+ * objects open, as the contracts do. Here they are closed: neither side of ours may send a field that no contract
+ * names.
  */
 
 const ajv = new Ajv2020({ allErrors: true, strict: true, strictTypes: false })
@@ -15,29 +15,29 @@ ajv.addVocabulary(['components', 'x-averba-policy'])
 
 const compiled = new Map<Schema, ValidateFunction>()
 
-/** Says what is wrong with a response to an operation: its status, its media type, its body. */
-export async function wrongsOfResponse(described: Described, response: Response): Promise<string[]> {
+/** Lists what is wrong with a response to an operation: its status, its media type, its body. */
+export async function checkResponse(described: Described, response: Response): Promise<string[]> {
   const { document, operation } = described
   const expected = operation.responses[response.status]
   if (!expected) return [`${operation.operationId} has no status ${response.status}`]
   const text = await response.text()
   const where = `${operation.operationId}, ${response.status}`
-  return wrongsOfBody(document, expected.content, response.headers, text).map(wrong => `${where}: ${wrong}`)
+  return checkBody(document, expected.content, response.headers, text).map(wrong => `${where}: ${wrong}`)
 }
 
-/** Says what is wrong with a request of an operation: its parameters, its credential, its body. */
-export async function wrongsOfRequest(described: Described, request: Request): Promise<string[]> {
+/** Lists what is wrong with a request of an operation: its parameters, its credential, its body. */
+export async function checkRequest(described: Described, request: Request): Promise<string[]> {
   const { document, operation } = described
   const text = await request.text()
   const wrongs = [
-    ...wrongsOfParameters(described, request),
-    ...wrongsOfSecurity(described, request),
-    ...wrongsOfBody(document, operation.requestBody?.content, request.headers, text),
+    ...checkParameters(described, request),
+    ...checkCredential(described, request),
+    ...checkBody(document, operation.requestBody?.content, request.headers, text),
   ]
   return wrongs.map(wrong => `${operation.operationId}: ${wrong}`)
 }
 
-function wrongsOfParameters(described: Described, request: Request): string[] {
+function checkParameters(described: Described, request: Request): string[] {
   const { document, operation } = described
   const { parameters = [] } = operation
   const known = parameters.filter(each => each.in === 'query').map(each => each.name)
@@ -45,21 +45,21 @@ function wrongsOfParameters(described: Described, request: Request): string[] {
   const wrongs = parameters.flatMap(parameter => {
     const value = valueOf(parameter, described, request)
     if (value === undefined) return parameter.required ? [`${parameter.name} is missing`] : []
-    return wrongsOfValue(document, parameter.schema, typed(value, parameter.schema)).map(
+    return checkValue(document, parameter.schema, parseParameter(value, parameter.schema)).map(
       wrong => `${parameter.name}: ${wrong}`,
     )
   })
   return [...unknown.map(name => `${name} is not a parameter`), ...wrongs]
 }
 
-/** A parameter as the type of its schema has it: all of them travel as text. */
-function typed(value: string, { type }: Schema): unknown {
+/** Converts a parameter, which is sent as text, to the type of its schema. */
+function parseParameter(value: string, { type }: Schema): unknown {
   if (type === 'integer') return /^\d+$/.test(value) ? Number(value) : value
   if (type === 'boolean') return value === 'true' || (value === 'false' ? false : value)
   return value
 }
 
-function wrongsOfSecurity({ document, operation }: Described, request: Request): string[] {
+function checkCredential({ document, operation }: Described, request: Request): string[] {
   const authorization = request.headers.get('authorization') ?? ''
   const ways = operation.security ?? document.security ?? []
   const isRight = ways.some(way => {
@@ -72,7 +72,7 @@ function wrongsOfSecurity({ document, operation }: Described, request: Request):
   return isRight ? [] : ['the credential is of another kind']
 }
 
-function wrongsOfBody(
+function checkBody(
   document: Document,
   content: Readonly<Record<string, MediaType>> | undefined,
   headers: Headers,
@@ -82,15 +82,15 @@ function wrongsOfBody(
   if (!content) return text === '' && type === '' ? [] : ['there is a body']
   const media = content[type]
   if (!media) return [`the media type is "${type}"`]
-  return wrongsOfValue(document, media.schema, parsed(type, text))
+  return checkValue(document, media.schema, parseBody(type, text))
 }
 
-function parsed(type: string, text: string): unknown {
+function parseBody(type: string, text: string): unknown {
   if (type === 'application/x-www-form-urlencoded') return Object.fromEntries(new URLSearchParams(text))
   return type.endsWith('json') ? JSON.parse(text) : text
 }
 
-function wrongsOfValue(document: Document, schema: Schema, value: unknown): string[] {
+function checkValue(document: Document, schema: Schema, value: unknown): string[] {
   const validate = compiled.get(schema) ?? compile(document, schema)
   compiled.set(schema, validate)
   if (validate(value)) return []
@@ -99,13 +99,13 @@ function wrongsOfValue(document: Document, schema: Schema, value: unknown): stri
   )
 }
 
-/** The references of a schema lead to `#/components`: they find it beside the schema. */
+/** The references of a schema point to `#/components`, which is compiled with it. */
 function compile({ components }: Document, schema: Schema): ValidateFunction {
-  return ajv.compile(closed({ allOf: [schema], components: { schemas: components.schemas } }))
+  return ajv.compile(closeObjects({ allOf: [schema], components: { schemas: components.schemas } }))
 }
 
-/** The same schema with every object in it closed that lists its properties. */
-function closed(schema: Schema): Schema {
+/** Closes every object of a schema that lists its properties. */
+function closeObjects(schema: Schema): Schema {
   return JSON.parse(JSON.stringify(schema), (_, value) => {
     const isOpen = value?.type === 'object' && 'properties' in value && !('additionalProperties' in value)
     return isOpen ? { ...value, additionalProperties: false } : value

@@ -4,7 +4,7 @@ import { readConsent } from '../../../src/adapters/consent/protocol.ts'
 const asked = { cpf: '52998224725', id: 'x' }
 const read = (more: object) => readConsent(JSON.stringify({ id: 'x', status: 'ATIVO', ...more }), asked)
 
-test('an answer that names another person is none, also where a number has lost the zeros of a CPF', () => {
+test('an answer about another person is rejected, also if the CPF is a number without its zeros', () => {
   expect(read({ titular: { cpf: '00000000191' } })).toBeUndefined()
   expect(read({ titular: { cpf: 191 } })).toBeUndefined()
   expect(read({ titular: { cpf: 52998224725 } })).toBeDefined()

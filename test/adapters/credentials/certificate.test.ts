@@ -18,7 +18,7 @@ const recorded = (name: string) =>
   readFileSync(join(import.meta.dirname, '../../recordings/certificates', name))
 const passphrase = 'senha'
 
-describe('a certificate is understood in every form', () => {
+describe('certificates of every form are read', () => {
   test.each(['aes.pfx', 'rc2-40.pfx', 'ec.pfx'])('%s', async name => {
     const { cert, key, daysLeft } = await loadCertificate({ pfx: recorded(name), passphrase }, now)
     expect(cert).toContain('BEGIN CERTIFICATE')
@@ -41,20 +41,23 @@ describe('a certificate is understood in every form', () => {
   })
 })
 
-test.each(['aes.pfx', 'rc2-40.pfx'])('a wrong passphrase of %s is told from a broken file', async name => {
-  const pfx = recorded(name)
-  const wrong = loadCertificate({ pfx, passphrase: 'outra' }, now)
-  await expect(wrong).rejects.toMatchObject({
-    code: 'MISCONFIGURED',
-    message: expect.stringContaining('passphrase is wrong'),
-  })
-  const broken = loadCertificate({ pfx: pfx.subarray(0, 500), passphrase }, now)
-  await expect(broken).rejects.toMatchObject({
-    message: expect.stringContaining('PKCS#12 file cannot be read'),
-  })
-})
+test.each(['aes.pfx', 'rc2-40.pfx'])(
+  'a wrong passphrase and a broken file of %s give different errors',
+  async name => {
+    const pfx = recorded(name)
+    const wrong = loadCertificate({ pfx, passphrase: 'outra' }, now)
+    await expect(wrong).rejects.toMatchObject({
+      code: 'MISCONFIGURED',
+      message: expect.stringContaining('passphrase is wrong'),
+    })
+    const broken = loadCertificate({ pfx: pfx.subarray(0, 500), passphrase }, now)
+    await expect(broken).rejects.toMatchObject({
+      message: expect.stringContaining('PKCS#12 file cannot be read'),
+    })
+  },
+)
 
-test('a PKCS#12 file that has its chain before its own certificate is put in order', async () => {
+test('a PKCS#12 file with the chain first is put in order', async () => {
   const { cert, key } = await loadCertificate({ pfx: recorded('aes.pfx'), passphrase }, now)
   const issuerKeys = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const issuer = forge.pki.createCertificate()
@@ -72,7 +75,7 @@ test('a PKCS#12 file that has its chain before its own certificate is put in ord
   expect(used.cert.match(/BEGIN CERTIFICATE/g)).toHaveLength(2)
 })
 
-test('the chain of a PEM text may come first', async () => {
+test('a PEM text with the chain first is put in order', async () => {
   const authority = await createAuthority(now)
   const { cert, key } = await authority.issueClient('x')
   const used = await loadCertificate({ cert: `${authority.ca}\n${cert}`, key }, now)
@@ -80,8 +83,13 @@ test('the chain of a PEM text may come first', async () => {
   expect(used.cert.match(/BEGIN/g)).toHaveLength(2)
 })
 
-/** A PKCS#12 file as openssl writes it today. */
-async function byOpenssl(cert: string, key: string, passphrase: string, how: string[] = []): Promise<Buffer> {
+/** Writes a PKCS#12 file with the installed openssl. */
+async function exportByOpenssl(
+  cert: string,
+  key: string,
+  passphrase: string,
+  how: string[] = [],
+): Promise<Buffer> {
   const folder = mkdtempSync(join(tmpdir(), 'averba-pfx-'))
   for (const [name, text] of Object.entries({ cert, key })) writeFileSync(join(folder, name), text)
   const flags = [
@@ -100,22 +108,19 @@ async function byOpenssl(cert: string, key: string, passphrase: string, how: str
   return readFileSync(join(folder, 'pfx'))
 }
 
-test.each(['senha-ção', 'senha€'])(
-  'a passphrase with letters beyond ASCII opens its file: %s',
-  async given => {
-    const { cert, key } = await (await createAuthority(now)).issueClient('x')
-    const pfx = await byOpenssl(cert, key, given)
-    expect(new X509Certificate((await loadCertificate({ pfx, passphrase: given }, now)).cert).subject).toBe(
-      'CN=x',
-    )
-    await expect(loadCertificate({ pfx, passphrase: `${given}x` }, now)).rejects.toMatchObject({
-      message: expect.stringContaining('its passphrase is wrong'),
-    })
-  },
-)
+test.each(['senha-ção', 'senha€'])('a passphrase that is not ASCII opens its file: %s', async given => {
+  const { cert, key } = await (await createAuthority(now)).issueClient('x')
+  const pfx = await exportByOpenssl(cert, key, given)
+  expect(new X509Certificate((await loadCertificate({ pfx, passphrase: given }, now)).cert).subject).toBe(
+    'CN=x',
+  )
+  await expect(loadCertificate({ pfx, passphrase: `${given}x` }, now)).rejects.toMatchObject({
+    message: expect.stringContaining('its passphrase is wrong'),
+  })
+})
 
-/** Issues certificates of one key, each valid from and to so many days from now. */
-function issuing() {
+/** Issues certificates of one key. `issue` takes their validity in days from now. */
+function createIssuer() {
   const keys = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const key = keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   const publicKey = keys.publicKey.export({ type: 'spki', format: 'pem' }).toString()
@@ -134,42 +139,42 @@ function issuing() {
   return { key, issue }
 }
 
-test('of several certificates of one key in a file, the one that ends last of those whose time has come is used', async () => {
-  const { key, issue } = issuing()
+test('of several certificates of one key, the valid one that expires last is used', async () => {
+  const { key, issue } = createIssuer()
   const [former, present, next] = [issue(-365, -1), issue(-100, 265), issue(30, 395)]
-  const pfx = await byOpenssl(former + present, key, passphrase)
+  const pfx = await exportByOpenssl(former + present, key, passphrase)
   expect((await loadCertificate({ pfx, passphrase }, now)).daysLeft).toBe(265)
   const used = await loadCertificate({ cert: former + next + present, key }, now)
   expect([used.daysLeft, used.notBefore]).toEqual([265, undefined])
 })
 
-test('a certificate under another label of PEM is one', async () => {
-  const { key, issue } = issuing()
-  const [own, ...others] = [issue(-1, 100), issuing().issue(-1, 300), issuing().issue(-1, 300)]
+test('a certificate with another PEM label is read', async () => {
+  const { key, issue } = createIssuer()
+  const [own, ...others] = [issue(-1, 100), createIssuer().issue(-1, 300), createIssuer().issue(-1, 300)]
   const labelled = own?.replaceAll('CERTIFICATE', 'X509 CERTIFICATE') ?? ''
   expect((await loadCertificate({ cert: others.join('') + labelled, key }, now)).daysLeft).toBe(100)
 })
 
-test('one that ends in 20 days is told of when it is used', async () => {
+test('a certificate that expires in 20 days is reported once, when it is used', async () => {
   const authority = await createAuthority(now - 345 * dayMs)
   const issued = await authority.issueServer(['localhost'])
   const server = await serve(async () => new Response('ok'), { ...issued, clientCa: authority.ca })
-  const told: number[] = []
+  const reported: number[] = []
   const socket = openSocket({
     clock: systemClock,
     ca: authority.ca,
     certificate: await authority.issueClient('x'),
-    onExpiring: daysLeft => void told.push(daysLeft),
+    onExpiring: daysLeft => void reported.push(daysLeft),
   })
   for (let i = 0; i < 2; i++) await socket.fetch(new Request(`https://localhost:${server.port}/`))
-  expect(told).toEqual([expect.any(Number)])
-  expect(told[0]).toBeGreaterThanOrEqual(18)
-  expect(told[0]).toBeLessThanOrEqual(20)
+  expect(reported).toEqual([expect.any(Number)])
+  expect(reported[0]).toBeGreaterThanOrEqual(18)
+  expect(reported[0]).toBeLessThanOrEqual(20)
   await socket.close()
   await server.close()
 })
 
-test('the operator is told of it in words', async () => {
+test('the log says that the client certificate ends soon', async () => {
   const certificate = await (await createAuthority(now - 344.5 * dayMs)).issueClient('x')
   const lines: unknown[] = []
   const averba = await openAverba({
@@ -183,7 +188,7 @@ test('the operator is told of it in words', async () => {
   await averba.close()
 })
 
-test('a legacy PKCS#12 file presents its certificate over TLS', async () => {
+test('the certificate of a legacy PKCS#12 file is presented over TLS', async () => {
   const pem = await loadCertificate({ pfx: recorded('rc2-40.pfx'), passphrase }, now)
   const authority = await createAuthority(now)
   const names: (string | undefined)[] = []
@@ -193,7 +198,7 @@ test('a legacy PKCS#12 file presents its certificate over TLS', async () => {
       names.push(clientName)
       return new Response('ok')
     },
-    // It signed itself, so it is its own authority.
+    // Self-signed: it is its own authority.
     { ...issued, clientCa: pem.cert },
   )
   const certificate = { pfx: recorded('rc2-40.pfx'), passphrase }

@@ -5,7 +5,7 @@ import { simulate } from '../../../src/simulation/index.ts'
 
 const canary = 'segredo-canario-4711'
 
-test('a secret is not printed in any way that values are printed, and gives itself to who asks', () => {
+test('a secret is never printed, and expose() returns it', () => {
   const secret = new Secret(canary)
   const within = { options: { consumerSecret: secret, list: [secret] } }
   const printed = [
@@ -25,7 +25,7 @@ test('a secret is not printed in any way that values are printed, and gives itse
   expect(secret.expose()).toBe(canary)
 })
 
-test('every option that is a secret takes one, also from a function, and works as with plain text', async () => {
+test('every secret option accepts a Secret, also from a function', async () => {
   const secrets: string[] = []
   const world = await simulate({
     averba: {
@@ -85,23 +85,23 @@ test.each<[string, () => unknown]>([
   ['an empty text', () => ''],
   ['an empty secret', () => new Secret('')],
   ['a number', () => 7],
-])('a function that gives %s in place of a token has nothing sent', async (_, bearer) => {
-  let left = 0
+])('nothing is sent when the token function returns %s', async (_, bearer) => {
+  let sent = 0
   const world = await simulate({
     averba: {
       validationService: {
         ...{ baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
-        bearer: bearer as () => string, // As a host without types may give it.
+        bearer: bearer as () => string, // A host without types may return anything.
       },
     },
     async intercept(request, forward) {
-      left += 1
+      sent += 1
       return forward(request)
     },
   })
   const input = { id: 'a', cpf: world.samples.cpf, claims: { nome: 'X' } }
-  const reason = 'Cannot use the bearer token: it is empty, or not a text'
+  const reason = 'Cannot use the bearer token: it is empty or not a text'
   expect(await world.averba.validations.validate(input)).toMatchObject({ status: 'deferred', reason })
-  expect(left).toBe(0)
+  expect(sent).toBe(0)
   await world.close()
 })

@@ -4,7 +4,7 @@ import { valueFrom } from '../../../src/adapters/credentials/source.ts'
 
 const never = () => new Promise<string>(() => undefined)
 
-test('a function that never answers is given up, in words, and one that answers later does no harm', async () => {
+test('a function that never answers fails after a time limit, and a late answer is ignored', async () => {
   const failed = {
     code: 'MISCONFIGURED',
     message: expect.stringContaining('the function that gives it did not answer'),
@@ -17,18 +17,18 @@ test('a function that never answers is given up, in words, and one that answers 
   await expect(valueFrom(() => 'x', 'secret', 10)).resolves.toBe('x')
 })
 
-test('promises of other libraries are waited for no longer, and what they fail with is wrapped', async () => {
+test('thenables of other libraries have the same time limit, and their errors are wrapped', async () => {
   class Foreign {
     readonly settle: (resolve: (text: string) => void, reject: (error: unknown) => void) => void
     constructor(settle: Foreign['settle']) {
       this.settle = settle
     }
-    // biome-ignore lint/suspicious/noThenProperty: as libraries make them: awaitable, and no Promise
+    // biome-ignore lint/suspicious/noThenProperty: a thenable of a library, not a Promise
     then(resolve: (text: string) => void, reject: (error: unknown) => void): void {
       this.settle(resolve, reject)
     }
   }
-  const foreign = (settle: Foreign['settle']) => new Foreign(settle) as unknown as Promise<string> // Awaitable.
+  const foreign = (settle: Foreign['settle']) => new Foreign(settle) as unknown as Promise<string> // A thenable.
   await expect(valueFrom(() => foreign(() => undefined), 'secret', 10)).rejects.toMatchObject({
     code: 'MISCONFIGURED',
   })
@@ -37,16 +37,16 @@ test('promises of other libraries are waited for no longer, and what they fail w
   await expect(valueFrom(() => foreign(resolve => resolve('x')), 'secret', 10)).resolves.toBe('x')
 })
 
-test('why a file could not be read is said by its code, and what any other error says is not', async () => {
+test('the message has the code of a file error, and nothing of other errors', async () => {
   const missing = () => readFileSync('/nao-existe/segredo-canario.pem', 'utf8')
-  const cannot = 'Cannot get the certificate: the function that gives it failed'
+  const message = 'Cannot get the certificate: the function that gives it failed'
   const error = { code: 'MISCONFIGURED' }
   await expect(valueFrom(missing, 'certificate')).rejects.toMatchObject({
     ...error,
-    message: `${cannot}: ENOENT`,
+    message: `${message}: ENOENT`,
   })
   const quoting = () => {
     throw Object.assign(new Error('segredo-canario'), { code: 'segredo-canario', syscall: 'open' })
   }
-  await expect(valueFrom(quoting, 'certificate')).rejects.toMatchObject({ ...error, message: cannot })
+  await expect(valueFrom(quoting, 'certificate')).rejects.toMatchObject({ ...error, message })
 })

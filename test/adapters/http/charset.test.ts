@@ -10,10 +10,10 @@ test.each([
   ['application/json; charset=utf-8', 'utf8'],
   ['application/json', 'utf8'],
   ['application/json; charset=nenhum', 'utf8'],
-  // Wrong labels.
+  // Labelled wrongly.
   ['application/json; charset=ISO-8859-1', 'utf8'],
   ['application/json; charset=utf-16', 'utf8'],
-] as const)('an answer of the type %s is read in its own charset', async (type, encoding) => {
+] as const)('an answer of the type %s is decoded correctly (%s)', async (type, encoding) => {
   const fetch = async () =>
     new Response(Buffer.from(text, encoding), { status: 422, headers: { 'content-type': type } })
   const write = () => new Request('https://servico.exemplo.br/')

@@ -16,14 +16,14 @@ import {
 import { type Server, serve } from '../../../src/simulation/served/serve.ts'
 import { type Kind, kinds, openThreeCalls } from '../three-calls.ts'
 
-/** What the clients make of everything that can happen to a call, by the phase in which it happens. */
+/** What the clients conclude from everything that can happen to a call, by the phase in which it happens. */
 
 type Expected = Record<Kind, string>
 const all = (status: string): Expected => ({ read: status, change: status, paid: status })
 const deferred = all('deferred')
 const declined = all('declined')
-const inDoubt: Expected = { read: 'deferred', change: 'unknown', paid: 'unknown' }
-/** How often a request leaves: only a reading is tried again. */
+const unknownUnlessRead: Expected = { read: 'deferred', change: 'unknown', paid: 'unknown' }
+/** How often a request is sent: only reads are retried. */
 const sentOnce: Record<Kind, number> = { read: 3, change: 1, paid: 1 }
 
 const now = systemClock.now()
@@ -31,7 +31,7 @@ let authority: Authority
 let stranger: Authority
 let own: IssuedCertificate
 let server: Server
-/** What the server does with a request, and how many came. */
+/** How the server answers, and how many requests it received. */
 let answer: (request: Request) => Response | Promise<Response>
 let received = 0
 const others: { port: number; close(): Promise<void> }[] = []
@@ -87,46 +87,46 @@ async function listen(other: NetServer & { closeAllConnections(): void }): Promi
 
 const localhost = (port: number) => `https://localhost:${port}`
 
-/** A server that shows a certificate, and would answer. */
-async function showing(issued: IssuedCertificate): Promise<string> {
+/** A server with a given certificate that would answer. */
+async function openServer(issued: IssuedCertificate): Promise<string> {
   const other = await serve(request => answer(request), issued)
   others.push(other)
   return localhost(other.port)
 }
 
-/** A server that ends the handshake of a client without a certificate. */
-function demanding(version: 'TLSv1.2' | 'TLSv1.3'): Promise<string> {
+/** A server that refuses clients without a certificate. */
+function openDemandingServer(version: 'TLSv1.2' | 'TLSv1.3'): Promise<string> {
   const limits = { minVersion: version, maxVersion: version }
   const asking = { ca: authority.ca, requestCert: true, rejectUnauthorized: true }
   return listen(createHttpsServer({ ...own, ...asking, ...limits }, (_, response) => response.end()))
 }
 
-describe('resolve, connect, TLS: nothing was sent, and the reason is said', () => {
+describe('resolve, connect, TLS: nothing was sent, and the reason says why', () => {
   test.each<[string, string, () => Promise<string>]>([
     ['resolve', "the service's host name was not found", async () => 'https://nao-existe.invalid'],
-    ['connect: a port where nobody listens', 'the connection was refused', async () => localhost(1)],
+    ['connect: a port without a listener', 'the connection was refused', async () => localhost(1)],
     [
-      'TLS: a port that speaks none',
+      'TLS: a port that does not speak it',
       'ERR_SSL_',
       () => listen(createHttpServer((_, response) => response.end())),
     ],
     [
       'TLS: an expired certificate',
       "the service's certificate has expired",
-      async () => showing(await authority.issueExpiredServer(['localhost'])),
+      async () => openServer(await authority.issueExpiredServer(['localhost'])),
     ],
     [
-      'TLS: a certificate of an authority that nobody knows',
+      'TLS: a certificate of an unknown authority',
       "the service's certificate is not trusted",
-      async () => showing(await stranger.issueServer(['localhost'])),
+      async () => openServer(await stranger.issueServer(['localhost'])),
     ],
     [
       'TLS: a certificate for another name',
       "the service's certificate is for another name",
-      async () => showing(await authority.issueServer(['outro.exemplo.br'])),
+      async () => openServer(await authority.issueServer(['outro.exemplo.br'])),
     ],
-    ['TLS 1.2: our certificate is missing', 'HANDSHAKE_FAILURE', () => demanding('TLSv1.2')],
-    ['TLS 1.3: our certificate is missing', 'CERTIFICATE_REQUIRED', () => demanding('TLSv1.3')],
+    ['TLS 1.2: our certificate is missing', 'HANDSHAKE_FAILURE', () => openDemandingServer('TLSv1.2')],
+    ['TLS 1.3: our certificate is missing', 'CERTIFICATE_REQUIRED', () => openDemandingServer('TLSv1.3')],
   ])('%s', async (_, words, open) => {
     const baseUrl = await open()
     for (const kind of kinds) {
@@ -136,7 +136,7 @@ describe('resolve, connect, TLS: nothing was sent, and the reason is said', () =
   })
 })
 
-describe('sent: it may have been done', () => {
+describe('sent: the call may have been done', () => {
   const broken = () => {
     throw new Error('The connection breaks')
   }
@@ -150,7 +150,7 @@ describe('sent: it may have been done', () => {
       sentOnce.read,
     ],
     [
-      'an answer over the bound',
+      'an answer that is too large',
       'larger than allowed',
       () => new Response('x'.repeat(101)),
       { bodyBytesMax: 100 },
@@ -161,7 +161,7 @@ describe('sent: it may have been done', () => {
     for (const kind of kinds) {
       const outcome = await call(kind, localhost(server.port), options)
       expect(outcome, kind).toMatchObject({
-        status: inDoubt[kind],
+        status: unknownUnlessRead[kind],
         reason: expect.stringContaining(words),
       })
       expect(received, kind).toBe(kind === 'read' ? readings : sentOnce[kind])
@@ -170,10 +170,10 @@ describe('sent: it may have been done', () => {
 })
 
 test.each(['EHOSTUNREACH', 'ENETUNREACH'])(
-  'sent: a network that is gone (%s) once the request is there says nothing of it',
+  'sent: a network error (%s) after the request arrived leaves the outcome unknown',
   async code => {
     const sockets: Socket[] = []
-    const see = (message: unknown) => void sockets.push((message as { socket: Socket }).socket) // As undici tells it.
+    const see = (message: unknown) => void sockets.push((message as { socket: Socket }).socket) // As undici publishes it.
     subscribe('undici:client:connected', see)
     let requests = 0
     const baseUrl = await listen(
@@ -187,14 +187,14 @@ test.each(['EHOSTUNREACH', 'ENETUNREACH'])(
     for (const kind of kinds) {
       requests = 0
       const reason = expect.stringContaining(code)
-      expect(await call(kind, baseUrl), kind).toMatchObject({ status: inDoubt[kind], reason })
+      expect(await call(kind, baseUrl), kind).toMatchObject({ status: unknownUnlessRead[kind], reason })
       expect(requests, kind).toBe(sentOnce[kind])
     }
     unsubscribe('undici:client:connected', see)
   },
 )
 
-test('sent: a proxy that answers without TLS once the request is there says nothing of it', async () => {
+test('sent: a proxy that answers without TLS after the request arrived leaves the outcome unknown', async () => {
   const sockets: Duplex[] = []
   let requests = 0
   const server = createHttpsServer({ ...own, maxVersion: 'TLSv1.2' }, request => {
@@ -208,12 +208,12 @@ test('sent: a proxy that answers without TLS once the request is there says noth
   for (const kind of kinds) {
     requests = 0
     const reason = expect.stringContaining('ERR_SSL_WRONG_VERSION_NUMBER')
-    expect(await call(kind, baseUrl), kind).toMatchObject({ status: inDoubt[kind], reason })
+    expect(await call(kind, baseUrl), kind).toMatchObject({ status: unknownUnlessRead[kind], reason })
     expect(requests, kind).toBe(sentOnce[kind])
   }
 })
 
-test('sent: a connection that breaks within the answer leaves it in doubt', async () => {
+test('sent: a connection that breaks within the answer leaves the outcome unknown', async () => {
   let requests = 0
   const baseUrl = await listen(
     createHttpsServer(own, (_, response) => {
@@ -224,20 +224,20 @@ test('sent: a connection that breaks within the answer leaves it in doubt', asyn
   )
   for (const kind of kinds) {
     requests = 0
-    expect((await call(kind, baseUrl)).status, kind).toBe(inDoubt[kind])
+    expect((await call(kind, baseUrl)).status, kind).toBe(unknownUnlessRead[kind])
     expect(requests, kind).toBe(sentOnce[kind])
   }
 })
 
 test.each([
   ['another protocol', '\x16\x03\x01 cpf=25774435016'],
-  ['a header with a byte that none holds', 'HTTP/1.1 200 OK\r\nx: a\x01b\r\ncontent-length: 2\r\n\r\n[]'],
-])('sent: an answer that is not HTTP, as %s, is in doubt and said in words', async (_, bytes) => {
+  ['a header with an invalid byte', 'HTTP/1.1 200 OK\r\nx: a\x01b\r\ncontent-length: 2\r\n\r\n[]'],
+])('sent: an answer that is not HTTP (%s) leaves the outcome unknown, with a reason', async (_, bytes) => {
   const baseUrl = await listen(createHttpsServer(own, ({ socket }) => socket.end(bytes)))
   for (const kind of kinds) {
     const outcome = await call(kind, baseUrl)
     const reason = expect.stringMatching(/^the answer is not HTTP \(\w+\)$/)
-    expect(outcome, kind).toMatchObject({ status: inDoubt[kind], reason })
+    expect(outcome, kind).toMatchObject({ status: unknownUnlessRead[kind], reason })
   }
 })
 
@@ -246,7 +246,7 @@ describe('answered', () => {
     ...{ id: 'a', status: 'ATIVO', dataHora: '2026-11-20T12:00:00Z', dataExpiracao: '2027-11-20T12:00:00Z' },
     ...{ cnpjUsuario: null, href: 'https://consentimento.exemplo.br/a' },
   }
-  /** What a service that did it answers. */
+  /** The answer of a service that did the operation. */
   const good = ({ method }: Request) => {
     if (method === 'GET') return Response.json([consent])
     return Response.json(method === 'PUT' ? consent : { cpf_disponivel: true })
@@ -254,30 +254,30 @@ describe('answered', () => {
 
   test.each<[number, string, Expected, Record<string, string>?]>([
     [200, '', all('settled')],
-    [200, ', unreadable', inDoubt],
-    [201, '', inDoubt],
-    [204, '', inDoubt],
-    [301, '', inDoubt, { location: '/elsewhere' }],
-    [302, '', inDoubt, { location: '/elsewhere' }],
+    [200, ', unreadable', unknownUnlessRead],
+    [201, '', unknownUnlessRead],
+    [204, '', unknownUnlessRead],
+    [301, '', unknownUnlessRead, { location: '/elsewhere' }],
+    [302, '', unknownUnlessRead, { location: '/elsewhere' }],
     [400, '', declined],
-    // The validation is tried once more with a newer token first, and a second 401 says that nothing was done either.
+    // The validation is sent once more with a newer token. A second 401 says that nothing was done either.
     [401, '', { ...declined, paid: 'deferred' }],
     [403, '', declined],
     [404, '', declined],
-    [408, '', inDoubt],
+    [408, '', unknownUnlessRead],
     [409, '', declined],
     [415, '', declined],
     [422, '', declined],
     [429, '', deferred],
     [429, ' with Retry-After', deferred, { 'retry-after': '120' }],
-    [500, '', inDoubt],
-    [502, '', inDoubt],
-    [503, '', inDoubt],
+    [500, '', unknownUnlessRead],
+    [502, '', unknownUnlessRead],
+    [503, '', unknownUnlessRead],
     [503, ' with Retry-After', deferred, { 'retry-after': '120' }],
-    [503, ' with a Retry-After that names no time', inDoubt, { 'retry-after': '1.5' }],
-    [503, ' with a Retry-After below zero', inDoubt, { 'retry-after': '-5' }],
-    [205, '', inDoubt],
-    [504, '', inDoubt],
+    [503, ' with an invalid Retry-After', unknownUnlessRead, { 'retry-after': '1.5' }],
+    [503, ' with a negative Retry-After', unknownUnlessRead, { 'retry-after': '-5' }],
+    [205, '', unknownUnlessRead],
+    [504, '', unknownUnlessRead],
   ])('%i%s', async (status, how, expected, headers = {}) => {
     answer = request => {
       if (status === 200) return how === '' ? good(request) : new Response('<html>Manutenção</html>')
@@ -287,7 +287,7 @@ describe('answered', () => {
       const outcome = await call(kind, localhost(server.port))
       expect(outcome.status, kind).toBe(expected[kind])
       if (headers['retry-after'] === '120') expect(outcome).toMatchObject({ afterMs: 120_000 })
-      // No redirect is followed and no answer is asked for again, but with a newer token.
+      // No redirect is followed and no answer is requested again, except with a newer token.
       expect(received, kind).toBe(status === 401 && kind === 'paid' ? 2 : 1)
     }
   })
@@ -295,12 +295,12 @@ describe('answered', () => {
 
 test.each([
   [
-    'that may take most of a lease is not waited for twice within it',
+    'with its own limits is not retried, since it may take most of a lease',
     { budgetMs: 45_000, bodyBytesMax: 1_000 },
     1,
   ],
-  ['of the usual time is asked for again at once', undefined, 3],
-])('a reading %s, where no answer came in time', async (_, limits, times) => {
+  ['with the usual limits is retried at once', undefined, 3],
+])('a read that times out %s', async (_, limits, times) => {
   let sent = 0
   const fetch = async () => {
     sent += 1

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { clearCode } from '../../../src/vocabulary/problem.ts'
 
-const codeOf = (code: string, sent: object) =>
+const readCode = (code: string, sent: object) =>
   clearCode({ status: 400, code }, JSON.parse(JSON.stringify(sent)))
 
 test.each([
@@ -11,13 +11,13 @@ test.each([
   ['Maria Silva', 'MARIASILVA'],
   ['482.913', '482913'],
   ['482.913', '4829'],
-])('what was sent as "%s" is not told as the code %s', (nome, code) => {
-  expect(codeOf(code, { nome })).toBeNull()
-  expect(codeOf(code, { endereco: { linhas: [nome] } })).toBeNull()
-  expect(codeOf(code, { nome: 'outra' })).toBe(code)
+])('a code is dropped if it quotes what was sent: "%s", %s', (nome, code) => {
+  expect(readCode(code, { nome })).toBeNull()
+  expect(readCode(code, { endereco: { linhas: [nome] } })).toBeNull()
+  expect(readCode(code, { nome: 'outra' })).toBe(code)
 })
 
-test('a code that says nothing of what was sent is told', () => {
+test('a code that does not quote what was sent is kept', () => {
   const sent = { nome: 'Ana Lima', numero: 12, ativo: true }
-  for (const code of ['900908', 'E-1042', 'invalid_client', 'canal']) expect(codeOf(code, sent)).toBe(code)
+  for (const code of ['900908', 'E-1042', 'invalid_client', 'canal']) expect(readCode(code, sent)).toBe(code)
 })

@@ -19,28 +19,28 @@ test.each([
   ['a header, and its word', 'key: Y29uc3VtaWRvcjpzZWdyZWRvLTE=!', 'key: ***!'],
   ['the credentials of Basic', 'user consumidor, password segredo-1', 'user ***, password ***'],
   ['a host’s own header', 'SEGREDO+2 / SEGREDO%2B2 / segredo+2', '*** / *** / ***'],
-  ['the same in letters that are equal but for their case', '\u{17F}EGREDO+2', '***'],
+  ['the same in letters that differ in case only', '\u{17F}EGREDO+2', '***'],
   ['a cookie', 'session sessao-3 is over', 'session *** is over'],
-  ['a short one by itself', 'abcd (abcd) abcde', '*** (***) abcde'],
+  ['a short secret as a whole word', 'abcd (abcd) abcde', '*** (***) abcde'],
   ['a member of the body', `rejected [${key}]`, 'rejected [***]'],
   ['the same in JSON', JSON.stringify({ title: `[${key}]` }), '{"title":"[***]"}'],
   ['the same in JSON in JSON', JSON.stringify(JSON.stringify(key)), '"\\"***\\""'],
   ['the same in ASCII', 'ch\\u0022a\\/ve\\u0020\\u003c\\u00e7\\u003E &1', '***'],
   ['the same in XML', '[ch&quot;a/ve &lt;ç&gt; &amp;1]', '[***]'],
   ['the same in an address', encodeURIComponent(key), '***'],
-  ['a form of that address', encodeURIComponent(key).replaceAll('%20', '+').toLowerCase(), '***'],
-  ['a letter that is equal to a plain one but for its case, in an address', 'ab%E2%84%AAcd', '***'],
+  ['another form of that address', encodeURIComponent(key).replaceAll('%20', '+').toLowerCase(), '***'],
+  ['a letter that differs from an ASCII one in case only, in an address', 'ab%E2%84%AAcd', '***'],
   ['another of the body', 'autenticacao-4', '***'],
   ['a CPF of the body', '529.982.247-25', '***'],
   ['a CPF', '25774435016, 257.744.350-16, 257744350-16, 257 744 350 16', '***, ***, ***, ***'],
   ['a CPF in an address', '257%2E744%2E350%2D16', '***'],
   ['nothing else', 'application/json Basic due: PLAT-ER1', 'application/json Basic due: PLAT-ER1'],
-])('hides of what was sent %s', (_, answered, shown) => {
+])('masks in an answer what was sent: %s', (_, answered, shown) => {
   const hide = redactEcho(request(), [key, 'autenticacao-4', 'ab\u{212A}cd', '52998224725'])
   expect(hide(answered)).toBe(shown)
 })
 
-test('a request without credentials changes nothing', () => {
+test('an answer to a request without credentials is unchanged', () => {
   const hide = redactEcho(new Request('https://exemplo.br/', { headers: { accept: 'application/json' } }))
   expect(hide('application/json')).toBe('application/json')
 })

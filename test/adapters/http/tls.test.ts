@@ -39,7 +39,7 @@ beforeAll(async () => {
   )
 })
 
-/** One byte, and then nothing. */
+/** A body of one byte that never ends. */
 function endless(): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: controller => controller.enqueue(Buffer.from('x')) })
 }
@@ -56,7 +56,7 @@ async function send(path: string, options: Partial<SocketOptions>, init: Request
   }
 }
 
-test('the client is known by the name in its certificate', async () => {
+test('the server reads the client name from its certificate', async () => {
   expect(await send('/', { certificate: client }, { method: 'PUT', body: 'x' })).toEqual({
     status: 200,
     text: 'PUT x',
@@ -64,19 +64,19 @@ test('the client is known by the name in its certificate', async () => {
   expect(seen.at(-1)).toEqual({ remoteAddress: '127.0.0.1', clientName: 'gestora' })
 })
 
-test('a certificate of another authority says nothing', async () => {
+test('the name in a certificate of another authority is ignored', async () => {
   await send('/', { certificate: await stranger.issueClient('gestora') })
   expect(seen.at(-1)?.clientName).toBeUndefined()
   await send('/', {})
   expect(seen.at(-1)?.clientName).toBeUndefined()
 })
 
-test('requests leave from the address that is asked for', async () => {
+test('requests leave from localAddress', async () => {
   await send('/', { localAddress: '127.16.5.9' })
   expect(seen.at(-1)?.remoteAddress).toBe('127.16.5.9')
 })
 
-test('a delivery goes to another port, and the name is still checked', async () => {
+test('connectTo sends to another port, and the server name is still checked', async () => {
   const to = { host: '127.0.0.1', port: server.port }
   const connectTo = (target: string) => (target.endsWith(':443') ? to : undefined)
   const socket = openSocket({ clock: systemClock, ca: authority.ca, connectTo })
@@ -87,7 +87,7 @@ test('a delivery goes to another port, and the name is still checked', async () 
   await socket.close()
 })
 
-describe('a certificate that cannot be used is told apart', () => {
+describe('each unusable certificate has its own message', () => {
   test.each([
     [
       'a key of another certificate',
@@ -95,17 +95,17 @@ describe('a certificate that cannot be used is told apart', () => {
       'its key belongs',
     ],
     [
-      'a certificate that is no PEM',
+      'a certificate that is not PEM',
       async () => ({ ...client, cert: 'x' }),
       'its certificate cannot be read',
     ],
-    ['a key that is no PEM', async () => ({ ...client, key: 'x' }), 'its key cannot be read'],
+    ['a key that is not PEM', async () => ({ ...client, key: 'x' }), 'its key cannot be read'],
     [
       'an expired certificate',
       async () => (await createAuthority(0)).issueClient('x'),
       'it expired on 1971-01-01',
     ],
-  ])('%s is said in words', async (_, given, words) => {
+  ])('%s', async (_, given, words) => {
     const sending = send('/', { certificate: await given() })
     await expect(sending).rejects.toMatchObject({
       code: 'MISCONFIGURED',
@@ -114,7 +114,7 @@ describe('a certificate that cannot be used is told apart', () => {
   })
 })
 
-test('an answer over the bound, or over the time, is no answer', async () => {
+test('an answer that is too large or too late fails', async () => {
   await expect(send('/large', { bodyBytesMax: 99_999 })).rejects.toMatchObject({ name: 'OversizedError' })
   expect((await send('/large', { bodyBytesMax: 100_000 })).text).toHaveLength(100_000)
   await expect(send('/never', { budgetMs: 200 })).rejects.toMatchObject({ name: 'TimeoutError' })
@@ -128,38 +128,40 @@ describe('an answer as a stream', () => {
     return socket.stream(new Request(url, { method: 'POST', body: 'x' }), onConnected)
   }
 
-  test('is whole, and fails over the bound as it is read', async () => {
+  test('is complete, and fails while it is read if it is too large', async () => {
     const bounded = { bodyBytesMax: 99_999 }
     expect(await (await stream('/large', {})).text()).toHaveLength(100_000)
     await expect((await stream('/large', bounded)).text()).rejects.toMatchObject({ name: 'OversizedError' })
   })
 
-  test('may be given up while more is waited for', async () => {
+  test('can be cancelled while waiting for a chunk', async () => {
     const response = await stream('/endless', { budgetMs: 120_000 })
     const reader = response.body?.getReader()
     expect((await reader?.read())?.value).toHaveLength(1)
     const more = reader?.read()
-    await new Promise(resolve => setImmediate(resolve)) // By then the socket is waited for.
+    await new Promise(resolve => setImmediate(resolve)) // The read waits for the socket now.
     await reader?.cancel()
     expect(await more).toMatchObject({ done: true })
   })
 
-  test('tells when the connection is there, and not where there is none', async () => {
-    const told: number[] = []
+  test('calls back when it is connected, and not when the connection fails', async () => {
+    const reported: number[] = []
     const socket = openSocket({ clock: systemClock, ca: authority.ca })
     onTestFinished(() => socket.close())
     for (const port of [server.port, server.port]) {
       const url = `https://localhost:${port}/`
-      await (await socket.stream(new Request(url), () => told.push(port))).text()
+      await (await socket.stream(new Request(url), () => reported.push(port))).text()
     }
-    expect(told).toEqual([server.port, server.port])
-    const nobody = new Request('https://localhost:1/')
-    await expect(socket.stream(nobody, () => told.push(1))).rejects.toMatchObject({ name: 'UnsentError' })
-    expect(told).toHaveLength(2)
+    expect(reported).toEqual([server.port, server.port])
+    const unreachable = new Request('https://localhost:1/')
+    await expect(socket.stream(unreachable, () => reported.push(1))).rejects.toMatchObject({
+      name: 'UnsentError',
+    })
+    expect(reported).toHaveLength(2)
   })
 })
 
-test('a certificate that is rotated is used without a restart, and a wrong one may be put right', async () => {
+test('a rotated certificate is used without a restart, and a wrong one can be corrected', async () => {
   const clock = new VirtualClock(toInstant(Date.now()))
   let certificate = { ...client, key: 'x' }
   const socket = openSocket({ clock, ca: authority.ca, certificate: () => certificate })
@@ -177,11 +179,11 @@ test('a certificate that is rotated is used without a restart, and a wrong one m
   await socket.close()
 })
 
-test('a vault that is away, or a file that is half written, leaves the certificate before in use, and is told of', async () => {
+test('an unavailable vault or a half-written file is reported, and the old certificate stays in use', async () => {
   const clock = new VirtualClock(toInstant(Date.now()))
-  const told: string[] = []
+  const reported: string[] = []
   let give = (): typeof client => client
-  const onTrouble = ({ message }: Error) => void told.push(message)
+  const onTrouble = ({ message }: Error) => void reported.push(message)
   const socket = openSocket({ clock, ca: authority.ca, certificate: () => give(), onTrouble })
   const name = async () => {
     await socket.fetch(new Request(`https://localhost:${server.port}/`))
@@ -194,7 +196,7 @@ test('a vault that is away, or a file that is half written, leaves the certifica
       throw new Error('the vault is sealed')
     },
     () => ({ ...client, cert: next.cert }),
-    // As types forbid and functions do.
+    // Functions may return what their types forbid.
     () => undefined as never,
     () => ({}) as never,
   ]
@@ -204,11 +206,11 @@ test('a vault that is away, or a file that is half written, leaves the certifica
     expect(await name()).toBe('gestora')
     expect(await name()).toBe('gestora')
   }
-  expect(told).toEqual([
+  expect(reported).toEqual([
     'Cannot get the client certificate: the function that gives it failed',
     'Cannot use the client certificate: its key belongs to another certificate',
-    'Cannot use the client certificate: it is none',
-    'Cannot use the client certificate: it is none',
+    'Cannot use the client certificate: it has neither cert and key nor pfx',
+    'Cannot use the client certificate: it has neither cert and key nor pfx',
   ])
   give = () => next
   await clock.advance(60_000)
@@ -216,7 +218,7 @@ test('a vault that is away, or a file that is half written, leaves the certifica
   await socket.close()
 })
 
-test('a burst of first requests, and one after a rotation, asks for the certificate once each', async () => {
+test('a burst of first requests, or after a rotation, loads the certificate once', async () => {
   const clock = new VirtualClock(toInstant(Date.now()))
   let asked = 0
   const certificate = async () => {
@@ -236,12 +238,12 @@ test('a burst of first requests, and one after a rotation, asks for the certific
   await socket.close()
 })
 
-test('a certificate whose time has not come does not take the place of the one before until then', async () => {
-  // What is issued now begins a day ago, by the clock of this machine.
+test('a certificate that is not valid yet does not replace the current one', async () => {
+  // Certificates issued now are valid from a day ago, by the clock of this machine.
   const clock = new VirtualClock(toInstant(Date.now() - 3 * 86_400_000))
-  const told: string[] = []
+  const reported: string[] = []
   let certificate = client
-  const onTrouble = ({ message }: Error) => void told.push(message)
+  const onTrouble = ({ message }: Error) => void reported.push(message)
   const socket = openSocket({ clock, ca: authority.ca, certificate: () => certificate, onTrouble })
   const name = async () => {
     await socket.fetch(new Request(`https://localhost:${server.port}/`))
@@ -251,21 +253,21 @@ test('a certificate whose time has not come does not take the place of the one b
   certificate = await authority.issueClient('gestora-nova')
   await clock.advance(60_000)
   expect(await name()).toBe('gestora')
-  expect(told).toEqual([expect.stringContaining('it is not valid before 20')])
+  expect(reported).toEqual([expect.stringContaining('it is not valid before 20')])
   await clock.advance(3 * 86_400_000)
   expect(await name()).toBe('gestora-nova')
   await socket.close()
 })
 
-test('a certificate whose texts come as bytes is used like one of texts', async () => {
+test('PEM as bytes is used like PEM as text', async () => {
   const bytes = { cert: Buffer.from(client.cert), key: Buffer.from(client.key) }
-  const socket = openSocket({ clock: systemClock, ca: authority.ca, certificate: bytes as never }) // As files are read.
+  const socket = openSocket({ clock: systemClock, ca: authority.ca, certificate: bytes as never }) // As `readFile` returns them.
   await socket.fetch(new Request(`https://localhost:${server.port}/`))
   expect(seen.at(-1)?.clientName).toBe('gestora')
   await socket.close()
 })
 
-test('the time that a vault takes is none in which a request is on its way', async () => {
+test('the time that a vault takes does not count as time of the request', async () => {
   const clock = new VirtualClock(toInstant(Date.now()))
   let isSlow = false
   const certificate = async () => {
@@ -281,7 +283,7 @@ test('the time that a vault takes is none in which a request is on its way', asy
   await socket.close()
 })
 
-test('a certificate that has ended is shown to nobody, and one in its place is used at once', async () => {
+test('an expired certificate is never presented, and its replacement is used at once', async () => {
   const clock = new VirtualClock(toInstant(Date.now()))
   const next = await (await createAuthority(systemClock.now() + 366 * 86_400_000)).issueClient('gestora-nova')
   let certificate = client
@@ -303,7 +305,7 @@ test('a certificate that has ended is shown to nobody, and one in its place is u
   await Promise.all(sockets.map(socket => socket.close()))
 })
 
-test('a vault that hangs holds up a request only for a moment while there is a good certificate', async () => {
+test('a vault that hangs delays a request only briefly while the certificate is valid', async () => {
   const clock = new VirtualClock(toInstant(Date.now()))
   const vault = Promise.withResolvers<typeof client>()
   let isHanging = false
@@ -313,7 +315,7 @@ test('a vault that hangs holds up a request only for a moment while there is a g
   await send()
   isHanging = true
   await clock.advance(60_000)
-  // The vault is not done, and will not be before they are answered.
+  // The vault answers only after both requests.
   expect((await send()).status).toBe(200)
   expect((await send()).status).toBe(200)
   vault.resolve(await authority.issueClient('gestora-nova'))
@@ -321,7 +323,7 @@ test('a vault that hangs holds up a request only for a moment while there is a g
   await socket.close()
 })
 
-test('a request whose connection comes when its time is over was not sent', async () => {
+test('a request whose connection is made after its time limit was not sent', async () => {
   const budgetMs = 300
   const slow = createServer(socket => {
     socket.on('error', () => undefined)
@@ -330,7 +332,7 @@ test('a request whose connection comes when its time is over was not sent', asyn
   })
   await new Promise<void>(resolve => slow.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => new Promise<void>(resolve => slow.close(() => resolve())))
-  const { port } = slow.address() as AddressInfo // Of a server that listens on a port.
+  const { port } = slow.address() as AddressInfo // It listens on a port.
   const before = seen.length
   const socket = openSocket({ clock: systemClock, ca: authority.ca, budgetMs })
   const paid = new Request(`https://localhost:${port}/`, { method: 'POST', body: 'x' })
@@ -342,7 +344,7 @@ test('a request whose connection comes when its time is over was not sent', asyn
   expect(seen).toHaveLength(before)
 })
 
-test('a service is looked at also where the environment says that none is', async () => {
+test('the server certificate is checked despite NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
   vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
   onTestFinished(() => void vi.unstubAllEnvs())
   const before = seen.length
@@ -350,11 +352,11 @@ test('a service is looked at also where the environment says that none is', asyn
   expect(seen).toHaveLength(before)
 })
 
-describe('a certificate for another purpose is refused before anything is read', () => {
-  test.each(['-tls1_2', '-tls1_3'])('by openssl with %s', async version => {
+describe('openssl refuses a certificate for another purpose before it reads a request', () => {
+  test.each(['-tls1_2', '-tls1_3'])('with %s', async version => {
     const issued = await authority.issueServer(['localhost'])
     const { port, end } = await serveByOpenssl(version, issued)
-    // A server's: a common mistake.
+    // A server certificate used by a client: a common mistake.
     const socket = openSocket({ clock: systemClock, ca: authority.ca, certificate: issued })
     const paid = new Request(`https://localhost:${port}/`, { method: 'POST', body: 'x' })
     await expect(socket.fetch(paid)).rejects.toMatchObject({
@@ -366,7 +368,7 @@ describe('a certificate for another purpose is refused before anything is read',
   })
 })
 
-/** A server that demands a client's certificate and says with an alert what it has against one. */
+/** A server that requires a client certificate, and refuses one with a TLS alert. */
 async function serveByOpenssl(version: string, { cert, key }: IssuedCertificate) {
   const folder = mkdtempSync(join(tmpdir(), 'averba-openssl-'))
   const files = { cert, key, ca: authority.ca }
@@ -387,10 +389,10 @@ async function serveByOpenssl(version: string, { cert, key }: IssuedCertificate)
   return { port, end: () => server.kill() }
 }
 
-test('a connection that ends before TLS is there carried nothing', async () => {
+test('a request whose connection ends before the TLS handshake was not sent', async () => {
   const rude = createServer(socket => void socket.once('data', () => socket.resetAndDestroy()))
   await new Promise<void>(resolve => rude.listen(0, '127.0.0.1', resolve))
-  const { port } = rude.address() as AddressInfo // Of a server that listens on a port.
+  const { port } = rude.address() as AddressInfo // It listens on a port.
   const socket = openSocket({ clock: systemClock, ca: authority.ca })
   const paid = new Request(`https://localhost:${port}/`, { method: 'POST', body: 'x' })
   await expect(socket.fetch(paid)).rejects.toMatchObject({ name: 'UnsentError' })

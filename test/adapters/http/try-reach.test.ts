@@ -25,11 +25,11 @@ const authority = await createAuthority(clock.now())
 const { ca } = authority
 const own = await authority.issueServer(['localhost'])
 
-test('any answer will do, nothing but HEAD / is sent, and its date tells how far the clocks are apart', async () => {
+test('any answer to HEAD / counts as reached, and its Date gives the clock difference', async () => {
   const seen: string[] = []
   const address = await listen(
     createHttps(own, (incoming, outgoing) => {
-      seen.push(`${incoming.method} ${incoming.url} ${incoming.headers.authorization ?? 'nobody'}`)
+      seen.push(`${incoming.method} ${incoming.url} ${incoming.headers.authorization ?? 'none'}`)
       outgoing.writeHead(500, { date: new Date(clock.now() - 600_000).toUTCString() }).end()
     }),
   )
@@ -39,10 +39,10 @@ test('any answer will do, nothing but HEAD / is sent, and its date tells how far
     detail: expect.stringMatching(/^it answered within \d+ ms$/),
   })
   expect(Math.abs((found.skewMs ?? 0) + 600_000)).toBeLessThan(2_000)
-  expect(seen).toEqual(['HEAD / nobody'])
+  expect(seen).toEqual(['HEAD / none'])
 })
 
-test('a service that says no time tells nothing of the clock', async () => {
+test('an answer without a Date gives no clock difference', async () => {
   const address = await listen(
     createHttps(own, (_, outgoing) => {
       outgoing.sendDate = false
@@ -52,7 +52,7 @@ test('a service that says no time tells nothing of the clock', async () => {
   expect(await tryReach(address, { clock, ca })).not.toHaveProperty('skewMs')
 })
 
-test('each way not to get there is said in words, with what to do', async () => {
+test('each failure to connect is described with advice', async () => {
   const untrusted = await createAuthority(clock.now(), 'another authority')
   const silent = await listen(createServer(socket => socket.resume().on('error', () => undefined)))
   const mute = await listen(createHttps(own, () => undefined))
@@ -62,7 +62,7 @@ test('each way not to get there is said in words, with what to do', async () => 
     createHttps({ ...own, ca, requestCert: true, rejectUnauthorized: true }, (_, outgoing) => outgoing.end()),
   )
   const stranger = await untrusted.issueClient('ninguem')
-  // The budget ends a connection that is only being made, which a signal alone does not.
+  // The budget also stops a connection attempt, which an abort signal alone does not.
   const began = clock.now()
   const handshake = await tryReach(silent, { clock, ca, budgetMs: 300 })
   expect(clock.now() - began).toBeLessThan(8_000)
@@ -84,12 +84,12 @@ test('each way not to get there is said in words, with what to do', async () => 
     port: expect.stringMatching(/^the connection was refused \(ECONNREFUSED\): nothing listens/),
     ca: expect.stringMatching(/is not trusted: is the option ca missing or wrong\?/),
     elsewhere: expect.stringMatching(/certificate is for another name .*: correct its address$/),
-    expired: expect.stringMatching(/^the service's certificate has expired .*compare this machine's clock/),
+    expired: expect.stringMatching(/^the service's certificate has expired .*check this machine's clock/),
     handshake: expect.stringMatching(
-      /^the connection timed out \(UND_ERR_CONNECT_TIMEOUT\): does a firewall/,
+      /^the connection timed out \(UND_ERR_CONNECT_TIMEOUT\): check for a firewall/,
     ),
-    answer: expect.stringMatching(/^there is a connection, and no answer within 0\.3 s: ask the service$/),
-    client: expect.stringMatching(/does it know our client certificate\?$/),
+    answer: expect.stringMatching(/^connected, but no answer within 0\.3 s: ask the service$/),
+    client: expect.stringMatching(/check that it accepts our client certificate$/),
     mismatch: expect.stringMatching(/its key belongs to another certificate/),
   })
 })

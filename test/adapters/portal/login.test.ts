@@ -8,7 +8,7 @@ import { createAuthority } from '../../../src/simulation/served/authority.ts'
 import { serve } from '../../../src/simulation/served/serve.ts'
 import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
 
-test('the portal is shown the certificate over TLS, and the login goes by its headers', async () => {
+test('the certificate is presented over TLS, and the login sends its headers', async () => {
   const authority = await createAuthority(systemClock.now())
   const { ca } = authority
   let laterMs = 0
@@ -42,7 +42,7 @@ test('the portal is shown the certificate over TLS, and the login goes by its he
     ['/portal/api/autenticar', 'importadora', 'IMPEXP'],
     ['/portal/api/ext/webhook', 'importadora', null],
   ])
-  // The certificate is asked for again, without a restart: the connections of a minute later present the new one.
+  // The certificate is loaded again without a restart: connections a minute later present the new one.
   certificate = await authority.issueClient('importadora-nova')
   laterMs = 61_000
   expect((await averba.subscriptions.plan()).changes).toEqual([])
@@ -54,7 +54,7 @@ test('the portal is shown the certificate over TLS, and the login goes by its he
   await server.close()
 })
 
-test('a PKCS#12 that was asked for once with a former passphrase is the certificate that it is to others', async () => {
+test('a PKCS#12 file that is opened late has the same identity as one opened at once', async () => {
   const pfx = readFileSync(join(import.meta.dirname, '../../recordings/certificates/aes.pfx'))
   let passphrase = 'antiga'
   const begin = () => portalSession({ certificate: () => ({ pfx, passphrase }), roleType: 'IMPEXP' })
@@ -64,7 +64,7 @@ test('a PKCS#12 that was asked for once with a former passphrase is the certific
   const read = await late.identity()
   expect(read).not.toBe(unread)
   expect(await early.identity()).toBe(read)
-  // What was read once stays known, and is opened no more.
+  // The identity is cached: the file is not opened again.
   passphrase = 'antiga'
   expect(await early.identity()).toBe(read)
 })

@@ -23,7 +23,7 @@ const pending: PendingEffect = {
   data: { evento: 'dimp-situacao-import', endpoint: 'https://receptor.exemplo.br/averba', generation: 1 },
 }
 
-test('what the portal did counts as done, although another process keeps the session from being written down', async () => {
+test('a call that the portal did is settled even if the session cannot be stored', async () => {
   const portal = simulatePortal({
     clock: systemClock,
     entropy: systemEntropy,
@@ -59,8 +59,8 @@ test('what the portal did counts as done, although another process keeps the ses
 const malformed = 'AAA\ncanario'
 test.each([
   ['an access key', portalAccessKeys({ clientId: 'x', clientSecret: malformed, roleType: 'IMPEXP' })],
-  ['a header of the host’s own', staticHeaders({ authorization: malformed })],
-])('%s that no request can carry is MISCONFIGURED, and quoted nowhere', async (_, authenticate) => {
+  ['a header from the host', staticHeaders({ authorization: malformed })],
+])('%s that no request can carry is MISCONFIGURED and never quoted', async (_, authenticate) => {
   const performers = createPortalClient({
     baseUrl: 'https://portal.exemplo.br',
     authenticate,

@@ -14,22 +14,22 @@ import { createAuthority } from '../../../src/simulation/served/authority.ts'
 
 const body = '{"numero": "26BR1", "situacao": "não ✓" }'
 
-/** A receiver that keeps what it is given in memory, and what its operator was told. */
-function given({ trustedProxies = 0, sources = ['127.0.0.1/32'] } = {}) {
+/** A receiver that stores notifications in memory, and what it reported. */
+function openReceiver({ trustedProxies = 0, sources = ['127.0.0.1/32'] } = {}) {
   const stored: IncomingNotification[] = []
-  const told: string[] = []
+  const reported: string[] = []
   const receiver = createReceiver({
     clock: systemClock,
     sources,
     trustedProxies,
     secretsOf: async () => [{ chaveSecreta: 'certa' }],
     store: async incoming => void stored.push(incoming),
-    onRefused: status => void told.push(String(status)),
+    onRefused: status => void reported.push(String(status)),
     onStoreError: () => undefined,
-    onMiswired: ({ code }) => void told.push(code),
+    onMiswired: ({ code }) => void reported.push(code),
   })
   const bodies = () => stored.map(each => Buffer.from(each.body).toString())
-  return { receiver, bodies, told }
+  return { receiver, bodies, reported }
 }
 
 /** Listens on loopback until the test has ended. */
@@ -39,7 +39,7 @@ async function listen(server: Pick<Server, 'listen' | 'close' | 'address'>): Pro
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/averba`
 }
 
-/** What the host hands on besides the body: the address of the connection, and every header. */
+/** Checks what the host passes on besides the body: the address of the connection, and every header. */
 async function expectRefusals(url: string): Promise<void> {
   const elsewhere = openSocket({ clock: systemClock, localAddress: '127.9.9.9' })
   onTestFinished(elsewhere.close)
@@ -63,8 +63,8 @@ const consumed = {
   text: 'Cannot read the notification: its body was consumed before. Put the receiver before any body parser\n',
 }
 
-test('Express: before the body parser every byte comes through, behind it the host is told', async () => {
-  const { receiver, bodies, told } = given()
+test('Express: works before the body parser, and reports a consumed body after it', async () => {
+  const { receiver, bodies, reported } = openReceiver()
   const right = express().post('/averba', receiver.listener).use(express.json())
   const url = await listen(createServer(right))
   expect(await post(url)).toEqual({ status: 200, text: '' })
@@ -73,11 +73,11 @@ test('Express: before the body parser every byte comes through, behind it the ho
   const wrong = express().use(express.json()).post('/averba', receiver.listener)
   expect(await post(await listen(createServer(wrong)))).toEqual(consumed)
   expect(bodies()).toHaveLength(1)
-  expect(told).toEqual(['403', '401', 'BODY_CONSUMED'])
+  expect(reported).toEqual(['403', '401', 'BODY_CONSUMED'])
 })
 
-test('Fastify: in a plugin that parses nothing every byte comes through, elsewhere the host is told', async () => {
-  const { receiver, bodies, told } = given()
+test('Fastify: works in a plugin without parsers, and reports a consumed body elsewhere', async () => {
+  const { receiver, bodies, reported } = openReceiver()
   const host = fastify()
   onTestFinished(() => host.close())
   host.register(async own => {
@@ -98,15 +98,15 @@ test('Fastify: in a plugin that parses nothing every byte comes through, elsewhe
   expect(bodies()).toEqual([body])
   await expectRefusals(`${address}/averba`)
   expect(await post(`${address}/wrong`)).toEqual(consumed)
-  expect(told).toEqual(['403', '401', 'BODY_CONSUMED'])
+  expect(reported).toEqual(['403', '401', 'BODY_CONSUMED'])
   expect(await post(`${address}/echo`)).toEqual({
     status: 200,
     text: '{"numero":"26BR1","situacao":"não ✓"}',
   })
 })
 
-test('Hono: the raw request and the address of its connection, and a body that was read before is told', async () => {
-  const { receiver, bodies, told } = given()
+test('Hono: works with the raw request and its address, and reports a consumed body', async () => {
+  const { receiver, bodies, reported } = openReceiver()
   const app = new Hono()
   app.post('/averba', context => {
     return receiver.fetch(context.req.raw, { remoteAddress: getConnInfo(context).remote.address ?? '' })
@@ -126,12 +126,12 @@ test('Hono: the raw request and the address of its connection, and a body that w
   await expectRefusals(`${address}/averba`)
   const { status, text } = await post(`${address}/wrong`)
   expect([status, text]).toEqual([500, 'Cannot read the notification: its body was consumed before'])
-  expect(told).toEqual(['403', '401', 'BODY_CONSUMED'])
+  expect(reported).toEqual(['403', '401', 'BODY_CONSUMED'])
 })
 
-test('a proxy that ends TLS: the address is the one that it saw, whatever the client says', async () => {
+test('behind a TLS proxy the address is the one that the proxy saw, not what the client claims', async () => {
   const portal = ['127.9.9.0/24']
-  const { receiver, bodies, told } = given({ trustedProxies: 1, sources: portal })
+  const { receiver, bodies, reported } = openReceiver({ trustedProxies: 1, sources: portal })
   const behind = await listen(createServer(receiver.listener))
   const authority = await createAuthority(systemClock.now())
   const proxy = createHttpsServer(await authority.issueServer(['localhost']), forwardTo(behind))
@@ -147,12 +147,12 @@ test('a proxy that ends TLS: the address is the one that it saw, whatever the cl
   expect((await post(front, from('127.9.9.1'))).status).toBe(200)
   expect(bodies()).toEqual([body])
   expect((await post(front, from('127.0.0.1'))).status).toBe(403)
-  // Without the proxy nobody has vouched for the address.
+  // Without the proxy the address is not trusted.
   expect((await post(behind)).status).toBe(403)
-  expect(told).toEqual(['403', '403'])
+  expect(reported).toEqual(['403', '403'])
 })
 
-/** What a proxy does: it adds the address that it sees, and hands on the rest. */
+/** Acts as a proxy: adds the address that it sees, and forwards the rest. */
 function forwardTo(url: string): RequestListener {
   return (incoming, outgoing) => {
     const seen = [incoming.headers['x-forwarded-for'], incoming.socket.remoteAddress].flat().join(', ')

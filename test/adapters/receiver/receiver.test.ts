@@ -13,8 +13,8 @@ const headers = { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-
 const post = (init: RequestInit = {}) =>
   new Request('https://localhost/averba', { method: 'POST', headers, body: '{}', ...init })
 
-/** A receiver behind Node's HTTPS server, and a way to reach it. */
-async function given(
+/** A receiver behind Node's HTTPS server, and a client for it. */
+async function openReceiver(
   store: (incoming: IncomingNotification) => Promise<void>,
   wrap = (listener: RequestListener) => listener,
 ) {
@@ -48,7 +48,7 @@ async function given(
 
 test('behind an HTTPS server a notification is stored before it is acknowledged', async () => {
   const stored: IncomingNotification[] = []
-  const { fetch, close } = await given(async incoming => void stored.push(incoming))
+  const { fetch, close } = await openReceiver(async incoming => void stored.push(incoming))
   const taken = await fetch(post({ headers: { ...headers, secret: 'certa' } }))
   expect([taken.status, taken.headers.get('content-length'), await taken.text()]).toEqual([200, '0', ''])
   expect(stored).toMatchObject([{ evento: 'e', recipient: { kind: 'CNPJ', id: '12ABC34501DE35' } }])
@@ -57,8 +57,8 @@ test('behind an HTTPS server a notification is stored before it is acknowledged'
   await close()
 })
 
-test('a body that a parser consumed is told at once', async () => {
-  const { fetch, close } = await given(
+test('a body that a parser consumed is answered 500 at once, with the reason', async () => {
+  const { fetch, close } = await openReceiver(
     async () => undefined,
     listener => (incoming, outgoing) => incoming.resume().on('end', () => listener(incoming, outgoing)),
   )
@@ -68,7 +68,7 @@ test('a body that a parser consumed is told at once', async () => {
   await close()
 })
 
-test('a host that has answered already keeps what it answered, and a notification that is stored all the same is told as late', async () => {
+test('if the host has already answered, a stored notification is reported as late', async () => {
   const missed: string[] = []
   const troubles: unknown[] = []
   const storing = Promise.withResolvers<void>()
@@ -104,8 +104,8 @@ test('a host that has answered already keeps what it answered, and a notificatio
   await new Promise(resolve => server.close(resolve))
 })
 
-test('a secret header that comes twice is refused', async () => {
-  const { port, ca, close } = await given(async () => undefined)
+test('a repeated secret header is refused', async () => {
+  const { port, ca, close } = await openReceiver(async () => undefined)
   const socket = connect({ host: '127.0.0.1', port, ca, servername: 'localhost' })
   const lines = [
     'POST /averba HTTP/1.1',
@@ -124,11 +124,11 @@ test('a secret header that comes twice is refused', async () => {
 })
 
 test.each([
-  ['with one value is that event', 'e', 200],
-  ['with several is refused', 'outro', 400],
-])('an event-type that comes twice %s, over a socket and as a web request', async (_, second, status) => {
+  ['with the same value is accepted', 'e', 200],
+  ['with another value is refused', 'outro', 400],
+])('a repeated event-type %s, over a socket and as a web request', async (_, second, status) => {
   const stored: IncomingNotification[] = []
-  const { port, ca, close } = await given(async incoming => void stored.push(incoming))
+  const { port, ca, close } = await openReceiver(async incoming => void stored.push(incoming))
   const again = Object.entries({ ...headers, 'event-type': second })
   const pairs = [...Object.entries(headers), ...again, ['secret', 'certa'] as [string, string]]
   const socket = connect({ host: '127.0.0.1', port, ca, servername: 'localhost' })
@@ -152,11 +152,11 @@ test.each([
   const taken = { evento: 'e', recipient: { kind: 'CNPJ', id: '12ABC34501DE35' } }
   expect(stored).toMatchObject(status === 200 ? [taken, taken] : [])
   expect(refused).toEqual(
-    status === 200 ? [] : [[400, expect.stringContaining('there with several values'), 'e, outro']],
+    status === 200 ? [] : [[400, expect.stringContaining('has several values'), 'e, outro']],
   )
 })
 
-test('what is not stored in time is answered 503, before the portal gives up', async () => {
+test('a notification that is not stored in time is answered 503 before the portal gives up', async () => {
   const clock = new VirtualClock()
   const stored = Promise.withResolvers<void>()
   const missed: string[] = []
@@ -182,7 +182,7 @@ test('what is not stored in time is answered 503, before the portal gives up', a
   expect(missed).toEqual(['late'])
 })
 
-test('each notification has its whole budget, and one that is done gives its own to nobody', async () => {
+test('each notification has its own full budget', async () => {
   const clock = new VirtualClock()
   const waiting: (() => void)[] = []
   const receiver = createReceiver({
@@ -215,15 +215,15 @@ test('each notification has its whole budget, and one that is done gives its own
   expect(clock.sleeping).toBe(0)
 })
 
-test('a commit that failed, and one that the whole process waited for, are told of as missed', async () => {
+test('a failed commit, and one that blocked the process too long, are reported as missed', async () => {
   const missed: string[] = []
   let now = 0
-  const standing = { now: () => now, sleep: () => new Promise<void>(() => undefined) }
+  const blocked = { now: () => now, sleep: () => new Promise<void>(() => undefined) }
   const stores = [
     async () => {
       throw new Error('The disk is full')
     },
-    // The event loop stood still meanwhile: no timer ran before the commit was done.
+    // The event loop is blocked meanwhile: no timer runs before the commit is done.
     async () => {
       now += 3_501
     },
@@ -232,7 +232,7 @@ test('a commit that failed, and one that the whole process waited for, are told 
     },
   ]
   const receiver = createReceiver({
-    clock: standing,
+    clock: blocked,
     sources: 'any',
     secretsOf: async () => [],
     store: () => stores.shift()?.() ?? Promise.resolve(),
@@ -246,7 +246,7 @@ test('a commit that failed, and one that the whole process waited for, are told 
   expect(missed).toEqual(['unstored', 'late'])
 })
 
-test('a body that is broken off is not stored, and the portal will have a record of it', async () => {
+test('a body that is cut off is not stored, and is reported as lost', async () => {
   const missed: string[] = []
   const stored: IncomingNotification[] = []
   const receiver = createReceiver({
@@ -269,7 +269,7 @@ test('a body that is broken off is not stored, and the portal will have a record
   await new Promise(resolve => server.close(resolve))
 })
 
-test('the budget covers secrets and body too, and no store begins after it', async () => {
+test('the budget includes secrets and body, and nothing is stored after it', async () => {
   const clock = new VirtualClock()
   const stored: IncomingNotification[] = []
   const secrets = Promise.withResolvers<[]>()

@@ -19,12 +19,12 @@ beforeAll(async () => {
   authority = await createAuthority(systemClock.now())
 })
 
-/** A receiver that keeps what it is given in memory. */
-function receiverOf(stored: IncomingNotification[], store?: () => Promise<void>) {
-  return createReceiver(receiving(stored, store))
+/** A receiver that stores notifications in memory. */
+function memoryReceiver(stored: IncomingNotification[], store?: () => Promise<void>) {
+  return createReceiver(receiverOptions(stored, store))
 }
 
-function receiving(stored: IncomingNotification[], store?: () => Promise<void>): ReceiverOptions {
+function receiverOptions(stored: IncomingNotification[], store?: () => Promise<void>): ReceiverOptions {
   return {
     clock: systemClock,
     sources: ['127.0.0.0/8'],
@@ -37,10 +37,10 @@ function receiving(stored: IncomingNotification[], store?: () => Promise<void>):
 }
 
 /** Two tenants behind one server. */
-async function given(options: Partial<ServeReceiversOptions> = {}) {
+async function openServer(options: Partial<ServeReceiversOptions> = {}) {
   const [north, south]: [IncomingNotification[], IncomingNotification[]] = [[], []]
   const server = await serveReceivers({
-    receivers: { '/norte': receiverOf(north), '/sul': receiverOf(south) },
+    receivers: { '/norte': memoryReceiver(north), '/sul': memoryReceiver(south) },
     certificate: await authority.issueServer(['localhost', '127.0.0.1']),
     host: '127.0.0.1',
     port: 0,
@@ -50,11 +50,11 @@ async function given(options: Partial<ServeReceiversOptions> = {}) {
   return { north, south, port: server.port, close: server.close }
 }
 
-/** Posts as the portal does, and gives the status. */
+/** Posts as the portal does, and returns the status. */
 function post(port: number, path: string, { headers = {}, body = '{}' } = {}): Promise<number | undefined> {
-  const given = { host: 'localhost', port, path, method: 'POST', ca: authority.ca }
+  const target = { host: 'localhost', port, path, method: 'POST', ca: authority.ca }
   return new Promise((resolve, reject) => {
-    const sent = request({ ...given, headers: { 'event-type': 'e', ...headers }, agent: false })
+    const sent = request({ ...target, headers: { 'event-type': 'e', ...headers }, agent: false })
     sent.on('response', (answer: IncomingMessage) => {
       answer.resume()
       resolve(answer.statusCode)
@@ -64,7 +64,7 @@ function post(port: number, path: string, { headers = {}, body = '{}' } = {}): P
   })
 }
 
-/** Opens a connection, and tells how it ends when nothing is done with it. */
+/** Opens a TLS connection. */
 async function open(
   port: number,
   options: ConnectionOptions & { localAddress?: string } = {},
@@ -79,7 +79,7 @@ async function open(
 
 async function readAll(socket: TLSSocket): Promise<string> {
   let text = ''
-  socket.on('error', () => undefined) // That it was broken off is what is waited for.
+  socket.on('error', () => undefined) // The close event follows.
   socket.on('data', chunk => {
     text += chunk
   })
@@ -87,8 +87,8 @@ async function readAll(socket: TLSSocket): Promise<string> {
   return text
 }
 
-test('each path has a receiver of its own, and any other path has none', async () => {
-  const { north, south, port } = await given()
+test('each path has its own receiver, and any other path is a 404', async () => {
+  const { north, south, port } = await openServer()
   expect(await post(port, '/norte')).toBe(200)
   expect(await post(port, '/sul?x=1')).toBe(200)
   expect(await post(port, '/sul')).toBe(200)
@@ -96,8 +96,8 @@ test('each path has a receiver of its own, and any other path has none', async (
   expect([north.length, south.length]).toEqual([1, 2])
 })
 
-test('TLS 1.1 is refused, TLS 1.2 and 1.3 are taken', async () => {
-  const { port } = await given()
+test('TLS 1.1 is refused, TLS 1.2 and 1.3 are accepted', async () => {
+  const { port } = await openServer()
   const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' } as const
   await expect(open(port, old)).rejects.toMatchObject({ code: 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION' })
   for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
@@ -107,8 +107,8 @@ test('TLS 1.1 is refused, TLS 1.2 and 1.3 are taken', async () => {
   }
 })
 
-test('a head that comes too slowly or is too large, and a body that is too large, are cut off', async () => {
-  const { north, port } = await given({ headersTimeoutMs: 100, headerBytesMax: 2_000 })
+test('a slow or too large head, and a too large body, are cut off', async () => {
+  const { north, port } = await openServer({ headersTimeoutMs: 100, headerBytesMax: 2_000 })
   const slow = await open(port)
   slow.write('POST /norte HTTP/1.1\r\nhost: localhost\r\n')
   expect(await readAll(slow)).toMatch(/^HTTP\/1\.1 408 /)
@@ -117,16 +117,16 @@ test('a head that comes too slowly or is too large, and a body that is too large
   expect(north).toEqual([])
 })
 
-test('a body that comes too slowly is cut off', async () => {
-  const { north, port } = await given({ headersTimeoutMs: 100, requestTimeoutMs: 200 })
+test('a slow body is cut off', async () => {
+  const { north, port } = await openServer({ headersTimeoutMs: 100, requestTimeoutMs: 200 })
   const slow = await open(port)
   slow.write('POST /norte HTTP/1.1\r\nhost: localhost\r\nevent-type: e\r\ncontent-length: 2\r\n\r\n{')
   expect(await readAll(slow)).toMatch(/^HTTP\/1\.1 408 /)
   expect(north).toEqual([])
 })
 
-test('a body without a length that never ends is cut off at its bound', async () => {
-  const { north, port } = await given()
+test('an endless body without a length is cut off at the limit', async () => {
+  const { north, port } = await openServer()
   const endless = await open(port)
   endless.write(
     'POST /norte HTTP/1.1\r\nhost: localhost\r\nevent-type: e\r\ntransfer-encoding: chunked\r\n\r\n',
@@ -136,39 +136,39 @@ test('a body without a length that never ends is cut off at its bound', async ()
   expect(north).toEqual([])
 })
 
-test('a handshake that does not come is not waited for', async () => {
-  const { port } = await given({ handshakeTimeoutMs: 100 })
+test('a connection without a handshake is closed after a timeout', async () => {
+  const { port } = await openServer({ handshakeTimeoutMs: 100 })
   const idle = createConnection(port, '127.0.0.1')
-  idle.on('error', () => undefined) // It is broken off.
+  idle.on('error', () => undefined) // The server resets it.
   await new Promise(resolve => idle.once('close', resolve))
 })
 
-test('clients are shown the certificate of the name that they ask for, and the own one for any other', async () => {
-  const { port } = await given({
+test('clients get the certificate of the name that they ask for, else the default', async () => {
+  const { port } = await openServer({
     certificates: {
       'aduana.exemplo.br': await authority.issueServer(['aduana.exemplo.br']),
       '*.exemplo.br': await authority.issueServer(['*.exemplo.br']),
     },
   })
-  const shownTo = async (servername: string) => {
+  const certificateFor = async (servername: string) => {
     const socket = await open(port, { servername, checkServerIdentity: () => undefined })
     const { subjectaltname } = socket.getPeerCertificate()
     socket.destroy()
     return subjectaltname
   }
-  const nameOf = async (servername: string) => (await shownTo(servername))?.split(', ')[0]
+  const nameOf = async (servername: string) => (await certificateFor(servername))?.split(', ')[0]
   expect(await nameOf('aduana.exemplo.br')).toBe('DNS:aduana.exemplo.br')
   expect(await nameOf('outra.exemplo.br')).toBe('DNS:*.exemplo.br')
   expect(await nameOf('outro.br')).toBe('DNS:localhost')
   expect(await nameOf('')).toBe('DNS:localhost')
 })
 
-test('a certificate that was renewed is shown without a restart, and one that cannot be had leaves the old one', async () => {
+test('a renewed certificate is served without a restart, and a failed renewal keeps the old one', async () => {
   const clock = new VirtualClock(toInstant(Date.now()))
   const issued = [await authority.issueServer(['localhost']), await authority.issueServer(['localhost'])]
   let asked = 0
   const troubles: unknown[] = []
-  const { port } = await given({
+  const { port } = await openServer({
     clock,
     certificate: async () => {
       asked += 1
@@ -191,15 +191,15 @@ test('a certificate that was renewed is shown without a restart, and one that ca
   await clock.advance(60_000)
   await expect.poll(() => serialOf('localhost')).not.toBe(first)
   expect(asked).toBe(3)
-  // Those that name nobody are shown it too.
+  // Clients that name no server get it too.
   await expect.poll(() => serialOf('')).not.toBe(first)
 })
 
-test('a function that never gives the next certificate keeps nobody from being shown the one before', async () => {
+test('a function that never returns the next certificate does not hold up clients', async () => {
   const clock = new VirtualClock(toInstant(Date.now()))
   const issued = await authority.issueServer(['localhost'])
   let asked = 0
-  const { port } = await given({
+  const { port } = await openServer({
     clock,
     certificate: () => (++asked === 1 ? issued : new Promise<never>(() => undefined)),
   })
@@ -208,10 +208,10 @@ test('a function that never gives the next certificate keeps nobody from being s
   expect(asked).toBe(2)
 })
 
-test('strangers who send nothing leave room for those who may notify', async () => {
+test('addresses that may not notify cannot take all connections', async () => {
   const stored: IncomingNotification[] = []
-  const own = createReceiver({ ...receiving(stored), sources: ['127.0.0.2/32'] })
-  const { port } = await given({ receivers: { '/norte': own }, connectionsMax: 8 })
+  const own = createReceiver({ ...receiverOptions(stored), sources: ['127.0.0.2/32'] })
+  const { port } = await openServer({ receivers: { '/norte': own }, connectionsMax: 8 })
   const silent = Array.from({ length: 20 }, () => createConnection({ host: '127.0.0.1', port }))
   onTestFinished(() => {
     for (const each of silent) each.destroy()
@@ -220,13 +220,13 @@ test('strangers who send nothing leave room for those who may notify', async () 
   await expect.poll(() => silent.filter(each => each.destroyed || each.readableEnded).length).toBe(16)
   const socket = await open(port, { localAddress: '127.0.0.2' })
   socket.destroy()
-  // One of them is told why, as long as there is room.
+  // While there is room, such an address gets the reason.
   for (const each of silent) each.destroy()
   await expect.poll(() => post(port, '/norte').catch(() => undefined)).toBe(403)
 })
 
-test('a target that is a whole address leads to its path', async () => {
-  const { north, port } = await given()
+test('a request target that is a full URL is served by its path', async () => {
+  const { north, port } = await openServer()
   const socket = await open(port)
   const head = 'host: localhost\r\nevent-type: e\r\ncontent-length: 2\r\nconnection: close'
   socket.write(`POST https://localhost/norte?x=1 HTTP/1.1\r\n${head}\r\n\r\n{}`)
@@ -234,16 +234,16 @@ test('a target that is a whole address leads to its path', async () => {
   expect(north).toHaveLength(1)
 })
 
-test('closing ends each connection with the answer under way, however long it is kept alive', async () => {
+test('closing ends each keep-alive connection after the answer in progress', async () => {
   const storing = Promise.withResolvers<void>()
   const stored = Promise.withResolvers<void>()
   let taken = 0
-  const receiver = receiverOf([], () => {
+  const receiver = memoryReceiver([], () => {
     taken += 1
     storing.resolve()
     return stored.promise
   })
-  const { port, close } = await given({ receivers: { '/norte': receiver } })
+  const { port, close } = await openServer({ receivers: { '/norte': receiver } })
   const socket = await open(port)
   const one = 'POST /norte HTTP/1.1\r\nhost: localhost\r\nevent-type: e\r\ncontent-length: 2\r\n\r\n{}'
   socket.write(one)
@@ -257,14 +257,14 @@ test('closing ends each connection with the answer under way, however long it is
   expect(taken).toBe(1)
 })
 
-test('closing takes no more, and lets what is under way be answered', async () => {
+test('closing refuses new connections and completes answers in progress', async () => {
   const storing = Promise.withResolvers<void>()
   const stored = Promise.withResolvers<void>()
-  const receiver = receiverOf([], () => {
+  const receiver = memoryReceiver([], () => {
     storing.resolve()
     return stored.promise
   })
-  const { port, close } = await given({ receivers: { '/norte': receiver } })
+  const { port, close } = await openServer({ receivers: { '/norte': receiver } })
   const answering = post(port, '/norte')
   await storing.promise
   const closing = close()
@@ -274,21 +274,21 @@ test('closing takes no more, and lets what is under way be answered', async () =
   await closing
 })
 
-test('a path that is none, a key of another certificate and an expired one are told in words, before anything listens', async () => {
+test('an invalid path or certificate is refused with its reason, before listening', async () => {
   const { cert } = await authority.issueServer(['localhost'])
   const { key } = await authority.issueServer(['localhost'])
   const misconfigured = (message: string) => ({ code: 'MISCONFIGURED', message })
-  await expect(given({ receivers: {} })).rejects.toMatchObject(
-    misconfigured('Cannot serve the receivers: there is none'),
+  await expect(openServer({ receivers: {} })).rejects.toMatchObject(
+    misconfigured('Cannot serve the receivers: no receiver is given'),
   )
-  await expect(given({ receivers: { norte: receiverOf([]) } })).rejects.toMatchObject(
+  await expect(openServer({ receivers: { norte: memoryReceiver([]) } })).rejects.toMatchObject(
     misconfigured('Cannot serve the receivers: "norte" is not a path'),
   )
-  await expect(given({ certificate: { cert, key } })).rejects.toMatchObject(
+  await expect(openServer({ certificate: { cert, key } })).rejects.toMatchObject(
     misconfigured('Cannot use the server certificate: its key belongs to another certificate'),
   )
   const expired = await authority.issueExpiredServer(['localhost'])
-  await expect(given({ certificates: { 'a.br': expired } })).rejects.toThrow(
+  await expect(openServer({ certificates: { 'a.br': expired } })).rejects.toThrow(
     'Cannot use the server certificate: it expired on',
   )
 })

@@ -1,6 +1,6 @@
 import type { TokenKeeper } from '../../../src/adapters/token/client.ts'
 
-/** Keeps no token: each one is the first. */
+/** Stores no token. */
 export const noKeeper: TokenKeeper = {
   stream: 'token-default',
   find: async () => undefined,
