@@ -17,7 +17,7 @@ import type { PendingEffect } from '../../src/vocabulary/message.ts'
 import { clearCode } from '../../src/vocabulary/problem.ts'
 import { noKeeper } from '../adapters/token/no-keeper.ts'
 
-/** What the contracts say and no simulated service does by itself: the client alone, given an answer. */
+/** Parts of the contracts that no simulated service produces: the client alone, with a given answer. */
 
 const clock = new VirtualClock()
 const record = { id: 'a' }
@@ -42,7 +42,7 @@ const validate = (fetch: Fetch) =>
     tokens: givenToken('t'),
   })['validationService.validatePerson']?.perform(pending, opened)
 
-test('a 403 is declined in operations 1 to 5, with the problem told', async () => {
+test('a 403 is declined in operations 1 to 5, with its problem', async () => {
   const outcomes = await consentOutcomes(async () =>
     Response.json({ type: 'about:blank', title: 'Sem permissão', status: 403 }, { status: 403 }),
   )
@@ -56,19 +56,19 @@ test('a 403 is declined in operations 1 to 5, with the problem told', async () =
   }
 })
 
-test('a 500 puts a reading off, and leaves a change in doubt', async () => {
+test('a 500 defers a read, and makes a change unknown', async () => {
   const outcomes = await consentOutcomes(async () => new Response('', { status: 500 }))
   expect(outcomes).toHaveLength(7)
   for (const [verb, { status }] of outcomes)
     expect(status, verb).toBe(verb === 'consentService.changeStatus' ? 'unknown' : 'deferred')
 })
 
-test('a change that is answered with another 2xx than 200 is in doubt', async () => {
+test('a change that is answered with a 2xx other than 200 is unknown', async () => {
   const outcomes = await consentOutcomes(async () => new Response(null, { status: 204 }))
   expect(Object.fromEntries(outcomes)['consentService.changeStatus']?.status).toBe('unknown')
 })
 
-test('a problem is read whichever of its fields are null', () => {
+test('a problem is read with any of its fields null', () => {
   const all = {
     type: 'https://exemplo.br/problema',
     title: 'Título',
@@ -91,7 +91,7 @@ test.each([
   ['1234567', null],
   ['257.744.350-16', null],
   ['cpf_257_744_350_16', null],
-])('of the code %s in clear stands %s', (code, clear) => {
+])('the code %s is recorded in clear as %s', (code, clear) => {
   expect(clearCode(readProblem(400, JSON.stringify({ code })))).toBe(clear)
 })
 
@@ -104,7 +104,7 @@ test('an id is any text of 1 to 200 characters', () => {
   expect(listing?.unreadable).toHaveLength(wrong.length)
 })
 
-test('a token of any length is taken, with its lifetime in seconds or without one', () => {
+test('a token of any length is read, with a lifetime in seconds or without one', () => {
   const read = (body: object) => readToken(JSON.stringify(body))
   expect(read({ access_token: 'x'.repeat(40), expires_in: 60 })?.lifetimeMs).toBe(60_000)
   expect(read({ access_token: 'x'.repeat(1_500), expires_in: 60 })?.value).toHaveLength(1_500)
@@ -114,7 +114,7 @@ test('a token of any length is taken, with its lifetime in seconds or without on
     expect(read({ access_token }), JSON.stringify(access_token)).toBeUndefined()
 })
 
-test('a refusal of a token request is final where it is about the credentials', async () => {
+test('a refusal of a token request is declined only if it is about the credentials', async () => {
   const statusOf = async (status: number, body = '') => {
     const client = createTokenClient({
       ...{ clock, url: 'https://gateway.exemplo.br/token', consumerKey: 'k', consumerSecret: 's' },
@@ -130,7 +130,7 @@ test('a refusal of a token request is final where it is about the credentials', 
     expect(await statusOf(status), `${status}`).toBe('deferred')
 })
 
-test('a validation that is answered 5xx, or not at all, is unknown', async () => {
+test('a validation that is answered 5xx or not at all is unknown', async () => {
   for (const status of [500, 502, 503, 504]) {
     expect((await validate(async () => new Response('', { status })))?.status).toBe('unknown')
   }
@@ -140,7 +140,7 @@ test('a validation that is answered 5xx, or not at all, is unknown', async () =>
   expect((await lost)?.status).toBe('unknown')
 })
 
-test('a 429, and a 503 that says when, put a call off', async () => {
+test('a 429, and a 503 with Retry-After, defer a call', async () => {
   const headers = { 'retry-after': '60' }
   for (const status of [429, 503]) {
     const outcome = await validate(async () => new Response('', { status, headers }))
@@ -148,7 +148,7 @@ test('a 429, and a 503 that says when, put a call off', async () => {
   }
 })
 
-test('the headers of the portal are asked for again when they are refused', async () => {
+test('the headers of the portal are renewed when they are refused', async () => {
   let asked = 0
   const seen: (string | null)[] = []
   const client = createPortalClient({
@@ -184,7 +184,7 @@ test('any other 4xx of the portal is declined', async () => {
   }
 })
 
-test('a subscription is deleted when dataExclusao or motivoExclusao is there', () => {
+test('a subscription with dataExclusao or motivoExclusao is deleted', () => {
   const row = { id: 1, evento: 'e', endpoint: 'https://a.exemplo.br/' }
   const rows = [
     row,
@@ -196,7 +196,7 @@ test('a subscription is deleted when dataExclusao or motivoExclusao is there', (
   expect(items.map(each => each.isDeleted)).toEqual([false, false, true, true])
 })
 
-test('notifications are taken from the first to the last address of the three ranges, and from no other', async () => {
+test('notifications are accepted from the three ranges only, first and last address included', async () => {
   expect(sourceRanges).toEqual(['161.148.0.0/16', '189.9.0.0/16', '200.198.192.0/18'])
   const receiver = createReceiver({
     clock,

@@ -32,7 +32,7 @@ import type { ConsentPolicies } from '../../src/simulation/services/policies.ts'
 import type { PendingEffect } from '../../src/vocabulary/message.ts'
 import { cnpj, cpf, dayMs, exact, type Ground, type Open, otherCnpj, secondMs } from './ground.ts'
 
-/** Whose records a test makes itself: the samples of the services are another's. */
+/** The subject whose records a test creates. The sample records belong to another. */
 const own = '52998224725'
 const dateTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/
 const noRecord = '0'.repeat(32)
@@ -60,8 +60,13 @@ async function expectProblem(response: Response, status: number): Promise<void> 
   expect(readProblem(status, text)).toEqual({ status, type: problem.type, title: problem.title })
 }
 
-/** Lists consents or awareness records at the service, with the parameter `cnpj` where one is given. */
-async function idsOf({ at, send }: Ground, list: 'consentimentos' | 'ciencias', of: string, filter?: string) {
+/** Lists the ids of consents or awareness records, with the parameter `cnpj` if given. */
+async function listIds(
+  { at, send }: Ground,
+  list: 'consentimentos' | 'ciencias',
+  of: string,
+  filter?: string,
+) {
   const query = filter === undefined ? '' : `?cnpj=${filter}`
   const url = `${at.consentService}/consentimento/v1/${list}/${of}${query}`
   const response = await send(new Request(url))
@@ -72,10 +77,10 @@ async function idsOf({ at, send }: Ground, list: 'consentimentos' | 'ciencias', 
     .map(each => each.id)
 }
 
-/** Document 1, line by line, on whichever side it is opened. */
+/** Document 1, line by line, in process or over TLS. */
 export function consentContract(name: string, open: Open): void {
   describe(`the consent service ${name}`, () => {
-    test('the seven operations are answered as JSON at their paths below /consentimento/v1', async () => {
+    test('the seven operations answer JSON at their paths below /consentimento/v1', async () => {
       const { at, send, consentService } = await open()
       const consent = consentService.addConsent({ cpf: own })
       const record = consentService.addAwareness({ cpf: own })
@@ -129,7 +134,7 @@ export function consentContract(name: string, open: Open): void {
       })
     })
 
-    test('a consent in full has every field of ConsentimentoDetalhado and of what is in it, and no others', async () => {
+    test('a consent in full has every field of ConsentimentoDetalhado at any depth, and no others', async () => {
       const { at, send, consentService } = await open()
       const id = consentService.addConsent({ cpf: own, cnpj, expiresInMs: dayMs })
       const response = await send(writeReadConsent(at.consentService, own, id))
@@ -181,7 +186,7 @@ export function consentContract(name: string, open: Open): void {
       expect(readAwarenessList(text)).toEqual({ unreadable: [], items: [{ id, record: only, summary }] })
     })
 
-    test('an awareness record in full has every field of CienciaDetalhada and of what is in it, and no others', async () => {
+    test('an awareness record in full has every field of CienciaDetalhada at any depth, and no others', async () => {
       const { at, send, consentService } = await open()
       const id = consentService.addAwareness({ cpf: own, cnpj })
       const response = await send(writeReadAwareness(at.consentService, own, id))
@@ -224,7 +229,7 @@ export function consentContract(name: string, open: Open): void {
       expect(readAwareness(text, { cpf: own, id })).toEqual(detail)
     })
 
-    test('cnpjUsuario, usuario and finalidade may be null, in consents and in awareness records', async () => {
+    test('cnpjUsuario, usuario and finalidade may be null in consents and in awareness records', async () => {
       const { at, send, consentService } = await open()
       const base = at.consentService
       const consent = consentService.addConsent({ cpf: own, finalidade: null })
@@ -248,7 +253,7 @@ export function consentContract(name: string, open: Open): void {
       expect(readAwareness(recordText, { cpf: own, id: record })).toMatchObject(inFull)
     })
 
-    test('times are date-times of ISO 8601', async () => {
+    test('times are ISO 8601 date-times', async () => {
       const { at, send } = await open()
       const texts: string[] = []
       const collect = (value: unknown, key = ''): void => {
@@ -284,7 +289,7 @@ export function consentContract(name: string, open: Open): void {
       expect(await exact(titularAutenticadoStatusSchema, await ask())).toMatchObject({ autenticado: false })
     })
 
-    test('the time of someone who is not logged in is the time of the answer', async () => {
+    test('horaExpiracao of a subject who is not logged in is the time of the answer', async () => {
       const { at, send } = await open()
       const response = await send(writeReadLogin(at.consentService, own))
       expect(await response.json()).toEqual({
@@ -293,7 +298,7 @@ export function consentContract(name: string, open: Open): void {
       })
     })
 
-    test('a login address has url alone, which returns to redirectUrl where one is given', async () => {
+    test('a login address has url only, which returns to redirectUrl if given', async () => {
       const { at, send } = await open()
       const redirectUrl = 'https://app.exemplo.br/volta?a=1&b=ç'
       const ask = async (target?: string) => {
@@ -311,7 +316,7 @@ export function consentContract(name: string, open: Open): void {
       ['PENDENTE', 'ATIVO'],
       ['PENDENTE', 'NEGADO'],
       ['ATIVO', 'REVOGADO'],
-    ] as const)('a change from %s to %s is answered with the updated summary', async (from, to) => {
+    ] as const)('a change from %s to %s answers the updated summary', async (from, to) => {
       const { at, send, consentService } = await open()
       const id = consentService.addConsent({ cpf: own, status: from, cnpj })
       const response = await send(writeChangeStatus(at.consentService, own, id, to))
@@ -342,7 +347,7 @@ export function consentContract(name: string, open: Open): void {
       expect(outside).toBe(12)
     })
 
-    test('by policy a move outside the table is made', async () => {
+    test('by policy a move outside the table is accepted', async () => {
       const { at, send, consentService } = await open({ consentService: { moveOutsideTable: 'accept' } })
       for (const from of statusSchema.options) {
         const id = consentService.addConsent({ cpf: own, status: from })
@@ -352,7 +357,7 @@ export function consentContract(name: string, open: Open): void {
       }
     })
 
-    test('a status that cannot be asked for is a 400, and changes nothing', async () => {
+    test('a status that cannot be requested is a 400, and changes nothing', async () => {
       const { at, send, consentService } = await open()
       const id = consentService.addConsent({ cpf: own })
       for (const status of ['PENDENTE', 'EXPIRADO', 'ativo', 'SUSPENSO']) {
@@ -361,7 +366,7 @@ export function consentContract(name: string, open: Open): void {
       expect(consentService.statusOf(own, id)).toBe('PENDENTE')
     })
 
-    test('each change adds its status, its time and the expiry to historico', async () => {
+    test('each change adds its status, time and expiry to historico', async () => {
       const { at, send, consentService, clock } = await open()
       const id = consentService.addConsent({ cpf: own, expiresInMs: dayMs })
       const historico = async () => {
@@ -383,7 +388,7 @@ export function consentContract(name: string, open: Open): void {
       expect(await historico()).toEqual([pending, active, revoked])
     })
 
-    test('when dataExpiracao has come, PENDENTE and ATIVO become EXPIRADO, and the others stay', async () => {
+    test('at dataExpiracao PENDENTE and ATIVO become EXPIRADO, and other statuses stay', async () => {
       const { at, send, consentService, clock } = await open()
       const ids = statusSchema.options.map(status =>
         consentService.addConsent({ cpf: own, status, expiresInMs: dayMs }),
@@ -404,7 +409,7 @@ export function consentContract(name: string, open: Open): void {
       await expectProblem(await send(writeChangeStatus(at.consentService, own, active, 'REVOGADO')), 400)
     })
 
-    test('both lists give all records of the subject, and with cnpj those of that controller alone', async () => {
+    test('both lists have all records of the subject, or with cnpj those of that controller', async () => {
       const ground = await open()
       const { consentService } = ground
       const consents = [cnpj, otherCnpj, undefined].map(each =>
@@ -413,12 +418,12 @@ export function consentContract(name: string, open: Open): void {
       const records = [cnpj, otherCnpj, undefined].map(each =>
         consentService.addAwareness({ cpf: own, ...(each !== undefined && { cnpj: each }) }),
       )
-      expect(await idsOf(ground, 'consentimentos', own)).toEqual(consents)
-      expect(await idsOf(ground, 'ciencias', own)).toEqual(records)
-      expect(await idsOf(ground, 'consentimentos', own, cnpj)).toEqual([consents[0]])
-      expect(await idsOf(ground, 'ciencias', own, cnpj)).toEqual([records[0]])
-      expect(await idsOf(ground, 'consentimentos', own, otherCnpj)).toEqual([consents[1]])
-      expect(await idsOf(ground, 'ciencias', own, '11222333000181')).toEqual([])
+      expect(await listIds(ground, 'consentimentos', own)).toEqual(consents)
+      expect(await listIds(ground, 'ciencias', own)).toEqual(records)
+      expect(await listIds(ground, 'consentimentos', own, cnpj)).toEqual([consents[0]])
+      expect(await listIds(ground, 'ciencias', own, cnpj)).toEqual([records[0]])
+      expect(await listIds(ground, 'consentimentos', own, otherCnpj)).toEqual([consents[1]])
+      expect(await listIds(ground, 'ciencias', own, '11222333000181')).toEqual([])
     })
 
     test('no operation changes an awareness record or a login state', async () => {
@@ -435,13 +440,13 @@ export function consentContract(name: string, open: Open): void {
       expect(await read()).toBe(before)
     })
 
-    test('operations 1 to 5 reach the records of the named subject only', async () => {
+    test('operations 1 to 5 reach only the records of the named subject', async () => {
       const ground = await open()
       const { at, send, consentService } = ground
       const consent = consentService.addConsent({ cpf: own })
       const record = consentService.addAwareness({ cpf: own })
-      expect(await idsOf(ground, 'consentimentos', cpf)).not.toContain(consent)
-      expect(await idsOf(ground, 'ciencias', cpf)).not.toContain(record)
+      expect(await listIds(ground, 'consentimentos', cpf)).not.toContain(consent)
+      expect(await listIds(ground, 'ciencias', cpf)).not.toContain(record)
       const base = at.consentService
       expect((await send(writeReadConsent(base, cpf, consent))).status).toBe(404)
       expect((await send(writeReadAwareness(base, cpf, record))).status).toBe(404)
@@ -449,7 +454,7 @@ export function consentContract(name: string, open: Open): void {
       expect(consentService.statusOf(own, consent)).toBe('PENDENTE')
     })
 
-    test('a record that is not there is a 404, and declined by the client', async () => {
+    test('a missing record is a 404, and declined by the client', async () => {
       const { at, send, clock } = await open()
       for (const [operation, request] of operations(at.consentService, own, noRecord)) {
         if (operation === 'changeStatus' || operation === 'readConsent' || operation === 'readAwareness')
@@ -461,11 +466,11 @@ export function consentContract(name: string, open: Open): void {
 
     test('the lists of a subject without records are empty', async () => {
       const ground = await open()
-      expect(await idsOf(ground, 'consentimentos', own)).toEqual([])
-      expect(await idsOf(ground, 'ciencias', own)).toEqual([])
+      expect(await listIds(ground, 'consentimentos', own)).toEqual([])
+      expect(await listIds(ground, 'ciencias', own)).toEqual([])
     })
 
-    test('the client certificate alone identifies the caller: no token, no header and no body is sent', async () => {
+    test('only the client certificate identifies the caller: no token, header or body is sent', async () => {
       const { at, send } = await open()
       for (const [operation, request] of operations(at.consentService, own, noRecord)) {
         expect([...request.headers.keys()], operation).toEqual(['accept'])
@@ -474,7 +479,7 @@ export function consentContract(name: string, open: Open): void {
       }
     })
 
-    test('without a client certificate every operation is a 401, whatever header comes with it', async () => {
+    test('without a client certificate every operation is a 401, whatever its headers', async () => {
       const { at, sendWithoutCertificate } = await open()
       for (const [, request] of operations(at.consentService, own, noRecord)) {
         await expectProblem(await sendWithoutCertificate(request.clone()), 401)
@@ -483,7 +488,7 @@ export function consentContract(name: string, open: Open): void {
       }
     })
 
-    /** The operations that answer 403 under a policy, by number; the others do what they do. */
+    /** Lists the operations that answer 403 under a policy, by number. The others answer 200. */
     const forbidden = async (authorizedClients: ConsentPolicies['authorizedClients']) => {
       const { at, send, consentService } = await open({ consentService: { authorizedClients } })
       const base = at.consentService
@@ -513,19 +518,19 @@ export function consentContract(name: string, open: Open): void {
       [{ 5: ['outra'] }, [5]],
       [{ 1: ['gestora-de-exemplo', 'outra'], 2: ['outra'], 4: ['gestora-de-exemplo'], 5: [] }, [2, 5]],
     ] as [ConsentPolicies['authorizedClients'], number[]][])(
-      'by policy %j the caller is not authorized for the operations %j, and a 403 says so',
+      'by policy %j the operations %j answer the caller 403',
       async (authorizedClients, refused) => {
         expect(await forbidden(authorizedClients)).toEqual(refused)
       },
     )
 
-    test('a caller that is not authorized is told so before anything else, whatever the CPF', async () => {
+    test('an unauthorized caller gets the 403 before the CPF is checked', async () => {
       const { at, send } = await open({ consentService: { authorizedClients: { 2: [] } } })
       await expectProblem(await send(writeListConsents(at.consentService, '25774435017')), 403)
       await expectProblem(await send(writeListAwareness(at.consentService, '25774435017')), 400)
     })
 
-    test('a CPF in another form, or with wrong check digits, is a 400 of every operation', async () => {
+    test('a CPF in a wrong format or with wrong check digits is a 400 in every operation', async () => {
       const { at, send } = await open()
       for (const wrong of ['25774435017', '257.744.350-16', '2577443501', 'x']) {
         for (const [, request] of operations(at.consentService, wrong, noRecord)) {
@@ -537,14 +542,14 @@ export function consentContract(name: string, open: Open): void {
     test('a fault inside the service is a 500', async () => {
       const { at, send, consentService } = await open()
       const id = consentService.addConsent({ cpf: own })
-      // What the service cannot write: a status that is none, and an instant that no date can hold.
+      // The service cannot write an unknown status, or an instant that no date can represent.
       consentService.change(own, id, 'SUSPENSO' as never)
       consentService.logIn(own, Number.POSITIVE_INFINITY)
       await expectProblem(await send(writeListConsents(at.consentService, own)), 500)
       await expectProblem(await send(writeReadLogin(at.consentService, own)), 500)
     })
 
-    test('400 and 401 are declined by the client in each of the seven operations, with the problem told', async () => {
+    test('400 and 401 are declined by the client in each of the seven operations, with the problem', async () => {
       const { at, send, sendWithoutCertificate, clock } = await open()
       for (const [operation] of operations(at.consentService, own, noRecord)) {
         const unknown = await perform({ fetch: sendWithoutCertificate, clock }, at.consentService, operation)
@@ -563,7 +568,7 @@ export function consentContract(name: string, open: Open): void {
       }
     })
 
-    test('an id is 32 hexadecimal digits, and each is new', async () => {
+    test('an id has 32 hexadecimal digits, and each is different', async () => {
       const { consentService } = await open()
       const ids = Array.from({ length: 20 }, (_, i) =>
         i % 2 ? consentService.addConsent({ cpf: own }) : consentService.addAwareness({ cpf: own }),
@@ -588,14 +593,14 @@ const controller = {
   responsavel: { cpf: expect.any(String), cnpj: expect.any(String), tipo: expect.any(String) },
 }
 
-/** Performs an operation as the engine would, for a record that is not there. */
+/** Performs an operation as the engine does, for a missing record. */
 function perform(
-  way: Parameters<typeof createConsentClient>[1],
+  options: Parameters<typeof createConsentClient>[1],
   baseUrl: string,
   operation: string,
   of = own,
 ) {
-  const performer = createConsentClient(baseUrl, way)[`consentService.${operation}`]
+  const performer = createConsentClient(baseUrl, options)[`consentService.${operation}`]
   const pending: PendingEffect = {
     ...{ type: `consentService.${operation}`, id: 's/1/1', stream: 's', position: 1, state: 'owed' },
     ...{ dueAt: '2026-11-20T12:00:00.000Z', attempts: 0, reason: '', data: { status: 'ATIVO' } },

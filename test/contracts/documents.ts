@@ -2,16 +2,16 @@ import { describe, expect, test } from 'vitest'
 import { operations } from '../openapi/described.ts'
 import type { Open } from './ground.ts'
 
-/** That all which passed in the suite was held against docs/openapi: to be called after the other contracts. */
+/** Checks that everything exchanged in the suite matches docs/openapi. Call it after the other contracts. */
 export function documentsContract(name: string, { watch }: Open): void {
   describe(`the documents of docs/openapi ${name}`, () => {
     const ids = operations.map(({ operation }) => operation.operationId)
 
-    test('every answer and every notification of the suite is as the documents say', () => {
+    test('every answer and every notification of the suite matches the documents', () => {
       expect(watch.wrongs).toEqual([])
     })
 
-    test('each of the fourteen operations was seen to succeed and to fail, and notifications were seen', () => {
+    test('the suite has a success and a failure of each operation, and notifications', () => {
       expect(new Set(ids).size).toBe(14)
       for (const id of ids) {
         expect(watch.answers.get(`${id} 200`), id).toBeGreaterThan(2)
@@ -21,12 +21,12 @@ export function documentsContract(name: string, { watch }: Open): void {
       expect(watch.notifications).toBeGreaterThan(20)
     })
 
-    test('the documents name no status that the services do not answer', () => {
+    test('the services answer every status that the documents name', () => {
       const named = operations.flatMap(({ operation }) =>
         Object.keys(operation.responses).map(status => `${operation.operationId} ${status}`),
       )
-      // 403 and 409 need other policies than the suite's: test/openapi/policies.test.ts has them. Of inner faults,
-      // a list and a login state are enough.
+      // 403 and 409 need other policies than the suite's: see test/openapi/policies.test.ts. For 500, a list and a
+      // login state are enough.
       const seenElsewhere = / (403|409|500)$/
       expect(named.filter(each => !watch.answers.has(each) && !seenElsewhere.test(each))).toEqual([])
     })

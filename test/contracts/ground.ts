@@ -17,23 +17,23 @@ import type { Fetch } from '../../src/vocabulary/fetch.ts'
 import type { ServiceName } from '../../src/vocabulary/service-name.ts'
 import { Watch } from '../openapi/watch.ts'
 
-/** The four services as the suite reaches them, without sockets or through them. */
+/** The four services, in process or over sockets. */
 export interface Ground extends Pick<Simulators, ServiceName> {
   readonly clock: VirtualClock
-  /** Where each service is; the token service's whole address. */
+  /** The address of each service; for the token service the full URL. */
   readonly at: Readonly<Record<ServiceName, string>>
-  /** Sends a request to the service that its address names, as the client that the consent service knows. */
+  /** Sends a request to the service of its address, as the client that the consent service knows. */
   readonly send: Fetch
   /** The same without a client certificate. */
   readonly sendWithoutCertificate: Fetch
-  /** Takes what is sent to a host on port 443. */
+  /** Receives what is sent to a host on port 443. */
   receive(host: string, handle: (request: Request) => Response | Promise<Response>): Promise<void>
 }
 
-/** Opens a ground for the test that runs, which closes it at its end. What passes is held against the documents. */
+/** Opens a ground for the current test, which closes it at its end. Exchanges are checked against the documents. */
 export interface Open {
   (policies?: Policies): Promise<Ground>
-  /** What has passed so far. */
+  /** The exchanges so far. */
   readonly watch: Watch
 }
 
@@ -65,14 +65,14 @@ function watched(open: (policies?: Policies) => Promise<Ground>): Open {
   return Object.assign(watchedOpen, { watch })
 }
 
-/** The simulators as functions. */
+/** The simulators in process. */
 export const openInProcess: Open = watched(async (policies = {}) => {
   const clock = new VirtualClock()
   const receivers = new Map<string, (request: Request) => Response | Promise<Response>>()
   const deliver: Fetch = async request => {
     const { hostname, port } = new URL(request.url)
     const handle = port === '' ? receivers.get(hostname) : undefined
-    if (!handle) throw new UnsentError('nobody listens there')
+    if (!handle) throw new UnsentError('there is no listener')
     return handle(request)
   }
   const { consentService, tokenService, validationService, portal } = createSimulators({
@@ -99,7 +99,7 @@ export const openInProcess: Open = watched(async (policies = {}) => {
   }
 })
 
-/** The simulators behind HTTPS servers of this machine, and a socket with a client certificate. */
+/** The simulators behind HTTPS servers on this machine, and a client with a certificate. */
 export const openOverTls: Open = watched(async (policies = {}) => {
   const clock = new VirtualClock()
   const services = await startServices({ clock, entropy: seededEntropy(1), policies })
@@ -134,7 +134,7 @@ export const openOverTls: Open = watched(async (policies = {}) => {
   }
 })
 
-/** Reads JSON that has every field of a schema and, at any depth, no other. */
+/** Reads JSON that has exactly the fields of a schema, at any depth. */
 export async function exact<T>(schema: ZodType<T>, response: Response): Promise<T> {
   expect(response.status).toBe(200)
   expect(response.headers.get('content-type')).toMatch(/^application\/json\b/)

@@ -29,10 +29,10 @@ const notice = { evento, ...company, body: { numero: '26BR1' } }
 const brasilia = /^\d{2}-\d{2}-\d{4} \d{2}:\d{2}:\d{2}$/
 const list = assinaturaListadaSchema.array()
 const failureList = falhaSchema.array()
-/** An endpoint of so many characters. */
+/** An endpoint with a given number of characters. */
 const endpointOf = (length: number) => `https://${host}/`.padEnd(length, 'x')
 
-/** Document 3, line by line, on whichever side it is opened. */
+/** Document 3, line by line, in process or over TLS. */
 export function portalContract(name: string, open: Open): void {
   describe(`the portal ${name}`, () => {
     const given = async (policies: PortalPolicies = {}) => {
@@ -56,7 +56,7 @@ export function portalContract(name: string, open: Open): void {
       return { ...ground, url, post, put, get, subscribe, remove, listed, failures }
     }
 
-    /** A subscription whose receiver writes down what comes, and answers with a status that can be set. */
+    /** A subscription whose receiver records notifications, and answers with a status that can be set. */
     const givenReceiver = async (change: object = {}, policies: PortalPolicies = {}) => {
       const ground = await given(policies)
       const received: { method: string; path: string; headers: Record<string, string>; text: string }[] = []
@@ -142,7 +142,7 @@ export function portalContract(name: string, open: Open): void {
       expect(await response.json()).toMatchObject({ code: 'PLAT-ER9100' })
     })
 
-    test('a listed subscription has the nine fields, its times written dd-MM-yyyy HH:mm:ss', async () => {
+    test('a listed subscription has the nine fields, with times as dd-MM-yyyy HH:mm:ss', async () => {
       const { at, send, clock, portal, remove, id } = await givenReceiver()
       const ask = async () => {
         const response = await send(writeList(at.portal, portalHeaders))
@@ -179,7 +179,7 @@ export function portalContract(name: string, open: Open): void {
       })
     })
 
-    test('the list shows active subscriptions, and with exibirInativos=true deleted ones too', async () => {
+    test('the list has active subscriptions, and with exibirInativos=true deleted ones too', async () => {
       const { subscribe, remove, listed } = await given()
       const [first, second] = [await subscribe(), await subscribe({ evento: 'outro' })]
       await remove(first)
@@ -204,7 +204,7 @@ export function portalContract(name: string, open: Open): void {
       expect(await listed()).toMatchObject([{ id, ...next }])
     })
 
-    test('on Change the endpoint is a secure URL, on any port', async () => {
+    test('on Change the endpoint is a secure URL on any port', async () => {
       const { put, subscribe, listed } = await given()
       const id = await subscribe()
       for (const wrong of [`http://${host}/`, 'receptor']) {
@@ -214,7 +214,7 @@ export function portalContract(name: string, open: Open): void {
       expect((await put(id, { id, evento, endpoint: `https://${host}:8443/` })).status).toBe(200)
     })
 
-    test('id, evento and endpoint are required on Change, and the id is the number of the path', async () => {
+    test('id, evento and endpoint are required on Change, and the id must match the path', async () => {
       const { put, subscribe, listed } = await given()
       const id = await subscribe()
       const bodies = [
@@ -235,7 +235,7 @@ export function portalContract(name: string, open: Open): void {
       expect(await listed()).toMatchObject([{ chaveSecreta: null, chaveAutenticacao: null }])
     })
 
-    test('Delete answers no fields, records the time, and ends the notifications', async () => {
+    test('Delete answers no fields, records the time, and stops the notifications', async () => {
       const { id, remove, listed, portal, received, clock } = await givenReceiver()
       await clock.advance(secondMs)
       const response = await remove(id)
@@ -248,7 +248,7 @@ export function portalContract(name: string, open: Open): void {
       expect(received).toEqual([])
     })
 
-    test('Delete takes the id as a JSON field too, and it is the number of the path', async () => {
+    test('Delete requires the id as a JSON field too, and it must match the path', async () => {
       const { url, send, subscribe, listed } = await given()
       const id = await subscribe()
       const headers = { ...portalHeaders, 'content-type': 'application/json' }
@@ -260,7 +260,7 @@ export function portalContract(name: string, open: Open): void {
       expect(await listed()).toMatchObject([{ id }])
     })
 
-    test('a subscription that is deleted, or never was, is a 404 on Change and Delete', async () => {
+    test('a deleted or unknown subscription is a 404 on Change and Delete', async () => {
       const { put, subscribe, remove, listed } = await given()
       const id = await subscribe()
       await remove(id)
@@ -273,7 +273,7 @@ export function portalContract(name: string, open: Open): void {
       expect(await listed()).toEqual([])
     })
 
-    test('an event is free again once its subscription is deleted', async () => {
+    test('an event can be subscribed to again after its subscription was deleted', async () => {
       const { subscribe, remove, listed } = await given()
       const first = await subscribe()
       await remove(first)
@@ -323,7 +323,7 @@ export function portalContract(name: string, open: Open): void {
       expect(Object.keys(received[0]?.headers ?? {})).not.toContain('authorization')
     })
 
-    test('each kind of recipient is told, and understood by the receiver', async () => {
+    test('each kind of recipient is sent, and read by the receiver', async () => {
       const { portal, receive, subscribe, clock } = await given()
       const stored: IncomingNotification[] = []
       const { chaveSecreta, chaveAutenticacao } = wanted
@@ -357,7 +357,7 @@ export function portalContract(name: string, open: Open): void {
       return readSubscribed(await response.text()) ?? 0
     }
 
-    test('a notification to a CNPJ goes to all its representatives, and to no other', async () => {
+    test('a notification to a CNPJ goes to all its representatives, and to no others', async () => {
       const [second, third, fourth] = ['dois', 'tres', 'quatro'].map(authorization => ({ authorization }))
       const matriz = { tipo: 'CNPJ', id: '12ABC34501DE35' } as const
       const users = [
@@ -370,7 +370,7 @@ export function portalContract(name: string, open: Open): void {
       const same = await subscribeAs(ground, second ?? {}, '/averba')
       await subscribeAs(ground, third ?? {}, '/outra-empresa')
       await subscribeAs(ground, fourth ?? {}, '/orgao')
-      // Both representatives gave the same endpoint: it is notified once for each.
+      // Both representatives have the same endpoint: it is notified once for each.
       expect((await portal.notify(notice)).map(each => each.subscription)).toEqual([id, same])
       expect(received.map(each => each.path)).toEqual(['/averba', '/averba'])
       expect(await portal.notify({ ...notice, destinatarioId: '11222333000181' })).toEqual([])
@@ -425,7 +425,7 @@ export function portalContract(name: string, open: Open): void {
       expect(received).toHaveLength(2)
     })
 
-    test('only a 2xx is a success: one try, and a redirect is not followed', async () => {
+    test('only a 2xx is a success: there is no retry, and redirects are not followed', async () => {
       const { portal, received, answer, failures, listed } = await givenReceiver()
       for (const status of [302, 400, 404, 500, 503]) {
         answer.status = status
@@ -444,7 +444,7 @@ export function portalContract(name: string, open: Open): void {
       expect(portal.deliveries).toEqual({ succeeded: 3, failed: 5 })
     })
 
-    test('by policy a delivery that fails is tried again at once, and is one failure record in the end', async () => {
+    test('by policy a failed delivery is retried at once, and makes one failure record', async () => {
       const { portal, received, answer, failures } = await givenReceiver({}, { tries: 3 })
       answer.status = 500
       expect(await portal.notify(notice)).toMatchObject([{ isDelivered: false, description: 'HTTP 500' }])
@@ -476,7 +476,7 @@ export function portalContract(name: string, open: Open): void {
       expect(await listed()).toMatchObject([{ dataUltimoSucesso: '20-11-2026 09:00:01' }])
     })
 
-    test('a failed delivery is a record with id, data, descricao, evento and conteudo, and no others', async () => {
+    test('a failure record has id, data, descricao, evento and conteudo, and no others', async () => {
       const { at, send, portal, answer } = await givenReceiver()
       answer.status = 500
       await portal.notify(notice)
@@ -513,7 +513,7 @@ export function portalContract(name: string, open: Open): void {
       })
     })
 
-    test('failures are asked for by day, ddMMyyyy in Brasilia, and of today where data is absent', async () => {
+    test('failures are queried by day, ddMMyyyy in Brasilia, or for today without data', async () => {
       const { at, send, portal, answer, failures, clock } = await givenReceiver()
       answer.status = 500
       await clock.advance(15 * 3_600 * secondMs - secondMs)
@@ -530,14 +530,14 @@ export function portalContract(name: string, open: Open): void {
       expect(await exact(failureList, written)).toMatchObject([{ data: '20-11-2026 23:59:59' }])
     })
 
-    test('a day in another form is a 422', async () => {
+    test('a day in a wrong format is a 422', async () => {
       const { get } = await given()
       for (const data of ['2026-11-20', '20/11/2026', '201126', '2011202', '']) {
         expect((await get(`/falhas?data=${encodeURIComponent(data)}`)).status, data).toBe(422)
       }
     })
 
-    test('a day that is no date is a 422', async () => {
+    test('a day that does not exist is a 422', async () => {
       const { get } = await given()
       for (const data of ['99999999', '00000000', '32012026', '29022026', '31042026', '01132026']) {
         expect((await get(`/falhas?data=${data}`)).status, data).toBe(422)
@@ -555,7 +555,7 @@ export function portalContract(name: string, open: Open): void {
       expect(await failures('?data=20112026')).toEqual([])
     })
 
-    test('thirty days of nothing but errors delete a subscription, twenty-nine do not', async () => {
+    test('thirty days with only errors delete a subscription, twenty-nine do not', async () => {
       const { portal, answer, listed, clock, id } = await givenReceiver()
       answer.status = 500
       await portal.notify(notice)
@@ -576,7 +576,7 @@ export function portalContract(name: string, open: Open): void {
       expect(await portal.notify(notice)).toEqual([])
     })
 
-    test('one success starts the thirty days again', async () => {
+    test('a success restarts the thirty days', async () => {
       const { portal, answer, listed, clock } = await givenReceiver()
       answer.status = 500
       await portal.notify(notice)

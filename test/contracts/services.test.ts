@@ -31,13 +31,13 @@ for (const [name, open] of [
 
 const evento = 'dimp-situacao-import'
 const notice = { evento, destinatarioTipo: 'ORGAO', destinatarioId: '26000', body: {} } as const
-/** Lets a party of the test speak TLS 1.1, which the platform has put away. */
+/** Enables TLS 1.1, which the platform disables. */
 const oldCiphers = 'DEFAULT@SECLEVEL=0'
 
 const webhook = 'https://portal.exemplo.br/portal/api/ext/webhook'
 
-/** The services over TLS with one subscription, whose receiver is a server of the test's own. */
-async function givenReceiver(
+/** The services over TLS, with one subscription whose receiver is a server of the test. */
+async function openWithReceiver(
   options: object,
   handle: RequestListener,
   given: ServicesOptions = {},
@@ -100,7 +100,7 @@ test.each([
   async (version, isDelivered) => {
     let requests = 0
     const limits = { minVersion: version, maxVersion: version, ciphers: oldCiphers }
-    const services = await givenReceiver(limits, (_, response) => {
+    const services = await openWithReceiver(limits, (_, response) => {
       requests += 1
       response.end()
     })
@@ -110,12 +110,12 @@ test.each([
 )
 
 test('a receiver that takes longer than 3500 milliseconds is a delivery error', async () => {
-  const services = await givenReceiver({}, () => undefined)
+  const services = await openWithReceiver({}, () => undefined)
   const startedAt = performance.now()
   expect(await services.portal.notify(notice)).toMatchObject([
     { isDelivered: false, description: 'Tempo esgotado: 3500 ms' },
   ])
-  // The budget of a real socket is real time.
+  // The time limit of a real socket is real time.
   expect(performance.now() - startedAt).toBeGreaterThan(3_400)
   const query = new Request(`${webhook}/falhas`, { headers: portalHeaders })
   expect(await (await services.portal.fetch(query)).json()).toMatchObject([
@@ -124,12 +124,12 @@ test('a receiver that takes longer than 3500 milliseconds is a delivery error', 
 }, 15_000)
 
 describe('what the 3500 milliseconds include', () => {
-  /** Answers at once, and ends its answer after four seconds. */
+  /** Starts its answer at once, and ends it after four seconds. */
   const slowBody: RequestListener = (_, response) => {
     response.write('{')
     setTimeout(() => response.end('}'), 4_000)
   }
-  /** Needs two seconds to shake hands, and two more to answer: never 3500 milliseconds for one of them. */
+  /** Takes two seconds for the handshake and two for the answer: neither reaches 3500 milliseconds alone. */
   const slowHandshake = {
     SNICallback: (_: string, done: (error: null) => void) => setTimeout(done, 2_000, null),
   }
@@ -144,8 +144,8 @@ describe('what the 3500 milliseconds include', () => {
     async (processingTime, isSlowBodyDelivered, isSlowConnectionDelivered) => {
       const policies = { portal: { processingTime } }
       const [body, connection] = await Promise.all([
-        givenReceiver({}, slowBody, { policies }),
-        givenReceiver(slowHandshake, slowAnswer, { policies }),
+        openWithReceiver({}, slowBody, { policies }),
+        openWithReceiver(slowHandshake, slowAnswer, { policies }),
       ])
       const [ofBody, ofConnection] = await Promise.all([
         body.portal.notify(notice),
@@ -158,7 +158,7 @@ describe('what the 3500 milliseconds include', () => {
   )
 })
 
-test('deliveries come from the address that is asked for, and a receiver may go by it', async () => {
+test('deliveries come from deliverFrom, and a receiver can filter by it', async () => {
   const seen: (string | undefined)[] = []
   const statuses: (number | undefined)[] = []
   const incoming: string[] = []
@@ -174,7 +174,7 @@ test('deliveries come from the address that is asked for, and a receiver may go 
   const allowing = receiverFor(['127.9.9.0/24'])
   const refusing = receiverFor(['127.9.8.0/24', '161.148.0.0/16'])
   let receiver = allowing
-  const services = await givenReceiver(
+  const services = await openWithReceiver(
     {},
     (request, response) => {
       seen.push(request.socket.remoteAddress)
@@ -191,7 +191,7 @@ test('deliveries come from the address that is asked for, and a receiver may go 
 })
 
 test.each(['161.148.0.1', '127.0.0', '::1', 'localhost'])(
-  'deliveries from %s are refused, since it is no address of 127.0.0.0/8',
+  'deliverFrom %s is refused, since it is not in 127.0.0.0/8',
   async deliverFrom => {
     await expect(startServices({ deliverFrom })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   },

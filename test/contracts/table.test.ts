@@ -11,7 +11,7 @@ const root = resolve(import.meta.dirname, '../..')
 const page = readFileSync(join(root, 'docs/contracts.md'), 'utf8')
 
 interface Row {
-  /** Where it stands: the number of its line in the page, and its first cell. */
+  /** The line number in the page, and the first cell. */
   readonly at: string
   readonly document: string
   readonly section: string
@@ -20,7 +20,7 @@ interface Row {
 
 const header = '| line | kind | client | simulator | test |'
 
-function rowsOf(text: string): Row[] {
+function parseRows(text: string): Row[] {
   const rows: Row[] = []
   let [document, section] = ['', '']
   for (const [i, line] of text.split('\n').entries()) {
@@ -36,46 +36,47 @@ function rowsOf(text: string): Row[] {
   return rows
 }
 
-const rows = rowsOf(page)
+const rows = parseRows(page)
 
-function textOf(path: string): string | undefined {
+function readIfExists(path: string): string | undefined {
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined
 }
 
-/** What is wrong with a cell that names places in the source: nothing, mostly. */
-function wrongPlaces(cell: string): string[] {
+/** Lists what is wrong with a cell that names places in the source. */
+function checkPlaces(cell: string): string[] {
   if (/^none: \S/.test(cell)) return []
   const places = [...cell.matchAll(/`([\w./-]+\.ts)` `(\w+)`/g)]
   const rebuilt = places.map(([all]) => all).join(', ')
-  if (places.length === 0 || rebuilt !== cell) return [`"${cell}" is neither places nor "none: why"`]
+  if (places.length === 0 || rebuilt !== cell)
+    return [`"${cell}" does not name places, and is not "none: why"`]
   return places.flatMap(([, file = '', name = '']) => {
-    const text = textOf(join(root, 'src', file))
+    const text = readIfExists(join(root, 'src', file))
     if (text === undefined) return [`src/${file} does not exist`]
     return new RegExp(`\\b${name}\\b`).test(text) ? [] : [`${file} does not contain ${name}`]
   })
 }
 
-/** What is wrong with a cell that names a test: its file, or the title as a whole text in it. */
-function wrongTest(cell: string): string[] {
+/** Lists what is wrong with a cell that names a test: its file or its title does not exist. */
+function checkTest(cell: string): string[] {
   const [, file = '', title = ''] = /^([\w./-]+\.ts) > (.+)$/.exec(cell) ?? []
-  if (file === '') return [`"${cell}" is no "file > title"`]
-  const text = textOf(join(root, 'test', file))
+  if (file === '') return [`"${cell}" is not "file > title"`]
+  const text = readIfExists(join(root, 'test', file))
   if (text === undefined) return [`test/${file} does not exist`]
-  const isThere = ["'", '"', '`'].some(quote => text.includes(`${quote}${title}${quote}`))
-  return isThere ? [] : [`test/${file} has no test "${title}"`]
+  const hasTitle = ["'", '"', '`'].some(quote => text.includes(`${quote}${title}${quote}`))
+  return hasTitle ? [] : [`test/${file} has no test "${title}"`]
 }
 
-function wrong(check: (cells: readonly string[]) => string[]): string[] {
+function checkRows(check: (cells: readonly string[]) => string[]): string[] {
   return rows.flatMap(row => check(row.cells).map(what => `${row.at}: ${what}`))
 }
 
-test('the three documents have their rows, contract and policy apart', () => {
+test('each document has enough rows, and each row is contract or policy', () => {
   const count = (part: string) => rows.filter(row => row.document.startsWith(part)).length
   expect(count('Document 1')).toBeGreaterThanOrEqual(80)
   expect(count('Document 2')).toBeGreaterThanOrEqual(60)
   expect(count('Document 3')).toBeGreaterThanOrEqual(80)
   expect(
-    wrong(([, kind = '']) => (/^(contract|policy)$/.test(kind) ? [] : [`the kind is "${kind}"`])),
+    checkRows(([, kind = '']) => (/^(contract|policy)$/.test(kind) ? [] : [`the kind is "${kind}"`])),
   ).toEqual([])
 })
 
@@ -83,31 +84,33 @@ test('every table has the five columns, and no cell is empty', () => {
   const tables = page.split('\n').filter(line => line.startsWith('| line |'))
   expect(new Set(tables)).toEqual(new Set([header]))
   expect(
-    wrong(cells => {
+    checkRows(cells => {
       if (cells.length !== 5) return [`it has ${cells.length} cells`]
       return cells.includes('') ? ['a cell is empty'] : []
     }),
   ).toEqual([])
 })
 
-test('no line stands twice in one section', () => {
+test('no line appears twice in a section', () => {
   const keys = rows.map(({ document, section, cells }) => `${document}, ${section}: ${cells[0]}`)
   expect(keys.filter((key, i) => keys.indexOf(key) !== i)).toEqual([])
 })
 
-test('every row names where the client and the simulator keep it', () => {
-  expect(wrong(([, , client = '', simulator = '']) => [client, simulator].flatMap(wrongPlaces))).toEqual([])
+test('every row names its place in the client and the simulator', () => {
+  expect(checkRows(([, , client = '', simulator = '']) => [client, simulator].flatMap(checkPlaces))).toEqual(
+    [],
+  )
 })
 
 test('every row has a test', () => {
-  expect(wrong(([, , , , named = '']) => wrongTest(named))).toEqual([])
+  expect(checkRows(([, , , , named = '']) => checkTest(named))).toEqual([])
 })
 
-/** The names of all fields of a schema, at any depth. */
-function fieldsOf(schema: unknown): string[] {
+/** Lists the names of all fields of a schema, at any depth. */
+function fieldNames(schema: unknown): string[] {
   if (typeof schema !== 'object' || schema === null) return []
   const { properties = {}, ...rest } = schema as { properties?: object }
-  const inner = [...Object.values(properties), ...Object.values(rest)].flatMap(fieldsOf)
+  const inner = [...Object.values(properties), ...Object.values(rest)].flatMap(fieldNames)
   return [...Object.keys(properties), ...inner]
 }
 
@@ -116,9 +119,9 @@ test.each([
   ['Document 2', token],
   ['Document 2', validation],
   ['Document 3', portal],
-])('%s: every field of the wire schemas stands in a line (%#)', (document, wire) => {
+])('%s: every field of the wire schemas appears in a row (%#)', (document, wire) => {
   const schemas = Object.values(wire).filter(value => value instanceof ZodType)
-  const fields = new Set(schemas.flatMap(schema => fieldsOf(z.toJSONSchema(schema))))
+  const fields = new Set(schemas.flatMap(schema => fieldNames(z.toJSONSchema(schema))))
   expect(fields.size).toBeGreaterThan(3)
   const lines = rows.filter(row => row.document.startsWith(document)).map(row => row.cells[0] ?? '')
   const named = new Set(
@@ -130,7 +133,7 @@ test.each([
 describe('the tests of the suite', () => {
   const suite = ['consent.ts', 'token.ts', 'validation.ts', 'portal.ts', 'client.test.ts', 'services.test.ts']
 
-  test.each(suite)('%s: each of them shows a row', name => {
+  test.each(suite)('%s: each of them belongs to a row', name => {
     const text = readFileSync(join(root, 'test/contracts', name), 'utf8')
     // The title is the first text after `test(`, or after the table of `test.each(`.
     const titles = [...text.matchAll(/^ *(?:test|\](?: as const)?\))\(\n? *(['"])(.+?)\1,/gm)].map(

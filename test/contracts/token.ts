@@ -5,7 +5,7 @@ import { consumerKey, consumerSecret, exact, type Open, secondMs } from './groun
 
 const hourMs = 3_600 * secondMs
 
-/** Document 2, section 4.1 and what belongs to it, line by line, on whichever side it is opened. */
+/** Document 2, section 4.1 and related parts, line by line, in process or over TLS. */
 export function tokenContract(name: string, open: Open): void {
   describe(`the token service ${name}`, () => {
     const given = async () => {
@@ -29,7 +29,7 @@ export function tokenContract(name: string, open: Open): void {
       expect(readToken(text)).toEqual({ value: JSON.parse(text).access_token, lifetimeMs: hourMs })
     })
 
-    test('the key and the secret come as HTTP Basic, and grant_type in a form', async () => {
+    test('the key and the secret are sent as HTTP Basic, and grant_type in a form', async () => {
       const { at, send } = await given()
       const credentials = Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64')
       const request = new Request(at.tokenService, {
@@ -48,7 +48,7 @@ export function tokenContract(name: string, open: Open): void {
       expect((await send(request)).status).toBe(200)
     })
 
-    test('a token request under another Content-Type is a 415', async () => {
+    test('a token request with another Content-Type is a 415', async () => {
       const { at, send, tokenService } = await given()
       const { headers } = writeRequestToken(at.tokenService, consumerKey, consumerSecret)
       const authorization = headers.get('authorization') ?? ''
@@ -89,7 +89,7 @@ export function tokenContract(name: string, open: Open): void {
       expect((await exact(tokenResponseSchema, await ask())).access_token).toMatch(/^[0-9a-f]{40}$/)
     })
 
-    test('while a token lives the same one is given, with the lifetime that remains', async () => {
+    test('while a token is valid the same one is returned, with its remaining lifetime', async () => {
       const { ask, clock } = await given()
       const first = await exact(tokenResponseSchema, await ask())
       await clock.advance(20 * 60 * secondMs)
@@ -100,7 +100,7 @@ export function tokenContract(name: string, open: Open): void {
       expect(third).toMatchObject({ access_token: first.access_token, expires_in: 1 })
     })
 
-    test('a token ends after an hour, and the next one is another', async () => {
+    test('a token expires after an hour, and the next one is different', async () => {
       const { ask, clock, tokenService } = await given()
       const first = await exact(tokenResponseSchema, await ask())
       await clock.advance(hourMs - 1)

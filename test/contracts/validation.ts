@@ -8,7 +8,7 @@ import type { ValidationPolicies } from '../../src/simulation/services/policies.
 import type { Json } from '../../src/vocabulary/message.ts'
 import { consumerKey, consumerSecret, cpf, exact, type Open, secondMs, service } from './ground.ts'
 
-/** Every field that a request may hold (document 2, section 2). */
+/** Every field that a request may have (document 2, section 2). */
 const everyClaim = {
   nome: 'ANA DE EXEMPLO',
   sexo: 'F',
@@ -37,7 +37,7 @@ const everyClaim = {
   situacao_cpf: 'regular',
 }
 
-/** Every field that an answer may hold, where each claim is true. */
+/** Every field that an answer may have, if each claim is true. */
 const everyMatch = {
   nome: true,
   nome_similaridade: 1,
@@ -84,7 +84,7 @@ function leaves(value: object, prefix = ''): string[] {
   )
 }
 
-/** Document 2, section 4.2 and what belongs to it, line by line, on whichever side it is opened. */
+/** Document 2, section 4.2 and related parts, line by line, in process or over TLS. */
 export function validationContract(name: string, open: Open): void {
   describe(`the validation service ${name}`, () => {
     const given = async (policies: ValidationPolicies = {}) => {
@@ -96,7 +96,7 @@ export function validationContract(name: string, open: Open): void {
       const address = { baseUrl: at.validationService, service }
       const validate = (claims: Json, of = person, bearer = access_token) =>
         send(writeValidatePerson(address, { bearer, cpf: of, claims }))
-      /** Sends a body as it is, under headers that may be others than documented. */
+      /** Sends a body, optionally with headers other than documented. */
       const post = (body: object, headers: Record<string, string> = {}) =>
         send(
           new Request(`${at.validationService}/${service}/v2/validate/pf`, {
@@ -113,7 +113,7 @@ export function validationContract(name: string, open: Open): void {
       return { ...ground, validate, post, bearer: access_token }
     }
 
-    test('the operation is a POST of JSON to /<demo_service>/v2/validate/pf, answered with JSON', async () => {
+    test('the operation is a POST of JSON to /<demo_service>/v2/validate/pf with a JSON answer', async () => {
       const { at, send, bearer } = await given()
       const post = (path: string) =>
         send(
@@ -133,7 +133,7 @@ export function validationContract(name: string, open: Open): void {
       expect((await post('outro/v2/validate/pf')).status).toBe(404)
     })
 
-    test('a request may hold each of the 26 fields', async () => {
+    test('a request may have each of the 26 fields', async () => {
       const { validate, validationService } = await given()
       expect(claimsSchema.parse(everyClaim)).toEqual(everyClaim)
       expect(leaves({ key: { cpf }, answer: everyClaim })).toHaveLength(26)
@@ -201,7 +201,7 @@ export function validationContract(name: string, open: Open): void {
       expect((await exact(validationResponseSchema, without)).cnh).toEqual({ categoria: true })
     })
 
-    test('neither key nor answer is required, and by policy the key is', async () => {
+    test('neither key nor answer is required, unless the policy requires the key', async () => {
       const { post, validationService } = await given()
       expect(await exact(validationResponseSchema, await post({ key: { cpf: person } }))).toEqual({
         cpf_disponivel: true,
@@ -215,7 +215,7 @@ export function validationContract(name: string, open: Open): void {
       expect((await strict.post({ key: { cpf: person } })).status).toBe(200)
     })
 
-    test('other headers than the documented are taken, and by policy refused with 406 and 415', async () => {
+    test('undocumented headers are accepted, or by policy refused with 406 and 415', async () => {
       const others = [{ accept: '*/*' }, { 'content-type': 'text/plain' }]
       const body = { key: { cpf: person }, answer: { sexo: 'F' } }
       const lenient = await given()
@@ -257,7 +257,7 @@ export function validationContract(name: string, open: Open): void {
       expect(await exact(validationResponseSchema, response)).toEqual({ cpf_disponivel: true })
     })
 
-    test('an unknown field, another type or another form of date is a 400, and is not counted', async () => {
+    test('an unknown field, a wrong type or a wrong date format is a 400, and is not counted', async () => {
       const { validate, validationService } = await given()
       const wrong: Json[] = [
         { apelido: 'Ana' },
@@ -272,7 +272,7 @@ export function validationContract(name: string, open: Open): void {
       expect(validationService.answered).toBe(0)
     })
 
-    test('a person who is not in the registry is answered with cpf_disponivel false alone', async () => {
+    test('a person who is not in the registry is answered with cpf_disponivel false only', async () => {
       const { validate } = await given()
       const response = await validate(everyClaim, '11144477735')
       expect(await exact(validationResponseSchema, response)).toEqual({ cpf_disponivel: false })
@@ -299,7 +299,7 @@ export function validationContract(name: string, open: Open): void {
       })
     })
 
-    test('a call without a token, with an invalid one, or with one that has expired is a 401', async () => {
+    test('a call without a token, or with an invalid or expired one, is a 401', async () => {
       const { at, send, validate, clock, validationService } = await given()
       const without = writeValidatePerson(
         { baseUrl: at.validationService, service },

@@ -240,7 +240,7 @@ test('averba doctor looks at the same configuration, and its exit code says what
   expect(JSON.parse(asked.lines[0] ?? '').checks).toContainEqual({
     name: 'token',
     ok: true,
-    detail: 'the gateway gave a token',
+    detail: 'the gateway issued a token',
   })
 
   services.child.kill('SIGKILL')

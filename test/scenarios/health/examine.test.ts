@@ -158,7 +158,9 @@ test('unusable options, secrets and certificates are reported by name', async ()
     },
     subscription: { configuration: expect.stringContaining('Cannot get the chaveSecreta') },
     accessKeys: { configuration: expect.stringContaining('Cannot get the clientSecret of the portal') },
-    nothing: { certificate: expect.stringContaining('it is none: Give { cert, key }') },
+    nothing: {
+      certificate: expect.stringContaining('it has neither cert and key nor pfx: Give { cert, key }'),
+    },
     expired: { certificate: expect.stringMatching(/it expired on .*: Renew it/) },
     mismatch: { certificate: expect.stringContaining('its key belongs to another certificate') },
   })

@@ -75,8 +75,8 @@ test('a receiver that could not be reached is not served', async () => {
   const receiver = { listener: () => undefined }
   const served: readonly (readonly [unknown, string])[] = [
     [{ receivers: { '/averba': receiver } }, 'there is no certificate'],
-    [{ certificate: { cert: '', key: '' } }, 'there is none'],
-    [{ receivers: { '/averba': {} }, certificate: { cert: '', key: '' } }, 'is no receiver'],
+    [{ certificate: { cert: '', key: '' } }, 'no receiver is given'],
+    [{ receivers: { '/averba': {} }, certificate: { cert: '', key: '' } }, 'is not a receiver'],
   ]
   for (const [options, why] of served) {
     await expect(serveReceivers(untyped(options))).rejects.toMatchObject({

@@ -253,7 +253,7 @@ test('secrets that cannot be had are answered 503, not 401, and the operator is 
   await world.averba.receiver.fetch(notification(), { remoteAddress: '203.0.113.7' })
   expect(lines[1]).toEqual({
     message:
-      "a notification was refused: its address is in none of the portal's ranges, or of receiver.sources",
+      "a notification was refused: its address is not in the portal's ranges, or not in receiver.sources",
     status: 403,
     detail: '0 forwarded hops, trustedProxies 0',
     evento,

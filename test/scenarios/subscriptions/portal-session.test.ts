@@ -100,7 +100,7 @@ test('a session that ends within a minute of its login is waited for, and nobody
   portal.session.end()
   const failed = await averba.subscriptions.apply({ hash }).catch(error => error)
   expect(failed).toMatchObject({ code: 'OUTCOME', outcome: { status: 'deferred' } })
-  expect(failed.outcome.reason).toBe('the portal lets nobody log in twice within a minute')
+  expect(failed.outcome.reason).toBe('the portal allows one login a minute')
   expect(failed.outcome.retryAt).toBe('2026-11-20T12:01:01.000Z')
   expect(world.requests.filter(each => each.path.endsWith('/autenticar'))).toHaveLength(1)
   await clock.advance(61_000)
@@ -303,7 +303,7 @@ test('a 401 to a session that was begun for the call is the portal’s no, with 
   expect(await plan()).toMatchObject({
     outcome: {
       status: 'deferred',
-      reason: 'the portal rejects a session that has just begun: 401 PUCX-ER0201',
+      reason: 'the portal rejects a new session: 401 PUCX-ER0201',
     },
   })
   expect(world.requests.filter(each => each.path.includes('/ext/'))).toHaveLength(1)
@@ -396,7 +396,7 @@ test('who logs in anew within a minute waits for it, whoever it is, and another 
   await averba.subscriptions.plan()
   const logins = () => world.requests.filter(each => each.path.endsWith('/chave-acesso')).length
   clientId = 'joao'
-  const quiet = { outcome: { status: 'deferred', reason: expect.stringContaining('within a minute') } }
+  const quiet = { outcome: { status: 'deferred', reason: expect.stringContaining('one login a minute') } }
   await expect(averba.subscriptions.plan()).rejects.toMatchObject(quiet)
   expect(logins()).toBe(1)
   // The simulated portal knows one user, whom it refuses: that it was asked is what counts.
@@ -434,7 +434,7 @@ test('access keys that were put right are not told of the refusal of the former 
   const told = (averba: Averba) => averba.subscriptions.plan().catch(error => error.outcome)
   const until = { status: 'deferred', retryAt: '2026-11-20T12:01:01.000Z' }
   const refused = { ...until, reason: 'CREDENTIALS_REFUSED: the portal answered the login 422 PLAT-ER8008' }
-  const quiet = { ...until, reason: 'the portal lets nobody log in twice within a minute' }
+  const quiet = { ...until, reason: 'the portal allows one login a minute' }
   expect(await told(world.averba)).toMatchObject(refused)
   clientId = 'certa'
   expect(await told(world.averba)).toMatchObject(quiet)
@@ -479,7 +479,7 @@ test('a session that is rejected as soon as it has begun is told to who began it
   const portal = { baseUrl, authenticate: keysOf('joao') }
   other = await openAverba({ store, clock, fetch, portal, schedules: false })
   expect(await told(world.averba)).toMatchObject({ status: 'declined' })
-  const quiet = { status: 'deferred', reason: 'the portal lets nobody log in twice within a minute' }
+  const quiet = { status: 'deferred', reason: 'the portal allows one login a minute' }
   expect(seen).toMatchObject([quiet])
   expect(await told(other)).toMatchObject(quiet)
   await other.close()

@@ -107,7 +107,7 @@ test.each([408, 429])(
 
 test.each([
   [401, html, 'correct the consumer key and secret'],
-  [404, html, 'look at tokenService.url, and at what stands before it'],
+  [404, html, 'check tokenService.url and any proxy in front of it'],
   [408, '', 'try again later'],
   [429, '', 'try again later'],
   [503, '', 'try again later'],
