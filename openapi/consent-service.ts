@@ -48,7 +48,7 @@ const cnpj: Parameter = {
 const redirectUrl: Parameter = {
   name: 'redirectUrl',
   in: 'query',
-  description: 'Where the login leads back to.',
+  description: 'The address to return to after the login.',
   schema: text,
 }
 
@@ -68,11 +68,11 @@ function problem(description: string, policy?: string): Response {
 const errors = {
   '400': problem('The request is malformed.'),
   '401': problem('The caller is not authenticated.'),
-  '500': problem('Something is wrong inside the service.'),
+  '500': problem('An internal error of the service.'),
 }
 const notAuthorized = { '403': problem('The caller is not authorized.') }
 const missing = {
-  '404': problem('There is no such record of this data subject.', 'The status: the contract shows none.'),
+  '404': problem('The data subject has no record with this id.', 'The status: the contract shows none.'),
 }
 
 function answered(description: string, schema: Schema): Record<'200', Response> {
@@ -83,7 +83,7 @@ const changeStatus: Operation = {
   operationId: 'changeStatus',
   summary: 'Change the status of a consent',
   description:
-    'A pending consent becomes active or denied, and an active one revoked. What other moves lead to is not shown.',
+    'A pending consent becomes active or denied, and an active one revoked. The result of other moves is not shown.',
   tags: ['consentimentos'],
   parameters: [cpf, id, status],
   responses: {
@@ -92,7 +92,7 @@ const changeStatus: Operation = {
     ...notAuthorized,
     ...missing,
     '409': problem(
-      'The table of moves has no such move.',
+      'The table of moves does not have this move.',
       'The status, under the setting `conflict` of the policy `moveOutsideTable`; the default is 400.',
     ),
   },
@@ -101,7 +101,7 @@ const changeStatus: Operation = {
 const listConsents: Operation = {
   operationId: 'listConsents',
   summary: 'List the consents of a data subject',
-  description: 'All consents that controllers asked of this data subject, in summary.',
+  description: 'All consents that controllers requested from this data subject, in summary.',
   tags: ['consentimentos'],
   parameters: [cpf, cnpj],
   responses: {
@@ -128,7 +128,7 @@ const readConsent: Operation = {
 const listAwareness: Operation = {
   operationId: 'listAwareness',
   summary: 'List the awareness records of a data subject',
-  description: 'All records of this data subject having been made aware of processing, in summary.',
+  description: 'All records that this data subject was made aware of processing, in summary.',
   tags: ['ciencias'],
   parameters: [cpf, cnpj],
   responses: { ...answered('The records.', listOf('CienciaResumida')), ...errors, ...notAuthorized },
@@ -172,7 +172,7 @@ export const consentService: Document = {
   info: {
     title: 'Consent service',
     version: '1.0.2',
-    description: `Consents that controllers ask of data subjects, records of awareness of data processing, and the
+    description: `Consents that controllers request from data subjects, records of awareness of data processing, and the
 login state of a data subject (document 1). The client certificate of the TLS handshake identifies the caller; no
 header does. No operation takes a body.
 
@@ -215,7 +215,7 @@ ${aboutMarks}`,
       Finalidade: [wire.finalidadeSchema, 'What the data is used for.'],
       Titular: [wire.titularSchema, 'The data subject.'],
       UsuarioControlador: [wire.usuarioControladorSchema, 'The controller of the data.'],
-      Responsavel: [wire.responsavelSchema, 'Who answers for data protection at the controller.'],
+      Responsavel: [wire.responsavelSchema, 'The person responsible for data protection at the controller.'],
       CienciaResumida: [wire.cienciaResumidaSchema, 'An awareness record in summary.'],
       CienciaDetalhada: [wire.cienciaDetalhadaSchema, 'An awareness record in full.'],
       StatusTratamento: [wire.statusTratamentoSchema, 'An entry of the history of processing.'],

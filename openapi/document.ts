@@ -1,6 +1,6 @@
 /** The parts of an OpenAPI 3.1 document that ours use. */
 
-/** Says what in an object is ours and not the contract's: absent where all of it is contract. */
+/** Marks which part of an object is our policy. Absent if all of it is the contract's. */
 interface Marked {
   readonly 'x-averba-policy'?: string
 }
@@ -13,7 +13,7 @@ export interface MediaType extends Marked {
   readonly schema: Schema
 }
 
-/** What a request carries beside its body. */
+/** A parameter of a request. */
 export interface Parameter extends Marked {
   readonly name: string
   readonly in: 'path' | 'query' | 'header'
@@ -22,7 +22,7 @@ export interface Parameter extends Marked {
   readonly schema: Schema
 }
 
-/** What is answered under one status; without `content` there is no body. */
+/** The answer with one status. Without `content` there is no body. */
 export interface Response extends Marked {
   readonly description: string
   readonly content?: Readonly<Record<string, MediaType>>
@@ -43,17 +43,17 @@ export interface Operation extends Marked {
   readonly responses: Readonly<Record<string, Response>>
 }
 
-/** The methods that the three services know. */
+/** The methods that the three services use. */
 export type Method = 'get' | 'put' | 'post' | 'delete'
 
-/** Where a service is: an address with parts that the contracts leave open. */
+/** The address of a service, with variables for the parts that the contracts leave open. */
 export interface Server {
   readonly url: string
   readonly description: string
   readonly variables: Readonly<Record<string, { readonly default: string; readonly description: string }>>
 }
 
-/** What a path offers, by method. */
+/** The operations of a path, by method. */
 export type PathItem = { readonly servers?: readonly Server[] } & {
   readonly [method in Method]?: Operation
 }
@@ -73,8 +73,8 @@ export interface Document {
   }
 }
 
-/** What every document says about itself, after what it says about its service. */
-export const aboutMarks = `What the contract does not show, and averba's simulated service decides, is marked with
-\`x-averba-policy\`, which says what is ours: the real service may do otherwise. All that has no such mark is the
-contract, in our words. A listed field of an answer is taken to be always there unless the contract calls it optional,
-and further fields may come at any time.`
+/** The last paragraph of every document's description. */
+export const aboutMarks = `\`x-averba-policy\` marks what the contract does not show and averba's simulated service
+decides: the real service may differ. Everything without this mark is the contract, in our words. We assume that a
+listed field of an answer is always present unless the contract calls it optional, and that further fields may be
+added at any time.`

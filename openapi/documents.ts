@@ -10,7 +10,7 @@ export const documents: Readonly<Record<string, Document>> = {
   'webhook-portal.json': webhookPortal,
 }
 
-/** A document as its file has it. */
+/** Writes a document as the text of its file. */
 export function writeDocument(document: Document): string {
   return `${JSON.stringify(document, null, 2)}\n`
 }

@@ -1,7 +1,7 @@
 import { type ZodType, z } from 'zod'
 import type { Schema } from './document.ts'
 
-/** Schemas that get names of their own: what each is, and what in it is ours. */
+/** Named schemas, each with its description and what in it is our policy. */
 export type Named = Readonly<Record<string, readonly [schema: ZodType, description: string, policy?: string]>>
 
 /** A reference to a named schema. */
@@ -15,8 +15,8 @@ export function listOf(name: string): Schema {
 }
 
 /**
- * Writes wire schemas as named schemas that refer to each other. Objects stay open: that an unknown field is
- * refused, or never sent, stands in no contract.
+ * Converts wire schemas to named schemas that refer to each other. Objects stay open: no contract says that unknown
+ * fields are refused or never sent.
  */
 export function toSchemas(named: Named): Record<string, Schema> {
   const registry = z.registry<{ id: string }>()
@@ -26,7 +26,7 @@ export function toSchemas(named: Named): Record<string, Schema> {
     uri: id => `#/components/schemas/${id}`,
     override({ jsonSchema }) {
       if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
-      // How large a number this platform can hold is no one's contract.
+      // The number limits of JavaScript are not part of a contract.
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
     },

@@ -9,13 +9,13 @@ const bodyIsOurs = 'The body: the contract shows none.'
 const allIsOurs = 'The status and the body: the contract shows neither.'
 
 const otherHeadersAreOurs =
-  'The status and the body, under the setting `refuse` of the policy `otherHeaders`; the default takes the request.'
+  'The status and the body, under the setting `refuse` of the policy `otherHeaders`; the default accepts the request.'
 
 function error(description: string, schema: Schema, policy: string): Response {
   return { description, content: { 'application/json': { schema } }, 'x-averba-policy': policy }
 }
 
-/** An error of the gateway, in the two forms that gateways write. */
+/** An error of the gateway, as JSON or XML. */
 function gatewayError(description: string, schema: Schema, policy: string): Response {
   const content = {
     'application/json': { schema },
@@ -44,9 +44,9 @@ and then another one is requested.`,
       content: { 'application/json': { schema: ref('TokenResponse') } },
       'x-averba-policy': 'The status: the contract shows the body alone.',
     },
-    '400': gatewayError('The form asks for something else.', ref('TokenError'), allIsOurs),
+    '400': gatewayError('The grant type is not `client_credentials`.', ref('TokenError'), allIsOurs),
     '401': gatewayError('The key or the secret is wrong.', ref('TokenError'), allIsOurs),
-    '415': gatewayError('The request comes under another Content-Type.', ref('TokenError'), bodyIsOurs),
+    '415': gatewayError('The request has another Content-Type.', ref('TokenError'), bodyIsOurs),
   },
 }
 
@@ -82,7 +82,7 @@ contract shows neither required fields nor domains.`,
     '400': error('The body is not a validation request.', ref('ValidationError'), allIsOurs),
     '401': gatewayError('The token has expired, or is not valid.', ref('GatewayFault'), bodyIsOurs),
     '404': {
-      description: 'There is no service of this name, or no person of this CPF.',
+      description: 'There is no service with this name, or no person with this CPF.',
       content: {
         'text/plain': { schema: { type: 'string' } },
         'application/json': {
@@ -98,18 +98,20 @@ contract shows neither required fields nor domains.`,
   },
 }
 
-const oneText = (...names: string[]): Schema => ({
+const textObject = (...names: string[]): Schema => ({
   type: 'object',
   properties: Object.fromEntries(names.map(name => [name, { type: 'string' }])),
   required: names,
 })
 
-/** Our demands on the request: neither what is required nor how long a text may be is shown. */
-const demands = ['required', 'maxLength']
+/** Our own constraints: the contract shows neither required fields nor lengths. */
+const ourConstraints = ['required', 'maxLength']
 
-/** The request without our demands on it. */
-function asShown(schema: Schema): Schema {
-  return JSON.parse(JSON.stringify(schema, (key, value) => (demands.includes(key) ? undefined : value)))
+/** Removes our own constraints from a request schema. */
+function withoutConstraints(schema: Schema): Schema {
+  return JSON.parse(
+    JSON.stringify(schema, (key, value) => (ourConstraints.includes(key) ? undefined : value)),
+  )
 }
 
 const { ValidationRequest = {}, ...schemas } = toSchemas({
@@ -128,7 +130,7 @@ export const tokenAndValidation: Document = {
   info: {
     title: 'Tokens and the validation of persons',
     version: '2.0.0',
-    description: `A gateway that gives out bearer tokens, and one operation of a demonstration environment that
+    description: `A gateway that issues bearer tokens, and one operation of a demonstration environment that
 validates identity data (document 2). The contract gives this description no version: its first number is the one in
 the path of the validation.
 
@@ -171,9 +173,9 @@ ${aboutMarks}`,
   components: {
     schemas: {
       ...schemas,
-      ValidationRequest: asShown(ValidationRequest),
-      TokenError: { description: 'An error of the token endpoint.', ...oneText('error') },
-      ValidationError: { description: 'An error of the validation.', ...oneText('code', 'message') },
+      ValidationRequest: withoutConstraints(ValidationRequest),
+      TokenError: { description: 'An error of the token endpoint.', ...textObject('error') },
+      ValidationError: { description: 'An error of the validation.', ...textObject('code', 'message') },
       GatewayFault: {
         description: 'An error of the gateway.',
         type: 'object',

@@ -55,8 +55,7 @@ const subscribe: Operation = {
 const listSubscriptions: Operation = {
   operationId: 'listSubscriptions',
   summary: 'List the subscriptions of the user',
-  description:
-    'The active ones, and where asked for the deleted ones too, with the reason of their deletion.',
+  description: 'Active subscriptions, and on request deleted ones too, with the reason of their deletion.',
   tags: ['assinaturas'],
   parameters: [
     {
@@ -125,7 +124,7 @@ const notify: Operation = {
   operationId: 'notify',
   summary: 'Notify a subscriber',
   description: `One POST to the endpoint of each subscription for the event. It comes from 161.148.0.0/16, 189.9.0.0/16 or
-200.198.192.0/18 over TLS 1.2 or higher, and is to be answered within 3500 milliseconds. Where the subscription has a
+200.198.192.0/18 over TLS 1.2 or higher, and must be answered within 3500 milliseconds. If the subscription has a
 \`chaveAutenticacao\`, the header \`Authorization\` carries it.`,
   tags: ['notificacao'],
   security: [{}, { chaveAutenticacao: [] }],
@@ -138,11 +137,11 @@ const notify: Operation = {
         enum: wire.recipientKinds,
       },
     ),
-    header('destinatario-id', 'Who it is for, in the format of its kind.', { type: 'string' }),
+    header('destinatario-id', 'The recipient, in the format of its kind.', { type: 'string' }),
     header('event-type', 'The event.', { type: 'string', maxLength: wire.limits.evento }),
     header(
       'secret',
-      'The `chaveSecreta` of the subscription, where it has one.',
+      'The `chaveSecreta` of the subscription, if it has one.',
       { type: 'string', maxLength: wire.limits.chave },
       false,
     ),
@@ -160,13 +159,13 @@ const notify: Operation = {
     '2XX': { description: 'Delivered.', 'x-averba-policy': 'What counts as a success: any 2xx.' },
     default: {
       description: 'A delivery error, which becomes a failure record.',
-      'x-averba-policy': 'What counts as an error: anything else, redirects included. It is not tried again.',
+      'x-averba-policy': 'What counts as an error: anything else, redirects included. It is not retried.',
     },
   },
 }
 
-const notEmpty = 'That `evento` and `endpoint` are not empty: the contract says that they are required.'
-const nullWhereAbsent = 'That a field without a value is null: how the absence is written is not shown.'
+const notEmpty = '`evento` and `endpoint` are not empty: the contract only says that they are required.'
+const nullWhereAbsent = 'A field without a value is null: the contract does not show how absence is written.'
 
 /** The document of the webhook portal. */
 export const webhookPortal: Document = {
@@ -177,8 +176,8 @@ export const webhookPortal: Document = {
     description: `Subscriptions to events of the portal, its notifications, and the record of those that failed
 (document 3). The contract shows no version of its own: this number is ours.
 
-A caller is authenticated in the portal; how is not shown, and neither are status codes and error bodies. A
-subscription that sees nothing but delivery errors during thirty days is deleted by the portal.
+A caller is authenticated in the portal. The contract does not show how, and shows no status codes or error bodies.
+The portal deletes a subscription that has only delivery errors for thirty days.
 
 ${aboutMarks}`,
   },
@@ -198,7 +197,7 @@ ${aboutMarks}`,
   tags: [
     { name: 'assinaturas', description: 'Subscriptions.' },
     { name: 'falhas', description: 'Failed deliveries.' },
-    { name: 'notificacao', description: 'What the portal sends.' },
+    { name: 'notificacao', description: 'The notifications that the portal sends.' },
   ],
   paths: {
     '/portal/api/ext/webhook': { post: subscribe, get: listSubscriptions },
@@ -209,9 +208,9 @@ ${aboutMarks}`,
   components: {
     schemas: {
       ...toSchemas({
-        AssinaturaNova: [wire.subscribeRequestSchema, 'A subscription as it is asked for.', notEmpty],
-        AssinaturaMudada: [wire.changeRequestSchema, 'A subscription as it is to be.', notEmpty],
-        AssinaturaExcluida: [wire.deleteRequestSchema, 'The subscription that is to be deleted.'],
+        AssinaturaNova: [wire.subscribeRequestSchema, 'The request to create a subscription.', notEmpty],
+        AssinaturaMudada: [wire.changeRequestSchema, 'The request to change a subscription.', notEmpty],
+        AssinaturaExcluida: [wire.deleteRequestSchema, 'The request to delete a subscription.'],
         Assinatura: [wire.assinaturaSchema, 'A subscription.', nullWhereAbsent],
         AssinaturaAlterada: [wire.assinaturaAlteradaSchema, 'A subscription after a change.'],
         AssinaturaListada: [
@@ -235,7 +234,7 @@ ${aboutMarks}`,
         in: 'header',
         name: 'Authorization',
         description: 'A caller is authenticated in the portal. The contract shows neither how nor by what.',
-        'x-averba-policy': 'All of it: by default the simulated portal knows its users by this header.',
+        'x-averba-policy': 'All of it: by default the simulated portal identifies its users by this header.',
       },
       chaveAutenticacao: {
         type: 'apiKey',

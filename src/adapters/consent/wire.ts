@@ -20,7 +20,7 @@ export const consentimentoResumidoSchema = z.object({
   dataHora: dateTime.describe('When it was created.'),
   dataExpiracao: dateTime.describe('When it expires.'),
   cnpjUsuario: text.nullable().describe('The CNPJ of the controller.'),
-  href: uri.describe('Where the same record stands in full.'),
+  href: uri.describe('The address of the full record.'),
 })
 
 /** Metadado: one item of the data that is asked for. */
@@ -83,12 +83,12 @@ export const cienciaResumidaSchema = z.object({
   id: text,
   dataHora: dateTime.describe('When it was created.'),
   cnpjUsuario: text.nullable().describe('The CNPJ of the controller.'),
-  href: uri.describe('Where the same record stands in full.'),
+  href: uri.describe('The address of the full record.'),
 })
 
 /** StatusTratamento: one entry of the history of processing. */
 export const statusTratamentoSchema = z.object({
-  info: text.describe('What else there is to say.'),
+  info: text.describe('Further information.'),
   dataHora: dateTime.describe('When the entry was made.'),
   dataInicio: dateTime.describe('When the processing began.'),
   metadados: z.array(metadadoSchema),

@@ -17,11 +17,16 @@ const wholeWordBelow = 8
  * words, also escaped as in JSON, XML or a URL, and a CPF with any punctuation. It does not find a part of a value, or
  * values of fewer than four characters.
  */
-export function redactEcho(request: Request, carried: readonly string[] = []): (text: string) => string {
+export function redactEcho(
+  request: Request,
+  sensitiveValues: readonly string[] = [],
+): (text: string) => string {
   const headers = [...request.headers].filter(([name]) => !harmlessHeaders.has(name))
-  const sent = [...headers.flatMap(([, value]) => headerSecrets(value)), ...carried]
+  const sent = [...headers.flatMap(([, value]) => headerSecrets(value)), ...sensitiveValues]
   const secrets = new Set(sent.filter(word => word.length >= secretMin && !schemes.test(word)))
-  const cpfs = new Set(`${request.url} ${carried.join(' ')}`.match(/(?<!\d)\d{11}(?!\d)/g)?.filter(isCpf))
+  const cpfs = new Set(
+    `${request.url} ${sensitiveValues.join(' ')}`.match(/(?<!\d)\d{11}(?!\d)/g)?.filter(isCpf),
+  )
   return text => {
     // Compiling the pattern of a token takes milliseconds, and most refusals quote nothing.
     const folded = text.toLowerCase().replaceAll('ſ', 's')

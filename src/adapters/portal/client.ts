@@ -174,11 +174,11 @@ function toPerformer(
               wantedSecrets(pending),
               pending.position,
             )
-      const carried = Object.values(secrets)
+      const sensitiveValues = Object.values(secrets)
       const begunAt = toInstant(options.clock.now())
       const send = (headers: Record<string, string>) =>
         sendRequest(
-          { ...exchangeOptions, sensitiveValues: carried },
+          { ...exchangeOptions, sensitiveValues },
           effectClass,
           () => operation.write(options.baseUrl, headers, pending, secrets),
           mayLeave,

@@ -33,8 +33,8 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
   return {
     'validationService.validatePerson': {
       effectClass: 'once',
-      lostFact: lost: lostFact,
-      undoneFact: undone: undoneFact,
+      lostFact,
+      undoneFact,
       // Another environment may answer with sample data, or at another price.
       takes({ id, data }) {
         const { environment: asked = environment } = data as { environment?: string } // As the machine writes it.
@@ -55,7 +55,7 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
               trace: { header: options.traceHeader, id: validation },
             }),
           })
-        const exchangeOptions = { ...options, carried: [String(opened.cpf)] }
+        const exchangeOptions = { ...options, sensitiveValues: [String(opened.cpf)] }
         const send = (bearer: string) => sendRequest(exchangeOptions, 'once', () => write(bearer), mayLeave)
         const result = await withToken(options.tokens, send, opened.claims)
         if (result.status === 'deferred') return result
