@@ -1,7 +1,7 @@
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { Json, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
 import { type EffectClass, effectOwner, type Performer, type Performers } from '../../vocabulary/performer.ts'
-import { concludeAttempt, type ExchangeOptions, type HttpAnswer, sendRequest } from '../http/exchange.ts'
+import { conclude, type ExchangeOptions, type HttpAnswer, sendRequest } from '../http/exchange.ts'
 import { problemPart, readProblem } from '../http/problem.ts'
 import {
   readAwareness,
@@ -22,7 +22,6 @@ import {
 
 type OpenedParts = Readonly<Record<string, Json>>
 
-/** One of the seven operations: how to send it, and the fact that its answer makes. */
 interface ConsentOperation {
   readonly effectClass: EffectClass
   readonly isRoutine?: true
@@ -37,10 +36,10 @@ const operations: Readonly<Record<string, ConsentOperation>> = {
   changeStatus: {
     effectClass: 'probed',
     write: (base, opened, pending) =>
-      writeChangeStatus(base, partText(opened, 'cpf'), recordId(opened), requestedStatus(pending)),
+      writeChangeStatus(base, partText(opened, 'cpf'), recordId(opened), newStatus(pending)),
     read(text, pending, opened) {
       const changed = readChanged(text, recordId(opened))
-      return changed && consentFact('statusChanged', { ...changed, asked: requestedStatus(pending) })
+      return changed && consentFact('statusChanged', { ...changed, asked: newStatus(pending) })
     },
   },
   listConsents: {
@@ -124,7 +123,7 @@ function toPerformer(
   const { effectClass, isRoutine, givenUp } = operation
   const now = () => toInstant(options.clock.now())
   const lost = (pending: PendingEffect): MessageWithParts => {
-    return { type: 'consentService.changeLost', data: { status: requestedStatus(pending), lostAt: now() } }
+    return { type: 'consentService.changeLost', data: { status: newStatus(pending), lostAt: now() } }
   }
   return {
     effectClass,
@@ -148,7 +147,7 @@ function toPerformer(
         isSuccess: (status: number) => status === 200,
         lost: () => lost(pending),
       }
-      return concludeAttempt(result, effectClass, reader, options.clock)
+      return conclude(result, effectClass, reader, options.clock)
     },
   }
 }
@@ -157,7 +156,7 @@ function declinedFact(verb: string, answer: HttpAnswer, pending: PendingEffect):
   const type = verb === 'changeStatus' ? 'consentService.changeDeclined' : 'consentService.readDeclined'
   const data =
     verb === 'changeStatus'
-      ? { asked: requestedStatus(pending) }
+      ? { asked: newStatus(pending) }
       : verb === 'readConsent'
         ? {}
         : { operation: verb }
@@ -181,7 +180,7 @@ const timedFacts = new Set(
 )
 
 /** The status that a change asks for. */
-function requestedStatus({ data }: PendingEffect): string {
+function newStatus({ data }: PendingEffect): string {
   return (data as { status: string }).status // As the machine writes it.
 }
 
@@ -191,7 +190,7 @@ function partText(opened: OpenedParts, name: string): string {
   return value
 }
 
-/** The service's id of a consent, from its record as it was first listed. */
+/** The service's id of a consent. */
 function recordId(opened: OpenedParts): string {
   const { record } = opened
   const id = typeof record === 'object' && record !== null && 'id' in record ? record.id : undefined

@@ -41,46 +41,46 @@ function consentUrl(base: BaseUrl, ...segments: string[]): URL {
 }
 
 /** No redirect is followed: a host's own `fetch` would send the CPF elsewhere. */
-const requestInit = { headers: { accept: 'application/json' }, redirect: 'manual' } as const
+const init = { headers: { accept: 'application/json' }, redirect: 'manual' } as const
 
 /** Writes operation 1. The status is in the path, and there is no body. */
 export function writeChangeStatus(base: BaseUrl, cpf: string, id: string, status: string): Request {
   return new Request(consentUrl(base, 'consentimentos', cpf, id, 'status', status), {
     method: 'PUT',
-    ...requestInit,
+    ...init,
   })
 }
 
 /** Writes operation 2, for all controllers. */
 export function writeListConsents(base: BaseUrl, cpf: string): Request {
-  return new Request(consentUrl(base, 'consentimentos', cpf), requestInit)
+  return new Request(consentUrl(base, 'consentimentos', cpf), init)
 }
 
 /** Writes operation 3. */
 export function writeReadConsent(base: BaseUrl, cpf: string, id: string): Request {
-  return new Request(consentUrl(base, 'consentimentos', cpf, id), requestInit)
+  return new Request(consentUrl(base, 'consentimentos', cpf, id), init)
 }
 
 /** Writes operation 4, for all controllers. */
 export function writeListAwareness(base: BaseUrl, cpf: string): Request {
-  return new Request(consentUrl(base, 'ciencias', cpf), requestInit)
+  return new Request(consentUrl(base, 'ciencias', cpf), init)
 }
 
 /** Writes operation 5. */
 export function writeReadAwareness(base: BaseUrl, cpf: string, id: string): Request {
-  return new Request(consentUrl(base, 'ciencias', cpf, id), requestInit)
+  return new Request(consentUrl(base, 'ciencias', cpf, id), init)
 }
 
 /** Writes operation 6. */
 export function writeReadLogin(base: BaseUrl, cpf: string): Request {
-  return new Request(consentUrl(base, 'autenticacao', cpf), requestInit)
+  return new Request(consentUrl(base, 'autenticacao', cpf), init)
 }
 
 /** Writes operation 7, with the address to return to if given. */
 export function writeReadLoginAddress(base: BaseUrl, cpf: string, redirectUrl?: string): Request {
   const url = consentUrl(base, 'autenticacao', cpf, 'url')
   if (redirectUrl !== undefined) url.searchParams.set('redirectUrl', redirectUrl)
-  return new Request(url, requestInit)
+  return new Request(url, init)
 }
 
 /** A URL parser would resolve `.` and `..` as path segments. */
@@ -196,14 +196,12 @@ function readHistory(historico: unknown, shown: Summary['status']): readonly Cle
   const dates = read.map(entry => entry.since ?? '')
   const [rises, falls] = [dates, dates.toReversed()].map(hasRise)
   const reversed = read.toReversed()
-  if (rises !== falls) return moveShownEndLast((rises ? read : reversed).toSorted(compareDates), shown)
-  const orders = [read, reversed].map(each =>
-    each.toSorted((a, b) => compareDates(a, b) || compareEnds(a, b)),
-  )
+  if (rises !== falls) return moveShownEndLast((rises ? read : reversed).toSorted(byDate), shown)
+  const orders = [read, reversed].map(each => each.toSorted((a, b) => byDate(a, b) || endLast(a, b)))
   return orders.find(order => order.at(-1)?.status === shown) ?? orders[0] ?? []
 }
 
-/** Moves the end status that is shown behind the other entries with the newest date. */
+/** Moves the shown end status behind other entries with the newest date. */
 function moveShownEndLast(
   entries: readonly ClearHistoryEntry[],
   shown: Summary['status'],
@@ -213,16 +211,15 @@ function moveShownEndLast(
   return at === -1 ? entries : [...entries.toSpliced(at, 1), ...entries.slice(at, at + 1)]
 }
 
-/** Reports whether any text is greater than the one before it. */
 function hasRise(texts: readonly string[]): boolean {
   return texts.some((text, i) => i > 0 && text > (texts[i - 1] ?? ''))
 }
 
-function compareDates({ since: a }: ClearHistoryEntry, { since: b }: ClearHistoryEntry): number {
+function byDate({ since: a }: ClearHistoryEntry, { since: b }: ClearHistoryEntry): number {
   return (a ?? '').localeCompare(b ?? '')
 }
 
-function compareEnds(a: ClearHistoryEntry, b: ClearHistoryEntry): number {
+function endLast(a: ClearHistoryEntry, b: ClearHistoryEntry): number {
   return Number(isEnd(a)) - Number(isEnd(b))
 }
 
@@ -261,7 +258,7 @@ export function readAwareness(
 ): (Partial<CienciaDetalhada> & Json) | undefined {
   const body = parseJson(text)
   const parsed = z.looseObject({ id: idSchema, titular: titularSchema }).safeParse(body)
-  // As above: the type describes a service that keeps its contract.
+  // As above.
   return parsed.success && isAbout(query, parsed.data)
     ? (body as Partial<CienciaDetalhada> & Json)
     : undefined

@@ -7,9 +7,7 @@ export const statusSchema = z.enum(['ATIVO', 'NEGADO', 'REVOGADO', 'PENDENTE', '
 
 const text = z.string()
 
-/**
- * Texts whose format the contract names. The format is for the documents in docs/openapi: readers do not enforce it.
- */
+/** The contract names the format. It is for the documents in docs/openapi: readers do not enforce it. */
 const dateTime = text.meta({ format: 'date-time' })
 const uri = text.meta({ format: 'uri' })
 

@@ -19,9 +19,8 @@ export interface UsableCertificate extends Pem {
 }
 
 /**
- * Checks that a certificate is readable, has not expired and matches its key, and converts it to PEM. TLS libraries
- * report these failures differently on every runtime, or not at all.
- *
+ * Checks that a certificate is readable, unexpired and matches its key, and converts it to PEM: TLS libraries report
+ * these failures differently on every runtime, or not at all.
  * @throws {AverbaError} `MISCONFIGURED`
  */
 export async function loadCertificate(
@@ -29,27 +28,26 @@ export async function loadCertificate(
   now: number,
   whose: 'client' | 'server' = 'client',
 ): Promise<UsableCertificate> {
-  const errorPrefix = `Cannot use the ${whose} certificate`
+  const prefix = `Cannot use the ${whose} certificate`
   if (!isCertificate(certificate)) {
     const hint = 'Give { cert, key } as PEM text, or { pfx, passphrase }'
-    throw new AverbaError('MISCONFIGURED', `${errorPrefix}: it has neither cert and key nor pfx`, { hint })
+    throw new AverbaError('MISCONFIGURED', `${prefix}: it has neither cert and key nor pfx`, { hint })
   }
-  const given =
-    'pfx' in certificate ? await readPfx(certificate, errorPrefix) : readPem(certificate, errorPrefix)
-  const key = readOrThrow(errorPrefix, 'key', () => createPrivateKey(given.key))
-  const pem = readOrThrow(errorPrefix, 'certificate', () => ({
+  const given = 'pfx' in certificate ? await readPfx(certificate, prefix) : readPem(certificate, prefix)
+  const key = tryRead(prefix, 'key', () => createPrivateKey(given.key))
+  const pem = tryRead(prefix, 'certificate', () => ({
     ...given,
     cert: orderChain(given.cert, given.key, now),
   }))
-  const x509 = readOrThrow(errorPrefix, 'certificate', () => new X509Certificate(pem.cert))
+  const x509 = tryRead(prefix, 'certificate', () => new X509Certificate(pem.cert))
   if (!x509.checkPrivateKey(key)) {
-    throw new AverbaError('MISCONFIGURED', `${errorPrefix}: its key belongs to another certificate`)
+    throw new AverbaError('MISCONFIGURED', `${prefix}: its key belongs to another certificate`)
   }
   const [begin, end] = [Date.parse(x509.validFrom), Date.parse(x509.validTo)]
   if (end < now) {
     const day = new Date(end).toISOString().slice(0, 10)
     const hint = 'Renew it at your certificate authority'
-    throw new AverbaError('MISCONFIGURED', `${errorPrefix}: it expired on ${day}`, { hint })
+    throw new AverbaError('MISCONFIGURED', `${prefix}: it expired on ${day}`, { hint })
   }
   // The authority's clock may be ahead of ours.
   const isEarly = begin > now + clocksDifferMaxMs
@@ -63,7 +61,6 @@ export async function loadCertificate(
 
 /**
  * Checks a certificate that replaces one in use.
- *
  * @throws {AverbaError} `MISCONFIGURED`, also if it is not valid yet
  */
 export async function loadNextCertificate(
@@ -85,8 +82,7 @@ function isCertificate(certificate: unknown): certificate is Certificate {
 }
 
 /**
- * Returns the certificate in DER, without its chain and key: the same bytes however often it is exported. `undefined`
- * if it cannot be read.
+ * Returns the certificate in DER, without chain and key; `undefined` if unreadable. Every export has the same bytes.
  */
 export async function readLeafCertificate(certificate: Certificate): Promise<Uint8Array | undefined> {
   try {
@@ -94,7 +90,6 @@ export async function readLeafCertificate(certificate: Certificate): Promise<Uin
       'pfx' in certificate
         ? await readPkcs12(certificate.pfx, certificate.passphrase)
         : readPem(certificate, '')
-    // Validity does not matter here: the certificate only identifies its owner.
     return new X509Certificate(orderChain(cert, key, Number.POSITIVE_INFINITY)).raw
   } catch {
     return undefined
@@ -103,18 +98,18 @@ export async function readLeafCertificate(certificate: Certificate): Promise<Uin
 
 async function readPfx(
   { pfx, passphrase }: Extract<Certificate, { pfx: unknown }>,
-  errorPrefix: string,
+  prefix: string,
 ): Promise<Pem> {
   try {
     return await readPkcs12(pfx, passphrase)
   } catch (cause) {
     const what = isPassphraseError(cause) ? 'its passphrase is wrong' : 'its PKCS#12 file cannot be read'
-    throw new AverbaError('MISCONFIGURED', `${errorPrefix}: ${what}`, { cause })
+    throw new AverbaError('MISCONFIGURED', `${prefix}: ${what}`, { cause })
   }
 }
 
 /** Decrypts the key here, so that every runtime gets the same plain key. */
-function readPem(given: Extract<Certificate, { cert: unknown }>, errorPrefix: string): Pem {
+function readPem(given: Extract<Certificate, { cert: unknown }>, prefix: string): Pem {
   const { passphrase } = given
   // `readFile` without an encoding returns bytes.
   const cert = Buffer.from(given.cert).toString()
@@ -122,13 +117,10 @@ function readPem(given: Extract<Certificate, { cert: unknown }>, errorPrefix: st
   // A passphrase for a key that is not encrypted does no harm.
   if (!key.includes('ENCRYPTED')) return { cert, key }
   if (passphrase === undefined) {
-    throw new AverbaError(
-      'MISCONFIGURED',
-      `${errorPrefix}: its key is encrypted, and its passphrase is missing`,
-    )
+    throw new AverbaError('MISCONFIGURED', `${prefix}: its key is encrypted, and its passphrase is missing`)
   }
-  const opened = readOrThrow(
-    errorPrefix,
+  const opened = tryRead(
+    prefix,
     'key',
     () => createPrivateKey({ key, passphrase }),
     'its passphrase is wrong',
@@ -136,16 +128,11 @@ function readPem(given: Extract<Certificate, { cert: unknown }>, errorPrefix: st
   return { cert, key: opened.export({ type: 'pkcs8', format: 'pem' }).toString() }
 }
 
-function readOrThrow<T>(
-  errorPrefix: string,
-  what: string,
-  work: () => T,
-  problem = `its ${what} cannot be read`,
-): T {
+function tryRead<T>(prefix: string, what: string, work: () => T, why = `its ${what} cannot be read`): T {
   try {
     return work()
   } catch (cause) {
-    throw new AverbaError('MISCONFIGURED', `${errorPrefix}: ${problem}`, {
+    throw new AverbaError('MISCONFIGURED', `${prefix}: ${why}`, {
       cause,
       hint: 'Give PEM text, and the passphrase when the key is encrypted',
     })
@@ -155,9 +142,8 @@ function readOrThrow<T>(
 const certificateBlock = /-----BEGIN ((?:TRUSTED |X509 )?CERTIFICATE)-----[^-]+-----END \1-----/g
 
 /**
- * Puts the certificate of a key first, as TLS requires: some programs write the chain in another order, or leave an
- * old certificate of the same key in the file. Of several it takes the valid one that expires last. Takes and returns
- * PEM text.
+ * Puts the certificate of the key first in PEM text, as TLS requires: some programs write another order, or leave an
+ * old certificate of the same key in the file. Of several it takes the valid one that expires last.
  */
 function orderChain(pem: string, key: string, now: number): string {
   const certs = pem.match(certificateBlock) ?? []

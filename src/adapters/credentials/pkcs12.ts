@@ -7,8 +7,8 @@ export interface Pem {
 }
 
 /**
- * Reads a PKCS#12 file, including the old RC2-40 encryption of Brazilian A1 certificates, which the TLS of current
- * runtimes refuses. Throws when the passphrase is wrong or the file is damaged.
+ * Reads a PKCS#12 file, also with the old RC2-40 encryption of Brazilian A1 certificates, which current TLS libraries
+ * refuse. Throws when the passphrase or the file is wrong.
  */
 export async function readPkcs12(bytes: Uint8Array | string, passphrase = ''): Promise<Pem> {
   const { default: forge } = await import('node-forge')
@@ -27,14 +27,10 @@ export async function readPkcs12(bytes: Uint8Array | string, passphrase = ''): P
       () => bag.key && forge.pki.wrapRsaPrivateKey(forge.pki.privateKeyToAsn1(bag.key)),
     ),
   )
-  if (certs.length === 0 || key === undefined)
-    throw new TypeError('The file contains no certificate or no key')
+  if (certs.length === 0 || key === undefined) throw new TypeError('The file has no certificate or no key')
   return { cert: certs.join(''), key }
 
-  /**
-   * Decrypts the file. AES files use the UTF-8 bytes of a passphrase that is not ASCII; forge uses one byte per
-   * character.
-   */
+  /** AES files use the UTF-8 bytes of a passphrase that is not ASCII; forge uses one byte per character. */
   function decrypt(pfx: Asn1.Asn1): Pkcs12.Pkcs12Pfx {
     try {
       return forge.pkcs12.pkcs12FromAsn1(pfx, false, passphrase)
@@ -47,7 +43,7 @@ export async function readPkcs12(bytes: Uint8Array | string, passphrase = ''): P
     }
   }
 
-  /** Encodes what forge could parse, else the original bytes (keys on elliptic curves). */
+  /** Encodes what forge parsed, or the original bytes of keys on elliptic curves. */
   function toPem(
     label: string,
     bag: Pkcs12.Bag,

@@ -2,12 +2,11 @@ import { inspect } from 'node:util'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { type Source, valueFrom } from './source.ts'
 
-/** Shown in place of a secret. */
 const placeholder = '[secret]'
 
 /**
- * A secret that cannot be printed: as text, as JSON, in a console or in a debugger it shows only `[secret]`. Options
- * that take a secret accept one of these, and only the code that needs the value reads it.
+ * A secret that prints as `[secret]`: as text, as JSON, in a console and in a debugger. Options that take a secret
+ * accept it.
  *
  * @example
  * ```ts
@@ -54,7 +53,6 @@ export type SecretSource = Source<string | Secret>
 
 /**
  * Returns the secret of a source.
- *
  * @throws {AverbaError} `MISCONFIGURED` as `valueFrom` does, and if the secret is empty or not a text
  */
 export async function secretFrom(source: SecretSource, what: string): Promise<string> {

@@ -23,7 +23,7 @@ export class ServerCertificates {
   readonly #clock: Clock
   readonly #onTrouble: (error: unknown) => void
   readonly #current = new Map<string, FetchedCertificate>()
-  /** Names whose certificate is being renewed: one renewal at a time, however many connections come. */
+  /** Names whose certificate is being renewed. */
   readonly #renewing = new Set<string>()
 
   constructor(
@@ -38,7 +38,6 @@ export class ServerCertificates {
 
   /**
    * Fetches all certificates and returns the default one.
-   *
    * @throws {AverbaError} `MISCONFIGURED`
    */
   async load(): Promise<SecureContextOptions> {
@@ -46,10 +45,7 @@ export class ServerCertificates {
     return this.#current.get('')?.pem ?? {}
   }
 
-  /**
-   * Serves the newest default certificate to clients that name no server. A renewal takes effect after the connection
-   * that triggered it.
-   */
+  /** Serves a renewed default certificate to clients that name no server, from the connection after its renewal. */
   serveNewest(server: Server): void {
     let pem = this.#current.get('')?.pem
     server.on('connection', () => {
@@ -60,10 +56,7 @@ export class ServerCertificates {
     })
   }
 
-  /**
-   * Returns the certificate for a server name. A function that gives it is called again in the background: no client
-   * waits for a vault, and a certificate that cannot be renewed stays in use.
-   */
+  /** Returns the certificate for a server name, and renews it in the background: no client waits for a vault. */
   find(servername: string): SecureContext | undefined {
     const parent = servername.replace(/^[^.]+/, '*')
     const name = [servername, parent].find(each => this.#sources.has(each)) ?? ''

@@ -5,27 +5,26 @@ import { isFileError } from '../../vocabulary/file-errors.ts'
 /** A value, or a function that returns it and is called again on rotation: vaults need no restart. */
 export type Source<T> = T | (() => T | Promise<T>)
 
-/** How long a function may take to return a value, in real time whatever clock drives this process. */
+/** How long a function may take, in real time. */
 const sourceMaxMs = 10_000
 
 /**
  * Returns the value of a source.
- *
- * @throws {AverbaError} `MISCONFIGURED` when the function fails or does not answer in time. The message has the code
- * of a file error only: the function's own message may quote a secret, and stays in `cause`
+ * @throws {AverbaError} `MISCONFIGURED` when the function fails or does not answer in time, with the code of a file
+ * error only: the function's own message may quote a secret
  */
 export async function valueFrom<T>(source: Source<T>, what: string, maxMs = sourceMaxMs): Promise<T> {
   if (typeof source !== 'function') return source
-  const errorPrefix = `Cannot get the ${what}: the function that gives it`
+  const prefix = `Cannot get the ${what}: the function that gives it`
   try {
     const given = (source as () => T | PromiseLike<T>)() // A function is never a value here.
     return isThenable(given)
-      ? await awaitAtMost(Promise.resolve(given), `${errorPrefix} did not answer`, maxMs)
+      ? await awaitAtMost(Promise.resolve(given), `${prefix} did not answer`, maxMs)
       : given
   } catch (cause) {
     if (cause instanceof UnansweredError) throw new AverbaError('MISCONFIGURED', cause.message)
     const code = isFileError(cause) ? `: ${cause.code}` : ''
-    throw new AverbaError('MISCONFIGURED', `${errorPrefix} failed${code}`, { cause })
+    throw new AverbaError('MISCONFIGURED', `${prefix} failed${code}`, { cause })
   }
 }
 

@@ -28,18 +28,17 @@ export type Exchange =
 export interface ExchangeOptions {
   readonly fetch: Fetch
   readonly clock: Clock
-  /** Limits of the answer, if they are not the usual ones. */
+  /** Limits of the answer, if not the usual ones. */
   readonly limits?: AnswerLimits
   /** Secrets and CPFs in the request body: they are removed from answers that quote them. */
-  readonly sensitiveValues?: readonly string[]
+  readonly sensitive?: readonly string[]
 }
 
 const retries = 2
 
 /**
- * Sends a request and reads the answer. Retries at once if the request was certainly not sent, or if a read was lost.
- * Longer waits are left to the ledger, so p-retry only counts. `mayLeave` is called before each attempt, when all else
- * is ready.
+ * Sends a request and reads the answer. Retries at once if the request was not sent, or if a read was lost; longer
+ * waits are left to the ledger. `mayLeave` is called before each attempt.
  */
 export async function sendRequest(
   options: ExchangeOptions,
@@ -60,7 +59,7 @@ export async function sendRequest(
       status,
       headers,
       text,
-      redacted: () => redactEcho(buildRequest(), options.sensitiveValues)(text),
+      redacted: () => redactEcho(buildRequest(), options.sensitive)(text),
     }
   }
   try {
@@ -82,7 +81,7 @@ export async function sendRequest(
   }
 }
 
-/** Throws if the request cannot be built, such as for a credential that no header can carry. It was never sent then. */
+/** Throws for a request that cannot be built, such as one whose credential no header can carry. */
 function checkRequest(buildRequest: () => Request): void {
   try {
     buildRequest()
@@ -91,7 +90,7 @@ function checkRequest(buildRequest: () => Request): void {
   }
 }
 
-/** The error for a request that cannot be built. It has no cause: the original error quotes the credential. */
+/** The error for a request that cannot be built. It has no cause, which would quote the credential. */
 export function malformedRequest(): AverbaError {
   return new AverbaError(
     'MISCONFIGURED',
@@ -112,7 +111,6 @@ function mayRetryAtOnce(error: unknown, effectClass: EffectClass, limits: Answer
 
 /** Turns the answers of an operation into facts. */
 export interface AnswerReader {
-  /** The service's name in words. */
   readonly service: string
   /** The fact of a success; `undefined` when the answer cannot be read. */
   readonly settled: (text: string) => MessageWithParts | undefined
@@ -131,7 +129,7 @@ export interface AnswerReader {
  * - deferred: certainly not done, and worth a retry: not sent, 429, or 503 with `retry-after`.
  * - unknown: perhaps done: lost, unreadable, 408 or another 5xx. A read changes nothing, so it is deferred instead.
  */
-export function concludeAttempt(
+export function conclude(
   result: Exchange,
   effectClass: EffectClass,
   reader: AnswerReader,

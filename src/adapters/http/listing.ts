@@ -11,9 +11,7 @@ export interface Listing<T> {
 /** A longer list is rejected. */
 const defaultItemsMax = 10_000
 
-/**
- * Reads a list record by record, so that an unreadable one does not hide the others. `undefined` if it is not a list.
- */
+/** Reads a list record by record: an unreadable one does not hide the others. `undefined` if it is no list. */
 export function readListing<S, T>(
   text: string,
   schema: z.ZodType<S>,

@@ -7,8 +7,8 @@ const xmlMax = 10_000
 
 /**
  * Reads an error body as a problem: RFC 9457 with extensions in `properties` or beside it (document 1, section 7), a
- * gateway's `fault` as JSON or XML, or any of their members. Masks numbers long enough to identify a person, and
- * leaves out `instance`, which repeats the address.
+ * gateway's `fault` as JSON or XML, or any of their members. Masks numbers that may identify a person, and leaves out
+ * `instance`, which repeats the address.
  */
 export function readProblem(status: number, text: string): Problem {
   const body = parseBody(text)

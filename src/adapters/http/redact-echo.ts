@@ -12,23 +12,18 @@ const secretMin = 4
 const wholeWordBelow = 8
 
 /**
- * Returns a function that masks in an answer what its request sent: every header except harmless ones, the secrets in
- * its body, and every CPF. Gateways and portals quote in their errors what they refuse. It finds each value and its
- * words, also escaped as in JSON, XML or a URL, and a CPF with any punctuation. It does not find a part of a value, or
- * values of fewer than four characters.
+ * Returns a function that masks in an answer what its request sent: headers except harmless ones, secrets of the body,
+ * and CPFs. Gateways and portals quote in their errors what they refuse. It finds values and their words, also escaped
+ * as in JSON, XML or a URL, and a CPF with any punctuation, but no part of a value, and none shorter than four
+ * characters.
  */
-export function redactEcho(
-  request: Request,
-  sensitiveValues: readonly string[] = [],
-): (text: string) => string {
+export function redactEcho(request: Request, sensitive: readonly string[] = []): (text: string) => string {
   const headers = [...request.headers].filter(([name]) => !harmlessHeaders.has(name))
-  const sent = [...headers.flatMap(([, value]) => headerSecrets(value)), ...sensitiveValues]
+  const sent = [...headers.flatMap(([, value]) => headerSecrets(value)), ...sensitive]
   const secrets = new Set(sent.filter(word => word.length >= secretMin && !schemes.test(word)))
-  const cpfs = new Set(
-    `${request.url} ${sensitiveValues.join(' ')}`.match(/(?<!\d)\d{11}(?!\d)/g)?.filter(isCpf),
-  )
+  const cpfs = new Set(`${request.url} ${sensitive.join(' ')}`.match(/(?<!\d)\d{11}(?!\d)/g)?.filter(isCpf))
   return text => {
-    // Compiling the pattern of a token takes milliseconds, and most refusals quote nothing.
+    // Compiling a pattern takes milliseconds, and most refusals quote nothing.
     const folded = text.toLowerCase().replaceAll('ſ', 's')
     const digits = text.match(/\d/g)?.length ?? 0
     const patterns = [

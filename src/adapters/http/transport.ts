@@ -32,7 +32,6 @@ export interface HttpSocket {
 
 /** Trusted authority, client certificate, and limits of the answer. */
 export interface SocketOptions {
-  /** Decides whether a certificate has expired. */
   readonly clock: Clock
   /** The authority to trust instead of the system's, as PEM text. */
   readonly ca?: string
@@ -44,13 +43,11 @@ export interface SocketOptions {
   /** Time for the whole exchange, from the DNS lookup to the last byte. */
   readonly budgetMs?: number
   readonly bodyBytesMax?: number
-  /** The address to send from. */
   readonly localAddress?: string
   /** Sends what is meant for `host:port` to another address; the certificate is still checked by name. */
   readonly connectTo?: (authority: string) => { host: string; port: number } | undefined
 }
 
-/** How many days before the expiry of a certificate a warning is given. */
 const expiryWarningDays = 30
 
 /** How long a certificate from a function is used before the function is called again. */
@@ -62,7 +59,6 @@ const renewalWaitShare = 0.1
 interface OpenedAgent {
   readonly agent: Agent
   readonly certificate: Certificate | undefined
-  /** When the certificate expires. */
   readonly endsAt: number
   readonly fetchedAt: number
 }
@@ -75,7 +71,7 @@ interface CertificateRenewal {
 
 /**
  * Opens an HTTP client over sockets. The certificate is loaded when the first request leaves. A function that returns
- * it is called again from time to time, and later requests use the new certificate.
+ * it is called again every minute, and later requests use the new certificate.
  */
 export function openSocket(options: SocketOptions): HttpSocket {
   const { budgetMs = defaultBudgetMs, bodyBytesMax = answerBytesMax } = options
@@ -218,8 +214,7 @@ function createAgent(
         const [error, socket] = connected
         // Nothing is written before the connection exists, so the request was not sent.
         if (error) return callback(new UnsentError(nodeErrorCode(error)), null)
-        // With TLS 1.3 a refusal of our certificate arrives after we began to send. Destroy the socket with this
-        // error, so that it is reported instead of the closed connection.
+        // TLS 1.3 refuses our certificate only after we began to send: report that alert, not the closed connection.
         socket?.once('error', reason => socket.destroy(reason))
         callback(...connected)
       })
@@ -235,7 +230,6 @@ interface PendingRequest {
   readonly signal: AbortSignal
 }
 
-/** Sends a request and waits for the head of its answer. */
 async function dispatchRequest(
   undiciRequest: Undici['request'],
   { request, body, agent, signal }: PendingRequest,
@@ -279,7 +273,7 @@ function notifyOnStart(onStart: () => void): Dispatcher.DispatcherComposeInterce
     })
 }
 
-/** The body as a stream. Cancelling it closes the connection, even while waiting for a chunk. */
+/** The body as a stream. Cancelling it closes the connection at once. */
 function toStream(body: Dispatcher.ResponseData['body'], bytesMax: number): ReadableStream<Uint8Array> {
   const chunks = limitBytes(body, bytesMax)
   return new ReadableStream({

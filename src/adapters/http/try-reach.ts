@@ -12,12 +12,11 @@ export interface ReachResult {
   readonly skewMs?: number
 }
 
-/** How long an attempt may take by default. */
 const defaultBudgetMs = 5_000
 
 /**
- * Looks up the name of a service, connects, does the TLS handshake, and sends `HEAD /`. It calls no operation, sends
- * no credential but the client certificate, and costs nothing. Any answer counts. `fetch` replaces the socket.
+ * Connects to a service and sends `HEAD /`. It calls no operation, sends no credential but the client certificate, and
+ * costs nothing. Any answer counts. `fetch` replaces the socket.
  */
 export async function tryReach(
   address: string,
@@ -37,14 +36,14 @@ export async function tryReach(
     const date = Date.parse(response?.headers.get('date') ?? '')
     await response?.body?.cancel()
     const detail = `it answered within ${ended - began} ms`
-    // Assume that the answer was made halfway, and in the middle of the second that `Date` names.
+    // Assume that the answer was made halfway, in the middle of the second that `Date` names.
     const skewMs = Math.round(date + 500 - (began + ended) / 2)
     return { isReached: true, detail, ...(!Number.isNaN(date) && { skewMs }) }
   } catch (error) {
     const detail = describeFailure(error, {
       budgetMs,
       isConnected,
-      hasCertificate: options.certificate !== undefined,
+      hasCert: options.certificate !== undefined,
     })
     return { isReached: false, detail }
   } finally {
@@ -54,11 +53,7 @@ export async function tryReach(
 
 function describeFailure(
   error: unknown,
-  {
-    budgetMs,
-    isConnected,
-    hasCertificate,
-  }: { budgetMs: number; isConnected: boolean; hasCertificate: boolean },
+  { budgetMs, isConnected, hasCert }: { budgetMs: number; isConnected: boolean; hasCert: boolean },
 ): string {
   if (error instanceof AverbaError) return [error.message, error.hint].filter(Boolean).join(': ')
   if (error instanceof UnsentError) return `${error.message}${connectionAdvice(error.message)}`
@@ -66,7 +61,7 @@ function describeFailure(
   if (words === 'no answer in time') {
     return `${isConnected ? 'connected, but ' : ''}no answer within ${budgetMs / 1_000} s: ask the service`
   }
-  const advice = hasCertificate ? ': check that it accepts our client certificate' : ': ask the service'
+  const advice = hasCert ? ': check that it accepts our client certificate' : ': ask the service'
   return `it ended the connection (${words})${advice}`
 }
 

@@ -5,8 +5,8 @@ import type { Exchange, sendRequest } from '../http/exchange.ts'
 import type { PortalLogin } from './login.ts'
 
 /**
- * Returns the headers that authenticate a call, or describes how to log in. A function, because the contract does not
- * show how the portal authenticates. `send` sends requests to the portal, for functions that log in themselves.
+ * Returns the headers that authenticate a call, or describes how to log in: the contract does not show it. `send`
+ * reaches the portal, for functions that log in themselves.
  */
 export type PortalAuthentication = ((send: Fetch) => Promise<Record<string, string>>) | PortalLogin
 

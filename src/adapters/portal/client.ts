@@ -3,7 +3,7 @@ import type { AttemptOutcome, Instant, MessageWithParts, PendingEffect } from '.
 import type { EffectClass, Performer, Performers } from '../../vocabulary/performer.ts'
 import { clearCode } from '../../vocabulary/problem.ts'
 import {
-  concludeAttempt,
+  conclude,
   type Exchange,
   type ExchangeOptions,
   type HttpAnswer,
@@ -31,11 +31,9 @@ import { type SharedText, shareInMemory } from './shared-text.ts'
 export interface PortalClientOptions extends ExchangeOptions {
   readonly baseUrl: string
   readonly authenticate: PortalAuthentication
-  /** Where the session of an identity is shared between processes; only in this process when absent. */
+  /** The shared session of an identity; shared only within this process when absent, like the next two. */
   readonly shareOf?: (identity: string) => SharedText
-  /** Where the time of the last login is shared between processes; only in this process when absent. */
   readonly logins?: LoginShare
-  /** Where the portal's closed times are shared between processes; only in this process when absent. */
   readonly closedTimes?: SharedText
   /** How large an answer with failure records may be: 64 MiB when absent. */
   readonly failuresBytesMax?: number
@@ -51,14 +49,12 @@ export interface PortalClientOptions extends ExchangeOptions {
 interface SubscriptionData {
   readonly evento: string
   readonly endpoint: string
-  /** The generation of our secrets. */
   readonly generation: number
   readonly remoteId: number
   /** For a subscription to create: the portal had one for the event before. */
   readonly follows?: boolean
 }
 
-/** One of the five operations. */
 interface PortalOperation {
   readonly effectClass: EffectClass
   readonly isRoutine?: true
@@ -74,7 +70,7 @@ interface PortalOperation {
   readonly oversized?: { readonly attemptsMax: number; readonly why: string }
 }
 
-/** All failures of a day come in one answer without pages: only this one is so large. */
+/** All failures of a day come in one answer. */
 const defaultFailuresBytesMax = 64 * 1_048_576
 /** Shorter than the lease of an attempt: two processes never query a slow portal at once. */
 const failuresBudgetMs = 45_000
@@ -83,32 +79,32 @@ const operations: Readonly<Record<string, PortalOperation>> = {
   subscribe: {
     effectClass: 'probed',
     write(base, headers, pending, secrets) {
-      const { evento, endpoint } = subscriptionData(pending)
+      const { evento, endpoint } = effectData(pending)
       return writeSubscribe(base, headers, { evento, endpoint, ...secrets })
     },
     read(text, pending, begunAt) {
       const remoteId = readSubscribed(text)
       // The answer has no time: the subscription was created no earlier than this.
-      const isDated = subscriptionData(pending).follows === true && { registeredAt: begunAt }
-      const data = { remoteId, ...wantedSecrets(pending), ...isDated }
+      const isDated = effectData(pending).follows === true && { registeredAt: begunAt }
+      const data = { remoteId, ...desiredState(pending), ...isDated }
       return remoteId === undefined ? undefined : portalFact('subscribed', data)
     },
   },
   changeSubscription: {
     effectClass: 'probed',
     write(base, headers, pending, secrets) {
-      const { remoteId, evento, endpoint } = subscriptionData(pending)
+      const { remoteId, evento, endpoint } = effectData(pending)
       return writeChange(base, headers, remoteId, { evento, endpoint, ...secrets })
     },
     read(text, pending) {
       // An answer of a proxy in front of the portal is not a change.
-      if (readSubscribed(text) !== subscriptionData(pending).remoteId) return undefined
-      return portalFact('subscriptionChanged', { ...wantedSecrets(pending), ...readRegistration(pending) })
+      if (readSubscribed(text) !== effectData(pending).remoteId) return undefined
+      return portalFact('subscriptionChanged', { ...desiredState(pending), ...readRegistration(pending) })
     },
   },
   deleteSubscription: {
     effectClass: 'probed',
-    write: (base, headers, pending) => writeDelete(base, headers, subscriptionData(pending).remoteId),
+    write: (base, headers, pending) => writeDelete(base, headers, effectData(pending).remoteId),
     read: (text, pending) =>
       isDeleted(text) ? portalFact('subscriptionDeleted', readRegistration(pending)) : undefined,
   },
@@ -136,11 +132,11 @@ const operations: Readonly<Record<string, PortalOperation>> = {
 
 /** Creates the performers of the webhook portal (document 3, section 4). */
 export function createPortalClient(options: PortalClientOptions): Performers {
-  const closedTimes = new ClosedTimes(options.clock, options.closedTimes ?? shareInMemory())
-  const authenticator = createAuthenticator(options, closedTimes)
+  const times = new ClosedTimes(options.clock, options.closedTimes ?? shareInMemory())
+  const authenticator = createAuthenticator(options, times)
   return Object.fromEntries(
     Object.entries(operations).map(([verb, operation]) => {
-      return [`portal.${verb}`, toPerformer(verb, operation, options, authenticator, closedTimes)]
+      return [`portal.${verb}`, toPerformer(verb, operation, options, authenticator, times)]
     }),
   )
 }
@@ -150,7 +146,7 @@ function toPerformer(
   operation: PortalOperation,
   options: PortalClientOptions,
   authenticator: PortalAuthenticator,
-  closedTimes: ClosedTimes,
+  times: ClosedTimes,
 ): Performer {
   const { effectClass, isRoutine } = operation
   const lost = (pending: PendingEffect): MessageWithParts =>
@@ -164,21 +160,17 @@ function toPerformer(
     ...(isRoutine && { isRoutine }),
     lostFact: lost,
     async perform(pending, _, mayLeave) {
-      const closed = await closedTimes.findClosed(verb)
+      const closed = await times.findClosed(verb)
       if (closed) return closed
       const secrets =
         effectClass === 'read'
           ? {}
-          : await options.secretsOf(
-              subscriptionData(pending).evento,
-              wantedSecrets(pending),
-              pending.position,
-            )
-      const sensitiveValues = Object.values(secrets)
+          : await options.secretsOf(effectData(pending).evento, desiredState(pending), pending.position)
+      const sensitive = Object.values(secrets)
       const begunAt = toInstant(options.clock.now())
       const send = (headers: Record<string, string>) =>
         sendRequest(
-          { ...exchangeOptions, sensitiveValues },
+          { ...exchangeOptions, sensitive },
           effectClass,
           () => operation.write(options.baseUrl, headers, pending, secrets),
           mayLeave,
@@ -192,12 +184,8 @@ function toPerformer(
       }
       const result = await authenticator.send(send)
       if (result.status === 'deferred') return result
-      const refused =
-        result.status === 'answered' ? await closedTimes.recordClosed(verb, result.answer) : undefined
-      return (
-        refused ??
-        limitRetries(concludeAttempt(result, effectClass, reader, options.clock), result, operation)
-      )
+      const refused = result.status === 'answered' ? await times.recordClosed(verb, result.answer) : undefined
+      return refused ?? limitRetries(conclude(result, effectClass, reader, options.clock), result, operation)
     },
   }
 }
@@ -212,11 +200,11 @@ function limitRetries(
   return { ...outcome, ends: oversized }
 }
 
-function createAuthenticator(options: PortalClientOptions, closedTimes: ClosedTimes): PortalAuthenticator {
+function createAuthenticator(options: PortalClientOptions, times: ClosedTimes): PortalAuthenticator {
   const { authenticate, fetch, shareOf = sharesInMemory(), logins = loginsInMemory() } = options
   return typeof authenticate === 'function'
     ? new GivenHeaders(() => authenticate(fetch))
-    : new SharedSession({ ...options, login: authenticate, shareOf, logins, closedTimes })
+    : new SharedSession({ ...options, login: authenticate, shareOf, logins, times })
 }
 
 function loginsInMemory(): LoginShare {
@@ -255,9 +243,8 @@ function portalFact(name: string, data: object): MessageWithParts {
   return { type: `portal.${name}`, data }
 }
 
-/** The endpoint and secrets that the portal is to have. */
-function wantedSecrets(pending: PendingEffect): { endpoint: string; generation: number } {
-  const { endpoint, generation } = subscriptionData(pending)
+function desiredState(pending: PendingEffect): { endpoint: string; generation: number } {
+  const { endpoint, generation } = effectData(pending)
   return { endpoint, generation }
 }
 
@@ -267,6 +254,6 @@ function readRegistration(pending: PendingEffect): Pick<Partial<SubscriptionData
   return remoteId === undefined ? {} : { remoteId }
 }
 
-function subscriptionData(pending: PendingEffect): SubscriptionData {
+function effectData(pending: PendingEffect): SubscriptionData {
   return pending.data as SubscriptionData // As the subscription's machine writes it.
 }

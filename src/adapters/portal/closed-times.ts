@@ -27,20 +27,17 @@ const marginMs = 60_000
 const hoursMax = 3
 const closedMaxMs = hoursMax * hourMs + marginMs
 
-/** The code for more calls than the portal allows within an hour. */
+/** Too many calls within an hour. */
 const blockCode = 'PUCX-ER1001'
-/** The codes for the nightly stop. */
 const stopCodes: ReadonlySet<string> = new Set(['PUCX-ER0401', 'PUCX-ER0014'])
 
 /**
- * Times when the portal answers no calls. They are publicly known, not in its contract. The portal reports them by a
- * code, under any status. Nothing is sent until such a time is over: any call meanwhile extends a block.
+ * Times when the portal answers no calls: publicly known, not in its contract. The portal reports them by a code,
+ * under any status. Nothing is sent meanwhile, also after a restart: any call extends a block.
  *
  * - A function that is called too often is blocked for the rest of the hour, the second time on a day for one more
  *   hour, from the third time on for two more. Midnight in Brasilia ends all blocks.
  * - Every night the portal stops from 1 to 3 in Brasilia.
- *
- * The times are shared between the processes of a store and kept over a restart: one more call would extend a block.
  */
 export class ClosedTimes {
   readonly #clock: Clock

@@ -4,27 +4,20 @@ import { type SecretSource, secretFrom } from '../credentials/secret.ts'
 import { type Source, valueFrom } from '../credentials/source.ts'
 import { trimEndSlashes } from '../http/listing.ts'
 
-/**
- * How to start a session at the portal. Based on what is publicly known of the portal: its contract shows no
- * authentication.
- */
+/** How to log in at the portal. Publicly known: its contract shows no authentication. */
 export interface PortalLogin {
-  /**
-   * Called before each call: returns who would log in and how, as any text without secrets. Another text means another
-   * session.
-   */
+  /** Called before each call: identifies who would log in, without secrets. Another text means another session. */
   identity(): Promise<string>
   /** The profile to log in for. The portal allows one login a minute for it, whoever logs in. */
   readonly roleType: string
   /** The client certificate of every connection to the portal, if the login uses one. */
   readonly certificate?: Source<Certificate>
-  /** Returns the request that logs in. */
   write(baseUrl: string): Promise<Request>
 }
 
 /**
  * Logs in at the portal with a certificate of a person or a company (e-CPF, e-CNPJ), for a profile such as `IMPEXP`.
- * One session serves all processes of one store. Publicly known, and not in the contract.
+ * One session serves all processes of a store. Publicly known, not in the contract.
  */
 export function portalSession(options: { certificate: Source<Certificate>; roleType: string }): PortalLogin {
   const { certificate, roleType } = options
@@ -39,8 +32,7 @@ export function portalSession(options: { certificate: Source<Certificate>; roleT
       // A PKCS#12 file is slow to open, and its bytes differ each time it is exported.
       if (cached.digest !== digest) {
         const leaf = await readLeafCertificate(given)
-        // An unreadable certificate is reported by the connection, or only the host's own `fetch` can read it. Its
-        // passphrase may be corrected later.
+        // The connection reports an unreadable certificate. Its passphrase may be corrected later.
         if (!leaf) return identify(digest)
         cached = { digest, leaf: hash('sha256', leaf, 'hex') }
       }
@@ -51,8 +43,8 @@ export function portalSession(options: { certificate: Source<Certificate>; roleT
 }
 
 /**
- * Logs in at the portal with access keys in place of a certificate, for a profile. One session serves all processes of
- * one store. Publicly known, and not in the contract.
+ * Logs in at the portal with access keys, for a profile. One session serves all processes of a store. Publicly known,
+ * not in the contract.
  */
 export function portalAccessKeys(options: {
   clientId: SecretSource

@@ -75,10 +75,7 @@ export function writeList(base: string, headers: Record<string, string>): Reques
   return portalRequest('GET', url, headers)
 }
 
-/**
- * Writes a change, with the id in the path and in the body. An unwanted key is sent empty: whether leaving it out
- * would clear or keep it is not shown.
- */
+/** Writes a change. An unwanted key is sent empty: whether leaving it out would clear or keep it is not shown. */
 export function writeChange(
   base: string,
   headers: Record<string, string>,
@@ -89,7 +86,7 @@ export function writeChange(
   return portalRequest('PUT', portalUrl(base, `/${id}`), headers, { id, ...every })
 }
 
-/** Writes a deletion, with the id in the path and in the body. */
+/** Writes a deletion. */
 export function writeDelete(base: string, headers: Record<string, string>, id: number): Request {
   return portalRequest('DELETE', portalUrl(base, `/${id}`), headers, { id })
 }
@@ -151,10 +148,7 @@ export function holdsCredentials(address: string): boolean {
   return url !== null && (url.username !== '' || url.password !== '')
 }
 
-/**
- * Characters of a failure record: every real one is longer. A text with more records than its length allows is
- * rejected.
- */
+/** Shorter than any failure record: limits how many records a text of some length may have. */
 const failureCharactersMin = 64
 const failuresMin = 10_000
 

@@ -26,7 +26,6 @@ export interface LoginShare extends SharedText {
   digestIdentity(identity: string): string
 }
 
-/** The session at the portal. */
 interface Session {
   /** The token, sent back unchanged; empty when there is none. */
   readonly authorization: string
@@ -37,7 +36,6 @@ interface Session {
   readonly login: number
 }
 
-/** The last login attempt. */
 interface LoginRecord {
   /** When the last login was requested, and why there is no other for a minute. */
   readonly askedAt: Instant
@@ -56,22 +54,16 @@ const leasePollsMax = 40
 /** Renewals of the session for one call: a login, and one newer answer of another process. */
 const renewalsMax = 2
 
-const emptySession: Session = {
-  authorization: '',
-  csrf: '',
-  endsAt: toInstant(0),
-  login: 0,
-}
+const emptySession: Session = { authorization: '', csrf: '', endsAt: toInstant(0), login: 0 }
 
 const noLogin: LoginRecord = { askedAt: toInstant(0), reason: '', whose: '' }
 
 interface SharedSessionOptions extends ExchangeOptions {
   readonly baseUrl: string
   readonly login: PortalLogin
-  /** Returns the shared session of an identity. */
   readonly shareOf: (identity: string) => SharedText
   readonly logins: LoginShare
-  readonly closedTimes: ClosedTimes
+  readonly times: ClosedTimes
 }
 
 /** The login's name in the closed times of the portal. */
@@ -79,16 +71,12 @@ const loginOperation = 'autenticar'
 
 /**
  * One session at the portal for all processes of a store that log in with the same identity. Calls run one after the
- * other. One login at a time, and one a minute for all identities: an identity that changes by itself would otherwise
- * log in at each call.
+ * other. There is one login a minute for all identities: one that keeps changing would log in at each call.
  */
 export class SharedSession implements PortalAuthenticator {
   readonly #options: SharedSessionOptions
-  /**
-   * The shared session of the current identity, looked up for each call: the keys or the certificate may have changed.
-   */
+  /** Looked up for each call: the keys or the certificate may have changed. */
   #share: SharedText = shareInMemory()
-  /** The digest of the current identity. */
   #identity = ''
   #lastCall: Promise<unknown> = Promise.resolve()
   /** The session that the current call logged in for. */
@@ -130,8 +118,8 @@ export class SharedSession implements PortalAuthenticator {
   }
 
   /**
-   * Reports whether the portal rejected a session that this call logged in for, and no other answer has renewed it
-   * meanwhile. Another login would not help then, so the answer counts. Later calls within the minute get the reason.
+   * Reports whether the portal rejected the session of a new login, and no other answer has renewed it: another login
+   * would not help. Later calls within the minute get the reason.
    */
   async #isFinal(session: Session, answer: HttpAnswer): Promise<boolean> {
     const reason = `the portal rejects a new session: ${describeAnswer(answer)}`
@@ -187,25 +175,20 @@ export class SharedSession implements PortalAuthenticator {
   }
 
   /**
-   * Defers for a minute after the last login request. Only the same identity gets its reason: for another one, such as
-   * corrected keys, it would be wrong. A time in the future was set by a clock that was ahead: it does not defer, or
-   * it would for as long as that clock was ahead.
+   * Defers for a minute after the last login request. Only the same identity gets its reason: to another one, such as
+   * corrected keys, it does not apply. A time in the future does not defer: that clock was ahead.
    */
   async #findWait(): Promise<NoSession | undefined> {
     const { askedAt, reason, whose } = parseShared(await this.#options.logins.find(), noLogin)
     const agoMs = this.#options.clock.now() - fromInstant(askedAt)
-    const isQuiet = agoMs >= 0 && agoMs < quietMs
-    if (!isQuiet) return undefined
-    return {
-      status: 'deferred',
-      reason: whose === this.#identity ? reason : quietReason,
-      afterMs: quietMs - agoMs,
-    }
+    if (agoMs < 0 || agoMs >= quietMs) return undefined
+    const ownReason = whose === this.#identity ? reason : quietReason
+    return { status: 'deferred', reason: ownReason, afterMs: quietMs - agoMs }
   }
 
   async #logIn(known: Session): Promise<Session | NoSession> {
-    const { baseUrl, login, closedTimes } = this.#options
-    const closed = await closedTimes.findClosed(loginOperation)
+    const { baseUrl, login, times } = this.#options
+    const closed = await times.findClosed(loginOperation)
     if (closed) return closed
     const request = await writeLogin(login, baseUrl)
     const result = await sendRequest(this.#options, 'once', () => request.clone())
@@ -221,13 +204,11 @@ export class SharedSession implements PortalAuthenticator {
       await this.#recordLogin(quietReason)
       return this.#ownSession
     }
-    const { reason, afterMs } = (await closedTimes.recordClosed(loginOperation, answer)) ?? {
-      reason: describeRefusal(answer),
-    }
-    return this.#endLogin(known, reason, afterMs)
+    const refused = await times.recordClosed(loginOperation, answer)
+    return this.#endLogin(known, refused?.reason ?? describeRefusal(answer), refused?.afterMs)
   }
 
-  /** Records why there is no session. Only a closed time of the portal prevents logins for longer than a minute. */
+  /** Records why there is no session. */
   async #endLogin({ login }: Session, reason: string, afterMs = quietMs): Promise<NoSession> {
     await this.#recordLogin(reason)
     await this.#share.change(async () => JSON.stringify({ ...emptySession, login }))
@@ -235,17 +216,14 @@ export class SharedSession implements PortalAuthenticator {
   }
 
   async #recordLogin(reason: string): Promise<void> {
-    const asked: LoginRecord = {
-      askedAt: toInstant(this.#options.clock.now()),
-      reason,
-      whose: this.#identity,
-    }
-    await this.#options.logins.change(async () => JSON.stringify(asked))
+    const askedAt = toInstant(this.#options.clock.now())
+    const record: LoginRecord = { askedAt, reason, whose: this.#identity }
+    await this.#options.logins.change(async () => JSON.stringify(record))
   }
 
   /**
-   * Shares the tokens of an answer: the next call, in whichever process, sends them. A newer login is not overwritten.
-   * An answer without a new second token does not prolong the session.
+   * Shares the tokens of an answer for the next call of any process. A newer login is not overwritten. Without a new
+   * second token the session is not prolonged.
    */
   async #shareTokens(session: Session, { headers }: HttpAnswer): Promise<Session> {
     const given = headers.get('x-csrf-token')
@@ -258,7 +236,7 @@ export class SharedSession implements PortalAuthenticator {
     return newest
   }
 
-  /** Ignores a failure to share the tokens: the call was done all the same, and the next one logs in again. */
+  /** Ignores a failure to share the tokens: the call was done, and the next one logs in again. */
   async #tryShareTokens(session: Session, answer: HttpAnswer): Promise<void> {
     try {
       await this.#shareTokens(session, answer)

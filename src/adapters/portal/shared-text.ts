@@ -1,10 +1,7 @@
 /** A sealed text that the processes of one store share. */
 export interface SharedText {
   find(): Promise<string | undefined>
-  /**
-   * Replaces the text by what `make` returns, unless that is `undefined`. `make` is called again if another process
-   * changed the text first.
-   */
+  /** Replaces the text by what `make` returns, if anything. Calls it again if another process was faster. */
   change(make: (text: string | undefined) => Promise<string | undefined>): Promise<unknown>
 }
 

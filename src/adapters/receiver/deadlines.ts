@@ -2,9 +2,7 @@ import { type Clock, cancelReason, monotonicClock } from '../../runtime/clock.ts
 
 /** A time limit for one piece of work. */
 export interface Deadline {
-  /** Whether the time is over. */
   readonly isOver: boolean
-  /** Called when the time is over. */
   onOver: (() => void) | undefined
 }
 
@@ -40,7 +38,6 @@ export class Deadlines {
     return deadline
   }
 
-  /** Ends a deadline: its time no longer runs out. */
   end(deadline: Deadline): void {
     this.#running.delete(deadline as RunningDeadline) // Made above.
     if (this.#running.size > 0) return

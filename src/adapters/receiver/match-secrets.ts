@@ -3,9 +3,8 @@ import type { Secrets } from '../portal/protocol.ts'
 import type { ReceivedHead } from './received-head.ts'
 
 /**
- * Reports whether a notification has the secrets of one candidate. Every secret of the candidate must match, and a
- * candidate without secrets accepts everything. Both secrets are compared at once, as digests, so that the time taken
- * reveals nothing about them.
+ * Reports whether a notification has every secret of one candidate. A candidate without secrets accepts everything.
+ * Both secrets are compared at once, as digests, so that the time taken reveals nothing.
  */
 export function matchesSecrets(
   { secret, authorization }: Pick<ReceivedHead, 'secret' | 'authorization'>,

@@ -31,8 +31,8 @@ export function bodyOfRequest(request: Request, head: ReceivedHead): ReadBody | 
 }
 
 /**
- * Reads the body of a request of node:http. No web stream in between: it would cost more than all the rest.
- * `undefined` when part of it was already read. Other readers, such as a body logger, wait until we read.
+ * Reads the body of a request of node:http, without a web stream: that would cost more than all the rest. `undefined`
+ * when part of it was already read. Other readers, such as a body logger, wait until we read.
  */
 export function bodyOfIncoming(incoming: IncomingMessage, head: ReceivedHead): ReadBody | undefined {
   if (incoming.readableDidRead) return undefined
@@ -81,7 +81,6 @@ function isBodyUsed({ bodyUsed, body }: Request): boolean {
   return bodyUsed || body?.locked === true
 }
 
-/** Returns the body if its length is the announced one. */
 function checkLength(body: Uint8Array, { contentLength, contentEncoding }: ReceivedHead) {
   const { length } = body
   if (contentLength === '') return body

@@ -1,9 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 
-/**
- * The headers of a notification that are used (document 3, section 6). Repeated with different values, they are
- * joined.
- */
+/** The headers of a notification that are used (document 3, section 6). */
 const fieldByHeader = {
   'event-type': 'evento',
   secret: 'secret',
@@ -30,10 +27,7 @@ export function headOfRequest({ method, headers }: Request): ReceivedHead {
   return mergeRepeated(head)
 }
 
-/**
- * Reads the head of a request of node:http. It uses the raw headers: Node drops some repeated ones, and a repeated
- * secret must not pass.
- */
+/** Reads the head of a request of node:http from its raw headers: Node drops repeated ones, which must not pass. */
 export function headOfIncoming({ method = '', rawHeaders }: IncomingMessage): ReceivedHead {
   const head = emptyHead(method)
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -46,10 +40,7 @@ export function headOfIncoming({ method = '', rawHeaders }: IncomingMessage): Re
   return mergeRepeated(head)
 }
 
-/**
- * Headers that may be repeated with the same value, as by a proxy that adds existing ones. Joined, they would name
- * another event or person.
- */
+/** Headers that a proxy may repeat with the same value. */
 const repeatable = ['evento', 'recipientKind', 'recipientId', 'contentLength'] as const
 
 function mergeRepeated(head: ReturnType<typeof emptyHead>): ReceivedHead {
@@ -71,7 +62,7 @@ function decodeUtf8(text: string): string {
   }
 }
 
-/** Reports whether the head names several events: it is not known which one is meant. */
+/** Reports whether the head names several events. */
 export function namesSeveral({ evento }: ReceivedHead): boolean {
   return evento.includes(', ')
 }

@@ -39,7 +39,7 @@ export interface ReceiverOptions {
   readonly tracing?: Tracing
   /** Called for every refusal: the status, the reason, the event named, and a detail that helps to find the cause. */
   readonly onRefused: (status: number, reason: string, evento: string, detail: string | undefined) => void
-  /** Called when a notification could not be stored and was answered 503. */
+  /** Called when a notification was not stored and answered 503. */
   readonly onStoreError: (error: unknown) => void
   /** Called right after the answer to a notification that the portal will have a failure record of. */
   readonly onMissed?: (reason: LossReason) => void
@@ -91,13 +91,12 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const elapsedMs = monotonicClock(clock)
   const deadlines = new Deadlines(clock, budgetMs)
 
-  /** The usual cause of a wrong 403 is a wrong number of trusted proxies. */
+  /** A wrong number of trusted proxies is the usual cause of a wrong 403. */
   const describeHops = ({ forwarded }: ReceivedHead) => {
     const { length } = forwardedHops(forwarded)
     return `${length} forwarded hop${length === 1 ? '' : 's'}, trustedProxies ${trustedProxies}`
   }
 
-  /** Refuses a request whose head is wrong. */
   function checkHead(head: ReceivedHead, remoteAddress: string): ReceiverAnswer | undefined {
     if (head.method !== 'POST') return { status: 405, text: 'Only POST is allowed' }
     if (isAllowed && !isAllowed(clientAddress(remoteAddress, head.forwarded, trustedProxies))) {
@@ -109,15 +108,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       : { status: 400, text: 'The header event-type is missing, too long or has several values' }
   }
 
-  /**
-   * Checks the secrets, reads the body and stores it, within the budget. No commit begins after that; one in progress
-   * continues.
-   */
-  async function acceptNotification(
-    head: ReceivedHead,
-    readBody: ReadBody,
-    deadline: Deadline,
-  ): Promise<ReceiverAnswer> {
+  /** Checks the secrets, reads the body and stores it. No commit begins after the budget; one in progress continues. */
+  async function accept(head: ReceivedHead, readBody: ReadBody, deadline: Deadline): Promise<ReceiverAnswer> {
     const { evento, contentLength } = head
     const isKnown = matchesSecrets(head, await options.secretsOf(evento))
     if (!isKnown && !(await options.recheck?.(head))) {
@@ -142,9 +134,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     return { status: 503, text: 'The notification could not be stored' }
   }
 
-  /**
-   * Answers at once when the body was already consumed. If the portal sent it, the portal will have a failure record.
-   */
+  /** If the portal sent the consumed body, it will have a failure record. */
   function answerConsumed(error: AverbaError, head: ReceivedHead, remoteAddress: string): ReceiverAnswer {
     if (!checkHead(head, remoteAddress)) options.onMissed?.('unstored')
     return answerFailure(error, head)
@@ -161,7 +151,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
         if (missed !== undefined) options.onMissed?.(missed)
       }
       deadline.onOver = () => end({ status: 503, text: 'The notification was not stored in time' }, 'late')
-      acceptNotification(head, readBody, deadline).then(
+      accept(head, readBody, deadline).then(
         answer => {
           if (deadline.isOver) return
           // A store that blocks the whole process blocks the deadline timer too.
@@ -192,13 +182,9 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     })
     options.onAnswered?.(answer.status, elapsedMs() - began)
     const { status } = answer
+    const detail = status === 403 ? describeHops(head) : undefined
     if (status >= 400 && status < 500)
-      options.onRefused(
-        status,
-        refusalReasons[status] ?? '',
-        head.evento,
-        status === 403 ? describeHops(head) : undefined,
-      )
+      options.onRefused(status, refusalReasons[status] ?? '', head.evento, detail)
     return answer
   }
 
@@ -243,12 +229,8 @@ function addressMissing(): AverbaError {
   })
 }
 
-/**
- * Writes the answer; false if the host has already answered. An unread body would have to be read: the connection is
- * closed instead.
- */
+/** Returns false if the host has already answered. An unread body closes the connection. */
 function writeAnswer(outgoing: ServerResponse, { status, text }: ReceiverAnswer): boolean {
-  // Such as after a timeout of the host.
   if (outgoing.headersSent) return false
   if (text === undefined) outgoing.writeHead(status, noContent).end()
   else {

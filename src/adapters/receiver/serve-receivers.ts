@@ -45,9 +45,7 @@ export interface ReceiverServer {
 const closeWaitMs = 5_000
 
 /**
- * Serves receivers over HTTPS: TLS 1.2 or newer, with limits on the size and time of requests. Each receiver limits
- * its bodies.
- *
+ * Serves receivers over HTTPS, with limits on the size and time of requests. Each receiver limits its bodies.
  * @throws {AverbaError} `MISCONFIGURED` when a path or a certificate cannot be used, or the port cannot be opened
  */
 export async function serveReceivers(options: ServeReceiversOptions): Promise<ReceiverServer> {
@@ -94,10 +92,7 @@ export async function serveReceivers(options: ServeReceiversOptions): Promise<Re
   return { port: taken, close: () => closeServer(server, answers, clock) }
 }
 
-/**
- * Limits connections from addresses that may not notify: they get their 403 while there is room, and leave room for
- * the others.
- */
+/** Limits connections from addresses that may not notify: while there is room they get their 403. */
 function limitStrangers(server: Server, receivers: readonly ServedReceiver[], strangersMax: number): void {
   const strangers = new Set<Socket>()
   server.on('connection', (socket: Socket) => {

@@ -3,7 +3,6 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 
 /**
  * Parses source ranges into a check of addresses.
- *
  * @throws {AverbaError} `MISCONFIGURED`
  */
 export function parseRanges(sources: readonly string[]): (address: string) => boolean {
@@ -34,9 +33,7 @@ function withoutPort(address: string): string {
   return bracketed ?? ipv4 ?? address
 }
 
-/**
- * The sender's address. Each trusted proxy adds the address that it saw, so as many are skipped as there are proxies.
- */
+/** The sender's address: each trusted proxy adds the one that it saw, so as many are skipped. */
 export function clientAddress(remoteAddress: string, forwarded: string, trustedProxies: number): string {
   if (trustedProxies === 0) return remoteAddress
   const seen = [...forwardedHops(forwarded), remoteAddress]

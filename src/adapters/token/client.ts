@@ -3,7 +3,7 @@ import type { AttemptOutcome, MessageWithParts, PendingEffect } from '../../voca
 import type { Performers } from '../../vocabulary/performer.ts'
 import { type SecretSource, secretFrom } from '../credentials/secret.ts'
 import {
-  concludeAttempt,
+  conclude,
   type Exchange,
   type ExchangeOptions,
   type HttpAnswer,
@@ -15,7 +15,6 @@ import { refusesCredentials } from './refusal.ts'
 
 /** Stores the token of one credential. */
 export interface TokenKeeper {
-  /** The stream of the credential. */
   readonly stream: string
   /** The stored token, in use or rejected. */
   find(): Promise<{ readonly generation: number; readonly value: string } | undefined>
@@ -31,7 +30,7 @@ export interface TokenKeeper {
 
 /** The token endpoint, and the credentials to request tokens with. */
 export interface TokenClientOptions extends ExchangeOptions {
-  /** The full URL of the token endpoint. */
+  /** The full URL. */
   readonly url: string
   readonly consumerKey: SecretSource
   readonly consumerSecret: SecretSource
@@ -84,7 +83,7 @@ export function createTokenClient(options: TokenClientOptions): Performers {
           isSuccess: (status: number) => status === 200,
           lost: () => lost(pending),
         }
-        const outcome = concludeAttempt(result, 'idempotent', reader, options.clock)
+        const outcome = conclude(result, 'idempotent', reader, options.clock)
         // `drop` keeps a newer token: another process may have taken the request over and got one.
         if (outcome.status === 'declined') await options.keeper.drop(generation)
         return bearer ? keepToken({ ...requestData(pending), ...asked }, bearer, outcome, options) : outcome
@@ -96,10 +95,7 @@ export function createTokenClient(options: TokenClientOptions): Performers {
 /** The code in the reason of calls that wait for the token. A health check looks for it. */
 export const misdirectedCode = 'TOKEN_MISDIRECTED'
 
-/**
- * Defers a refusal that says nothing about the credentials, such as a proxy's 404. They may be right, and correcting
- * the address does not change them, so retries continue with growing waits.
- */
+/** Defers a refusal that is not about the credentials, such as a proxy's 404: they may be right. */
 function deferIfMisdirected(
   result: Exchange,
   pending: PendingEffect,
@@ -135,9 +131,9 @@ function issuedFact(
 }
 
 /**
- * Stores the token before its fact is recorded, so that readers of the fact find it. A rejected token stays stored
- * until then, so that it is recognised if the gateway issues it again. If it is issued again after its stated end, it
- * is tried: a 401 does no harm, and the first one may have been a mistake.
+ * Stores the token before its fact is recorded, so that readers of the fact find it. Until then the rejected token
+ * stays stored, to recognise it if the gateway issues it again. After its stated end it is tried again: a 401 does no
+ * harm.
  */
 async function keepToken(
   { need, ...asked }: TokenRequest & ReturnType<typeof requestData>,

@@ -9,9 +9,8 @@ const faultSchema = z.object({ fault: z.object({ code: z.coerce.string().max(200
 
 /**
  * Reports whether the token endpoint says that the consumer key or secret is wrong. Document 2 does not show it, so
- * this is our policy: a 401 says so, and a 400 or 403 does if its body does, as OAuth 2.0 or as a gateway's fault
- * (`9009..`, as publicly known). Anything else comes from something that does not know the credentials, such as a
- * proxy.
+ * this is our policy: a 401 says so, and a 400 or 403 with a body that does, as OAuth 2.0 or as a gateway's fault
+ * (`9009..`, publicly known). Other refusals come from something else, such as a proxy.
  */
 export function refusesCredentials({
   status,

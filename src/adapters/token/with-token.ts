@@ -22,10 +22,7 @@ export type TokenUnavailable = Exclude<TokenAnswer, { status: 'held' }>
 export interface TokenSource {
   /** The token in use. Requests one when there is none. */
   current(): TokenAnswer | Promise<TokenAnswer>
-  /**
-   * A token other than the rejected one, which an operation answered 401 to. `code` is the reason that it gave, if
-   * any.
-   */
+  /** A token other than one that got a 401. `code` is the reason in that answer, if any. */
   renew(rejected: string, code: string | undefined): Promise<TokenAnswer>
   /** When to try again, after the other token got a 401 too. */
   giveUp(rejected: string, code: string | undefined): Promise<TokenUnavailable>
@@ -35,8 +32,7 @@ export interface TokenSource {
 
 /**
  * Sends an operation with the current token, and after a 401 once more with a newer one (document 2, section 5). A 401
- * says that the token is not valid, so the operation was not done. A second 401 defers the call.
- *
+ * means that the operation was not done, so a second one defers the call.
  * @param sent - the personal data in the call: a code that quotes it is not repeated
  */
 export async function withToken(
@@ -44,20 +40,17 @@ export async function withToken(
   send: (bearer: string) => Promise<Exchange>,
   sent: Json = null,
 ): Promise<Exchange | TokenUnavailable> {
-  // Do not wait for a token that is already there.
   const answer = tokens.current()
   const token = answer instanceof Promise ? await answer : answer
   if (token.status !== 'held') return token
   const result = await send(token.value)
   if (!isRejected(result)) return acceptToken(tokens, token.value, result)
   // The code may be the only reason given: the contract is blocked, or does not cover the service.
-  const readCode = (rejection: HttpAnswer) =>
-    clearCode(readProblem(401, rejection.redacted()), sent) ?? undefined
+  const readCode = ({ redacted }: HttpAnswer) => clearCode(readProblem(401, redacted()), sent) ?? undefined
   const again = await resend(tokens, token.value, send, readCode, result.answer)
   return again.status === 'unsent' || again.status === 'deferred' ? { ...again, isAnswered: true } : again
 }
 
-/** Sends the operation once more, with a newer token than the rejected one. */
 async function resend(
   tokens: TokenSource,
   rejected: string,

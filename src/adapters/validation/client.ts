@@ -1,7 +1,7 @@
 import type { AttemptOutcome, Json, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
 import { effectOwner, type Performers } from '../../vocabulary/performer.ts'
 import { clearCode } from '../../vocabulary/problem.ts'
-import { concludeAttempt, type ExchangeOptions, type HttpAnswer, sendRequest } from '../http/exchange.ts'
+import { conclude, type ExchangeOptions, type HttpAnswer, sendRequest } from '../http/exchange.ts'
 import { problemPart, readProblem } from '../http/problem.ts'
 import { type TokenSource, withToken } from '../token/with-token.ts'
 import { environmentId } from './environment.ts'
@@ -13,7 +13,6 @@ export interface ValidationClientOptions extends ExchangeOptions {
   readonly baseUrl: string
   /** The `baseUrl` that the log began with, if the same service has moved. */
   readonly knownAs?: string
-  /** The name of the service in the path. */
   readonly service: string
   readonly tokens: TokenSource
   /** The header for our id of the validation, if the gateway reports one. */
@@ -55,7 +54,7 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
               trace: { header: options.traceHeader, id: validation },
             }),
           })
-        const exchangeOptions = { ...options, sensitiveValues: [String(opened.cpf)] }
+        const exchangeOptions = { ...options, sensitive: [String(opened.cpf)] }
         const send = (bearer: string) => sendRequest(exchangeOptions, 'once', () => write(bearer), mayLeave)
         const result = await withToken(options.tokens, send, opened.claims)
         if (result.status === 'deferred') return result
@@ -66,7 +65,7 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
           isSuccess: (status: number) => status === 200,
           lost: (text?: string) => lostFact(pending, text),
         }
-        return concludeAttempt(result, 'once', reader, options.clock)
+        return conclude(result, 'once', reader, options.clock)
       },
     },
   }
@@ -105,11 +104,7 @@ function undoneFact(pending: PendingEffect): MessageWithParts {
   }
 }
 
-function declinedFact(
-  answer: HttpAnswer,
-  pending: PendingEffect,
-  claims: Json | undefined,
-): MessageWithParts {
+function declinedFact(answer: HttpAnswer, pending: PendingEffect, claims?: Json): MessageWithParts {
   const problem = readProblem(answer.status, answer.redacted())
   return {
     type: 'validationService.declined',

@@ -9,10 +9,7 @@ interface ValidationEnvironment {
   readonly knownAs?: string
 }
 
-/**
- * Identifies the environment of an answer: the same for the same address, service and version. The demonstration
- * answers with sample data, which must not count as an answer of the real service.
- */
+/** Identifies the environment of an answer by version, address and service: the demonstration has sample data only. */
 export function environmentId({ baseUrl, service, knownAs = baseUrl }: ValidationEnvironment): string {
   const { origin, pathname } = new URL(knownAs)
   const place = [v2.version, origin, trimEndSlashes(pathname), service]

@@ -42,10 +42,7 @@ export function writeValidatePerson(
   })
 }
 
-/**
- * One version of the operation. This file implements V2. Another version would be another file, for the client to
- * choose.
- */
+/** One version of the operation. This file is V2; another version would be another file. */
 export interface ValidationProtocol {
   /** The version's name in the path. Answers of two versions are not interchangeable. */
   readonly version: string
@@ -64,10 +61,7 @@ export interface ReadResult extends ValidationResult {
   readonly unreadable: readonly string[]
 }
 
-/**
- * Reads the answer. `undefined` when it has no readable member of the contract. Each claimed field gets one of three
- * results.
- */
+/** Reads the answer: a result for each claimed field. `undefined` when it has no readable member of the contract. */
 export function readResult(text: string, claims: Claims): ReadResult | undefined {
   const { members, unreadable } = readMembers(parseJson(text))
   const { cpf_disponivel, ...answer } = members
