@@ -173,7 +173,7 @@ test.each(['EHOSTUNREACH', 'ENETUNREACH'])(
   'sent: a network error (%s) after the request arrived leaves the outcome unknown',
   async code => {
     const sockets: Socket[] = []
-    const see = (message: unknown) => void sockets.push((message as { socket: Socket }).socket) // As undici publishes it.
+    const see = (message: unknown) => void sockets.push((message as { socket: Socket }).socket) // From undici.
     subscribe('undici:client:connected', see)
     let requests = 0
     const baseUrl = await listen(
