@@ -2,12 +2,12 @@ import { writeSync } from 'node:fs'
 
 /** Where output goes by its number, as every shell has it. */
 const standardOutput = 1
-let goesOn = false
-let isTold = false
+let continuesWithoutOutput = false
+let isReported = false
 
 /** Lets a command that serves go on without its output, whatever becomes of that: its work is not to print. */
 export function ignoreBrokenPipe(): void {
-  goesOn = true
+  continuesWithoutOutput = true
 }
 
 /** Prints a line of a command that serves: also where output broke once, and there is room again. */
@@ -21,13 +21,13 @@ export function printOrDrop(line: string): void {
 }
 
 /** Hears of output that cannot be written. Whoever stops reading ends a command; what has no room makes it fail. */
-export function watchOutput(): void {
+export function handleBrokenOutput(): void {
   process.stderr.on('error', () => undefined)
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-    if (code === 'EPIPE' && !goesOn) process.exit()
-    if (!goesOn) process.exitCode = 1
-    if (isTold) return
-    isTold = true
-    console.error(`What it prints cannot be written (${code})${goesOn ? ': it goes on' : ''}`)
+    if (code === 'EPIPE' && !continuesWithoutOutput) process.exit()
+    if (!continuesWithoutOutput) process.exitCode = 1
+    if (isReported) return
+    isReported = true
+    console.error(`What it prints cannot be written (${code})${continuesWithoutOutput ? ': it goes on' : ''}`)
   })
 }

@@ -21,9 +21,9 @@ export async function loadConfig(file: string = defaultConfig): Promise<AverbaOp
     throw new AverbaError('NOT_FOUND', `Cannot load "${path}": it is not there`, { hint })
   }
   const { default: options } = (await import(pathToFileURL(path).href).catch((cause: unknown) => {
-    throw new AverbaError('MISCONFIGURED', `Cannot load "${path}": ${reasonOf(cause, path)}`, {
+    throw new AverbaError('MISCONFIGURED', `Cannot load "${path}": ${loadErrorReason(cause, path)}`, {
       cause,
-      hint: hintFor(cause, path),
+      hint: loadErrorHint(cause, path),
     })
   })) as { default?: unknown } // What a module exports is checked below, and by openAverba.
   if (typeof options === 'object' && options !== null) return options as AverbaOptions // Checked by openAverba.
@@ -34,7 +34,7 @@ export async function loadConfig(file: string = defaultConfig): Promise<AverbaOp
 /** The error of a configuration that `averba init` wrote, for a missing variable. */
 const missingVariable = /^The environment variable (\w+) is not set$/
 
-function hintFor(cause: unknown, path: string): string {
+function loadErrorHint(cause: unknown, path: string): string {
   if (cause instanceof Error && missingVariable.test(cause.message))
     return 'Set what is missing, or delete what you do not use from the configuration'
   const module = cause instanceof SyntaxError ? 'Its package.json has to say "type": "module". ' : ''
@@ -42,7 +42,7 @@ function hintFor(cause: unknown, path: string): string {
 }
 
 /** An error's message may quote a secret; a variable's name does not. */
-function reasonOf(cause: unknown, path: string): string {
+function loadErrorReason(cause: unknown, path: string): string {
   if (!(cause instanceof Error)) return 'it fails'
   const [, missing] = missingVariable.exec(cause.message) ?? []
   if (missing === undefined) return `it ends with ${cause.name}${isFileError(cause) ? ` ${cause.code}` : ''}`

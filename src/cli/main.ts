@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-import { watchOutput } from './broken-pipe.ts'
+import { handleBrokenOutput } from './broken-pipe.ts'
 
 /** The entry of the command line: says what is missing before anything that needs it is loaded. */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 
-watchOutput()
+handleBrokenOutput()
 
 if (major < 22 || (major === 22 && minor < 19)) {
   console.error(`averba needs Node 22.19 or newer, and this is ${process.versions.node}`)

@@ -9,13 +9,13 @@ export class NewFile {
   /** @throws {AverbaError} `INVALID_INPUT` when something is there, or a file cannot be */
   constructor(path: string, mode: number) {
     this.#path = path
-    this.#descriptor = orUnwritten(path, () => openSync(path, 'wx', mode))
+    this.#descriptor = explainWriteErrors(path, () => openSync(path, 'wx', mode))
   }
 
   /** Writes all that is to stand in it. */
   write(text: string): void {
     try {
-      orUnwritten(this.#path, () => writeFileSync(this.#descriptor, text))
+      explainWriteErrors(this.#path, () => writeFileSync(this.#descriptor, text))
     } catch (error) {
       this.discard()
       throw error
@@ -30,7 +30,7 @@ export class NewFile {
   }
 }
 
-function orUnwritten<T>(path: string, work: () => T): T {
+function explainWriteErrors<T>(path: string, work: () => T): T {
   try {
     return work()
   } catch (cause) {

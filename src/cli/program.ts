@@ -21,7 +21,7 @@ import { restoreCommand } from './commands/restore.ts'
 import { runCommand } from './commands/run.ts'
 import type { SimulateOptions } from './commands/simulate.ts'
 import { verifyCommand } from './commands/verify.ts'
-import { print } from './output.ts'
+import { printSafely } from './output.ts'
 
 /** Exit codes: 0 done, 1 an error that the message explains, 70 a bug. */
 const exitCodes = { error: 1, bug: 70 } as const
@@ -54,13 +54,13 @@ function createProgram(): Command {
     .option('--json', 'print one JSON object on the last line')
     .option('--dir <folder>', 'where to write it', '.')
     .option('--force', 'write it anew where one is there already')
-    .action(init)
+    .action(runInit)
   program
     .command('demo')
     .description('Walk every lifecycle against simulated services over real TLS, on a SQLite file.')
     .option('--json', 'print one JSON object on the last line')
     .option('--dir <folder>', 'where to put the log; a new temporary folder otherwise')
-    .action(demo)
+    .action(runDemoCommand)
   program
     .command('simulate')
     .description('Serve the simulated services over TLS on loopback, until stopped.')
@@ -70,7 +70,7 @@ function createProgram(): Command {
     .option('--fault <json>', 'what goes wrong from the start; may be given again', addFault, [])
     .option('--policies <json>', 'what the services do where the contracts are silent', readPolicies)
     .option('--deliver-from <address>', 'the address of 127.0.0.0/8 that notifications come from')
-    .action(simulate)
+    .action(runSimulateCommand)
   program
     .command('dev')
     .description(
@@ -82,14 +82,14 @@ function createProgram(): Command {
     .option('--secret <text>', 'a made-up chaveSecreta for your receiver, which stands in its subscription')
     .action(async (options: DevOptions) => {
       const { runDev } = await import('./commands/dev.ts')
-      await runDev(options, print)
+      await runDev(options, printSafely)
       process.exit()
     })
   program
     .command('trigger <evento>')
     .description('Let the portal of averba dev send one notification.')
     .option('--body <json>', 'its body', '{"numero":"26BR0000000001"}')
-    .action(triggerOne)
+    .action(runTrigger)
   for (const create of [
     backupCommand,
     restoreCommand,
@@ -115,7 +115,7 @@ function readVersion(): string {
   return version
 }
 
-async function init({ json = false, ...options }: { json?: boolean; dir: string; force?: boolean }) {
+async function runInit({ json = false, ...options }: { json?: boolean; dir: string; force?: boolean }) {
   const { writeConfig } = await import('./commands/init.ts')
   const result = writeConfig(options)
   if (json) return console.log(JSON.stringify(result))
@@ -128,13 +128,13 @@ async function init({ json = false, ...options }: { json?: boolean; dir: string;
   console.log('To try it without any account, start averba simulate: it writes a file of these variables.')
 }
 
-async function triggerOne(evento: string, { body }: { body: string }): Promise<void> {
+async function runTrigger(evento: string, { body }: { body: string }): Promise<void> {
   const { adviceOn, trigger } = await import('./commands/dev.ts')
   const deliveries = await trigger(evento, body)
   for (const delivery of deliveries) {
-    print(delivery.isDelivered ? 'delivered' : `not delivered: ${delivery.description}`)
+    printSafely(delivery.isDelivered ? 'delivered' : `not delivered: ${delivery.description}`)
     const advice = adviceOn(delivery)
-    if (advice !== undefined) print(advice)
+    if (advice !== undefined) printSafely(advice)
   }
   if (deliveries.length === 0) {
     throw new AverbaError(
@@ -173,7 +173,7 @@ function readPolicies(text: string): Policies {
   }
 }
 
-async function simulate({
+async function runSimulateCommand({
   json = false,
   fault: faults = [],
   ...options
@@ -202,7 +202,7 @@ async function simulate({
   process.exit()
 }
 
-async function demo({ json = false, dir }: { json?: boolean; dir?: string }): Promise<void> {
+async function runDemoCommand({ json = false, dir }: { json?: boolean; dir?: string }): Promise<void> {
   const { runDemo } = await import('./commands/demo.ts')
   const started = performance.now()
   const result = await runDemo(line => console.log(line), dir)

@@ -19,6 +19,6 @@ export function rootKeyOption(): Option {
  *
  * @throws {AverbaError} as `environmentKeys`
  */
-export function rootKeyOf({ rootKeyFrom }: RootKeyOption): { rootKey?: Keys } {
+export function parseRootKey({ rootKeyFrom }: RootKeyOption): { rootKey?: Keys } {
   return rootKeyFrom === undefined ? {} : { rootKey: environmentKeys({ variable: rootKeyFrom }) }
 }

@@ -36,7 +36,7 @@ export async function serveTenants(tenants: readonly Tenant[]): Promise<Receiver
   const together = new Map<string, ServedTenant[]>()
   for (const tenant of tenants) {
     const { receiver, run: { receiver: on } = {} } = tenant.options
-    if (receiver && !on) sayUnserved(tenant)
+    if (receiver && !on) warnUnserved(tenant)
     if (!receiver || !on) continue
     const address = `${on.host ?? ''}:${on.port ?? ''}`
     together.set(address, [...(together.get(address) ?? []), { ...tenant, receiver, on }])
@@ -44,7 +44,7 @@ export async function serveTenants(tenants: readonly Tenant[]): Promise<Receiver
   const servers: ReceiverServer[] = []
   try {
     for (const served of together.values()) {
-      const server = await serve(served)
+      const server = await serveGroup(served)
       servers.push(server)
       for (const { logger } of served) logger({ message: 'receiving', port: server.port })
     }
@@ -56,14 +56,14 @@ export async function serveTenants(tenants: readonly Tenant[]): Promise<Receiver
 }
 
 /** The bounds are those of the first tenant: there is one server. */
-async function serve(served: readonly ServedTenant[]): Promise<ReceiverServer> {
+async function serveGroup(served: readonly ServedTenant[]): Promise<ReceiverServer> {
   const [first] = served
   if (!first) throw new TypeError('Cannot serve no tenant')
   const { clock } = first.options
   return serveReceivers({
     ...first.on,
-    receivers: receiversOf(served),
-    certificates: certificatesOf(served),
+    receivers: receiversByPath(served),
+    certificates: certificatesByName(served),
     onTrouble: error =>
       first.logger({
         message: 'the certificate of the receiver could not be renewed',
@@ -74,7 +74,9 @@ async function serve(served: readonly ServedTenant[]): Promise<ReceiverServer> {
 }
 
 /** The certificate that each name is shown. */
-function certificatesOf(served: readonly ServedTenant[]): NonNullable<ServeReceiversOptions['certificates']> {
+function certificatesByName(
+  served: readonly ServedTenant[],
+): NonNullable<ServeReceiversOptions['certificates']> {
   const byName: Record<string, ServeReceiversOptions['certificate']> = {}
   for (const { config, receiver, on } of served) {
     const own = { [new URL(receiver.publicUrl).hostname]: on.certificate, ...on.certificates }
@@ -93,12 +95,12 @@ function certificatesOf(served: readonly ServedTenant[]): NonNullable<ServeRecei
   return byName
 }
 
-function receiversOf(served: readonly ServedTenant[]): ServeReceiversOptions['receivers'] {
+function receiversByPath(served: readonly ServedTenant[]): ServeReceiversOptions['receivers'] {
   const byPath = new Map<string, ServedTenant>()
   for (const tenant of served) {
-    for (const path of pathsOf(tenant)) {
+    for (const path of receiverPaths(tenant)) {
       const other = byPath.get(path)
-      if (other && other !== tenant) throw pathTaken(path, other, tenant)
+      if (other && other !== tenant) throw pathConflict(path, other, tenant)
       byPath.set(path, tenant)
     }
   }
@@ -109,20 +111,20 @@ function receiversOf(served: readonly ServedTenant[]): ServeReceiversOptions['re
  * The paths that the portal sends to: that of the receiver, and those of subscriptions with an endpoint on the same
  * host.
  */
-function pathsOf({ receiver, options: { subscriptions = [] } }: ServedTenant): Set<string> {
+function receiverPaths({ receiver, options: { subscriptions = [] } }: ServedTenant): Set<string> {
   const { origin, pathname } = new URL(receiver.publicUrl)
   const own = subscriptions.flatMap(({ endpoint }) => (endpoint === undefined ? [] : [new URL(endpoint)]))
   return new Set([pathname, ...own.filter(url => url.origin === origin).map(url => url.pathname)])
 }
 
-function pathTaken(path: string, one: Tenant, other: Tenant): AverbaError {
+function pathConflict(path: string, one: Tenant, other: Tenant): AverbaError {
   const message = `Cannot serve the receivers of ${one.config} and ${other.config}: both have the path "${path}"`
   return new AverbaError('MISCONFIGURED', message, {
     hint: 'Give each receiver.publicUrl a path of its own, or each run.receiver a port',
   })
 }
 
-function sayUnserved({ logger }: Tenant): void {
+function warnUnserved({ logger }: Tenant): void {
   logger({
     message: 'the receiver is not served by this process: run.receiver is not set',
     detail: 'set run.receiver, unless averba.receiver is served elsewhere',

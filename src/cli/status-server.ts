@@ -41,7 +41,7 @@ export async function serveStatus(
     answer().then(send, () => send({ status: 500, body: { error: 'it failed' } }))
   })
   server.maxConnections = 100
-  await listen(server, host, port)
+  await startListening(server, host, port)
   const { port: taken } = server.address() as AddressInfo // It listens on a port, not on a pipe.
   return {
     port: taken,
@@ -53,7 +53,7 @@ export async function serveStatus(
   }
 }
 
-function listen(server: Server, host: string, port: number): Promise<void> {
+function startListening(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) =>
       reject(

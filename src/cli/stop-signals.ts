@@ -19,7 +19,7 @@ export function stopSignals(): AbortSignal {
 }
 
 /** Resolves at a signal, or when the pipe at our standard input ends: then nobody is left to stop us. */
-export function untilToldToStop(): Promise<void> {
+export function waitForStop(): Promise<void> {
   return new Promise(stop => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop())
     const input = fstatSync(0)

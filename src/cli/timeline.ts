@@ -1,15 +1,15 @@
 import type { Recorded } from '../index.ts'
 
 /** Says an event in words, in one line; `undefined` for those that only ask. */
-export function timeline(event: Recorded): string | undefined {
-  const words = wordsOf(event)
+export function formatTimelineLine(event: Recorded): string | undefined {
+  const words = summarizeEvent(event)
   if (words === undefined) return undefined
   const position = String(event.position).padStart(4)
   const anomaly = event.anomaly === undefined ? '' : ` (unexpected: ${event.anomaly})`
   return `${position}  ${event.at.slice(0, 16).replace('T', ' ')}  ${words}${anomaly}`
 }
 
-function wordsOf(event: Recorded): string | undefined {
+function summarizeEvent(event: Recorded): string | undefined {
   switch (event.type) {
     case 'log.began':
       return 'the log began'

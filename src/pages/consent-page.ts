@@ -1,7 +1,7 @@
 import type { ConsentReport, ReportedAnswer } from './consent-report.ts'
 import { writeDocument } from './document.ts'
-import { exactly, type Html, html, jsonInScript } from './html.ts'
-import { inBrasilia, showInstant } from './instants.ts'
+import { escapeExactly, type Html, html, jsonInScript } from './html.ts'
+import { formatInBrasilia, showInstant } from './instants.ts'
 import { type Labels, labelsOf } from './labels.ts'
 import { type ScriptTexts, writePageScript } from './page-script.ts'
 import { showTimeline } from './show-timeline.ts'
@@ -27,8 +27,8 @@ ${showLog(log, labels)}
 </header>
 <main>
 <div class="two">
-${showAnswer(report.answer, `${labels.asThen}, ${inBrasilia(knownAt)}`, labels)}
-${showAnswer(report.today, `${labels.asToday}, ${inBrasilia(log.at)}`, labels)}
+${showAnswer(report.answer, `${labels.asThen}, ${formatInBrasilia(knownAt)}`, labels)}
+${showAnswer(report.today, `${labels.asToday}, ${formatInBrasilia(log.at)}`, labels)}
 </div>
 <h2>${labels.proof}</h2>
 <div id="check" class="card doubt" role="status"><strong>${labels.noScript}</strong></div>
@@ -40,14 +40,14 @@ ${showTimeline(report.timeline, labels, headers)}
 ${showTimeline(report.later, labels, headers)}
 <h2>${labels.log}</h2>
 <h3>${labels.key}</h3>
-<pre data-shown="key">${exactly(proof.key)}</pre>
+<pre data-shown="key">${escapeExactly(proof.key)}</pre>
 <h3>${labels.checkpoint}</h3>
-<pre data-shown="checkpoint">${exactly(proof.checkpoint)}</pre>
-<details><summary>${labels.bytes}, ${labels.position} 1</summary><pre data-position="1">${exactly(began)}</pre></details>
+<pre data-shown="checkpoint">${escapeExactly(proof.checkpoint)}</pre>
+<details><summary>${labels.bytes}, ${labels.position} 1</summary><pre data-position="1">${escapeExactly(began)}</pre></details>
 </main>
 <footer><p>${labels.footer}</p></footer>
 <script type="application/json" id="proof">${jsonInScript(proof)}</script>
-<script type="application/json" id="texts">${jsonInScript(textsOf(labels))}</script>`
+<script type="application/json" id="texts">${jsonInScript(pickScriptTexts(labels))}</script>`
   return writeDocument({ language, title: labels.consentTitle, body, script: writePageScript() })
 }
 
@@ -61,7 +61,7 @@ ${until !== null && html`<div class="soft">${labels.expires}: ${showInstant(unti
 </section>`
 }
 
-function textsOf(labels: Labels): ScriptTexts {
+function pickScriptTexts(labels: Labels): ScriptTexts {
   const { checking, noCrypto, right, partly, wrong, included, shownRight, shownWrong, faults } = labels
   const { signatureRight, signatureWrong, signatureUnsupported } = labels
   const signatures = { signatureRight, signatureWrong, signatureUnsupported }

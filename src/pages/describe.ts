@@ -5,7 +5,7 @@ import { portuguese } from './portuguese.ts'
 import type { CallEnding, LanguageWords } from './words.ts'
 
 /** The words of a language. */
-export function wordsOf(language: Language): LanguageWords {
+export function getLanguageWords(language: Language): LanguageWords {
   return language === 'en' ? english : portuguese
 }
 
@@ -27,14 +27,14 @@ export function describeCall(
   if (ending === undefined || !isEnded(state)) return effectStates[state]
   const byType: Readonly<Record<string, string | undefined>> = callEndings
   const found: CallEnding = state === 'declined' ? 'found not done' : 'found done'
-  return byType[endingOf(ending)] ?? (ending.resolves ? callEndings[found] : effectStates[state])
+  return byType[callEndingKey(ending)] ?? (ending.resolves ? callEndings[found] : effectStates[state])
 }
 
 /**
  * How the words call what ended a call: by its type, and apart where the call had been sent all the same, or what it
  * asked for was there.
  */
-function endingOf({ type, data }: Pick<RecordedEvent, 'type' | 'data'>): string {
+function callEndingKey({ type, data }: Pick<RecordedEvent, 'type' | 'data'>): string {
   const { sentBefore, isDone } = data as { sentBefore?: true; isDone?: true } // As the machines write them.
   return `${type}${sentBefore ? ', sent before' : ''}${isDone ? ', done' : ''}`
 }

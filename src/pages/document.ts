@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Html, html, trusted } from './html.ts'
+import { type Html, html, trustedHtml } from './html.ts'
 import type { Labels } from './labels.ts'
 import type { Language } from './language.ts'
 
@@ -19,8 +19,8 @@ export interface DocumentParts {
 export function writeDocument({ language, title, body, script }: DocumentParts): string {
   const policy = [
     "default-src 'none'",
-    `style-src '${hashOf(style)}'`,
-    ...(script === undefined ? [] : [`script-src '${hashOf(script)}'`]),
+    `style-src '${cspHash(style)}'`,
+    ...(script === undefined ? [] : [`script-src '${cspHash(script)}'`]),
     "base-uri 'none'",
     "form-action 'none'",
   ].join('; ')
@@ -33,18 +33,18 @@ export function writeDocument({ language, title, body, script }: DocumentParts):
 <meta name="referrer" content="no-referrer">
 <meta name="robots" content="noindex">
 <title>${title}</title>
-<style>${trusted(style)}</style>
+<style>${trustedHtml(style)}</style>
 </head>
 <body>
 ${body}
-${script !== undefined && html`<script>${trusted(script)}</script>`}
+${script !== undefined && html`<script>${trustedHtml(script)}</script>`}
 </body>
 </html>
 `
   return page.html
 }
 
-function hashOf(text: string): string {
+function cspHash(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`
 }
 

@@ -1,12 +1,15 @@
 import type { EventWords } from './words.ts'
 
-const whose = { us: 'at the request of this organisation', service: 'as the consent service shows' } as const
+const changedBy = {
+  us: 'at the request of this organisation',
+  service: 'as the consent service shows',
+} as const
 const origins = {
   host: 'by this organisation',
   validation: 'by a validation',
   notification: 'by a notification',
 } as const
-const readings = (count: number) => (count === 1 ? '1 record' : `${count} records`)
+const countRecords = (count: number) => (count === 1 ? '1 record' : `${count} records`)
 
 /** Kinds of data that are kept for some time only. */
 export const englishRetained: Readonly<Record<string, string>> = {
@@ -25,11 +28,11 @@ export const englishEvents: EventWords = {
   'subject.scheduled': ({ everyMs }) =>
     `Consents to be read again every ${Math.round(everyMs / 60_000)} minutes`,
   'subject.unscheduled': () => 'Consents are no longer read periodically',
-  'subject.synced': ({ read, changed }) => `List of consents read: ${readings(read)}, ${changed} changed`,
+  'subject.synced': ({ read, changed }) => `List of consents read: ${countRecords(read)}, ${changed} changed`,
   'subject.awarenessAppeared': () => 'An awareness record appeared',
   'subject.awarenessAmended': () => 'The service corrected date or controller of an awareness record',
   'subject.awarenessVanished': () => 'The service no longer lists an awareness record',
-  'subject.awarenessListed': ({ read }) => `List of awareness records read: ${readings(read)}`,
+  'subject.awarenessListed': ({ read }) => `List of awareness records read: ${countRecords(read)}`,
   'subject.awarenessDetailRequested': () => 'Whole reading of an awareness record asked for',
   'subject.awarenessDescribed': () => 'An awareness record was read in full',
   'subject.loginRead': ({ isAuthenticated }) => `Login state read: logged ${isAuthenticated ? 'in' : 'out'}`,
@@ -39,10 +42,10 @@ export const englishEvents: EventWords = {
   'subject.useRefused': () => 'A use of data was refused: nobody has seen the consent',
   'consent.appeared': ({ status }) => `A consent appeared as ${status}`,
   'consent.amended': () => 'The service corrected dates or controller of the consent',
-  'consent.approved': ({ by }) => `Consent approved ${whose[by]}`,
-  'consent.denied': ({ by }) => `Consent denied ${whose[by]}`,
-  'consent.revoked': ({ by }) => `Consent revoked ${whose[by]}`,
-  'consent.expired': ({ by }) => `Consent expired ${whose[by]}`,
+  'consent.approved': ({ by }) => `Consent approved ${changedBy[by]}`,
+  'consent.denied': ({ by }) => `Consent denied ${changedBy[by]}`,
+  'consent.revoked': ({ by }) => `Consent revoked ${changedBy[by]}`,
+  'consent.expired': ({ by }) => `Consent expired ${changedBy[by]}`,
   'consent.conflicted': ({ status, held, isVanished, isContrary }) =>
     isContrary
       ? `The service answered the change with ${status}, which is not what was asked for: a reading tells how it stands`

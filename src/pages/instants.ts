@@ -4,7 +4,7 @@ import { type Html, html } from './html.ts'
 import type { Labels } from './labels.ts'
 
 /** Writes an instant as people in Brasilia do, `20/11/2026 09:00:00`. */
-export function inBrasilia(at: Instant): string {
+export function formatInBrasilia(at: Instant): string {
   const ms = Date.parse(at)
   return Number.isNaN(ms) ? at : formatBrasilia(ms).replaceAll('-', '/')
 }
@@ -12,5 +12,5 @@ export function inBrasilia(at: Instant): string {
 /** Shows an instant in Brasilia, with UTC beside it. */
 export function showInstant(at: Instant | null, labels: Labels): Html {
   if (at === null || at === '') return html`<span class="none">${labels.none}</span>`
-  return html`<time datetime="${at}"><span class="local">${inBrasilia(at)}</span> <span class="utc">${at.slice(0, 19).replace('T', ' ')} UTC</span></time>`
+  return html`<time datetime="${at}"><span class="local">${formatInBrasilia(at)}</span> <span class="utc">${at.slice(0, 19).replace('T', ' ')} UTC</span></time>`
 }

@@ -1,12 +1,15 @@
 import type { EventWords } from './words.ts'
 
-const whose = { us: 'a pedido desta organização', service: 'conforme o serviço de consentimento' } as const
+const changedBy = {
+  us: 'a pedido desta organização',
+  service: 'conforme o serviço de consentimento',
+} as const
 const origins = {
   host: 'por esta organização',
   validation: 'por uma validação',
   notification: 'por uma notificação',
 } as const
-const readings = (count: number) => (count === 1 ? '1 registro' : `${count} registros`)
+const countRecords = (count: number) => (count === 1 ? '1 registro' : `${count} registros`)
 
 /** Kinds of data that are kept for some time only. */
 export const portugueseRetained: Readonly<Record<string, string>> = {
@@ -26,12 +29,12 @@ export const portugueseEvents: EventWords = {
     `Leitura periódica dos consentimentos a cada ${Math.round(everyMs / 60_000)} minutos`,
   'subject.unscheduled': () => 'Leitura periódica dos consentimentos encerrada',
   'subject.synced': ({ read, changed }) =>
-    `Lista de consentimentos lida: ${readings(read)}, ${changed} com mudança`,
+    `Lista de consentimentos lida: ${countRecords(read)}, ${changed} com mudança`,
   'subject.awarenessAppeared': () => 'Uma ciência de tratamento passou a constar',
   'subject.awarenessAmended': () =>
     'Data ou controlador de uma ciência de tratamento corrigidos pelo serviço',
   'subject.awarenessVanished': () => 'Uma ciência de tratamento deixou de constar no serviço',
-  'subject.awarenessListed': ({ read }) => `Lista de ciências de tratamento lida: ${readings(read)}`,
+  'subject.awarenessListed': ({ read }) => `Lista de ciências de tratamento lida: ${countRecords(read)}`,
   'subject.awarenessDetailRequested': () => 'Leitura completa de uma ciência de tratamento pedida',
   'subject.awarenessDescribed': () => 'Ciência de tratamento lida por completo',
   'subject.loginRead': ({ isAuthenticated }) =>
@@ -42,10 +45,10 @@ export const portugueseEvents: EventWords = {
   'subject.useRefused': () => 'Uso de dados recusado: o consentimento nunca foi visto',
   'consent.appeared': ({ status }) => `Um consentimento passou a constar como ${status}`,
   'consent.amended': () => 'Datas ou controlador do consentimento corrigidos pelo serviço',
-  'consent.approved': ({ by }) => `Consentimento aprovado ${whose[by]}`,
-  'consent.denied': ({ by }) => `Consentimento negado ${whose[by]}`,
-  'consent.revoked': ({ by }) => `Consentimento revogado ${whose[by]}`,
-  'consent.expired': ({ by }) => `Consentimento expirado ${whose[by]}`,
+  'consent.approved': ({ by }) => `Consentimento aprovado ${changedBy[by]}`,
+  'consent.denied': ({ by }) => `Consentimento negado ${changedBy[by]}`,
+  'consent.revoked': ({ by }) => `Consentimento revogado ${changedBy[by]}`,
+  'consent.expired': ({ by }) => `Consentimento expirado ${changedBy[by]}`,
   'consent.conflicted': ({ status, held, isVanished, isContrary }) =>
     isContrary
       ? `O serviço respondeu à mudança com ${status}, que não é o pedido: uma leitura diz como está`

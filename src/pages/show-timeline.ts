@@ -1,4 +1,4 @@
-import { exactly, type Html, html } from './html.ts'
+import { escapeExactly, type Html, html } from './html.ts'
 import { showInstant } from './instants.ts'
 import type { Labels } from './labels.ts'
 import type { TimelineEntry } from './subject-report.ts'
@@ -6,7 +6,7 @@ import type { TimelineEntry } from './subject-report.ts'
 /** How many routine entries in a row are shown before they are folded. */
 const routineMax = 2
 
-const routine: ReadonlySet<string> = new Set([
+const routineTypes: ReadonlySet<string> = new Set([
   'subject.syncRequested',
   'subject.synced',
   'subject.awarenessRequested',
@@ -54,15 +54,19 @@ export function showTimeline(
     else runs.push([entry])
   }
   const show = (entry: TimelineEntry) => showEntry(entry, labels, proofs.get(entry.position))
-  const items = runs.map(run => (run.length > routineMax ? fold(run, labels, show) : run.map(show)))
+  const items = runs.map(run => (run.length > routineMax ? foldRoutine(run, labels, show) : run.map(show)))
   return html`<ol class="timeline">${items}</ol>`
 }
 
 function isRoutine({ type, anomaly }: TimelineEntry): boolean {
-  return routine.has(type) && anomaly === null
+  return routineTypes.has(type) && anomaly === null
 }
 
-function fold(run: readonly TimelineEntry[], labels: Labels, show: (entry: TimelineEntry) => Html): Html {
+function foldRoutine(
+  run: readonly TimelineEntry[],
+  labels: Labels,
+  show: (entry: TimelineEntry) => Html,
+): Html {
   const [first] = run
   return html`<li>${showInstant(first?.at ?? null, labels)}
 <details><summary>${run.length} ${labels.routine}</summary><ol class="timeline">${run.map(show)}</ol></details></li>
@@ -79,6 +83,6 @@ function showEntry(entry: TimelineEntry, labels: Labels, header: string | undefi
 <div class="what">${words}</div>
 ${details.map(text => html`<div class="soft">${text}</div>`)}
 ${anomaly !== null && html`<div><strong>${labels.anomaly}:</strong> ${anomaly}</div>`}
-${header !== undefined && html`<details><summary>${labels.bytes}</summary><pre data-position="${position}">${exactly(header)}</pre></details>`}</li>
+${header !== undefined && html`<details><summary>${labels.bytes}</summary><pre data-position="${position}">${escapeExactly(header)}</pre></details>`}</li>
 `
 }

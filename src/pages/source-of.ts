@@ -1,21 +1,28 @@
 import type { DataSource } from './words.ts'
 
 /** What averba itself wrote: no service was asked, or none has said it. */
-const ours: ReadonlySet<string> = new Set([
+const writtenByAverba: ReadonlySet<string> = new Set([
   'validation.withheld/problem',
   'validation.resolved/problem',
   'consent.changeWithheld/problem',
 ])
 
 /** What services give, by the name of the part. */
-const given: ReadonlySet<string> = new Set(['record', 'detail', 'unreadable', 'address', 'result', 'problem'])
+const givenByServices: ReadonlySet<string> = new Set([
+  'record',
+  'detail',
+  'unreadable',
+  'address',
+  'result',
+  'problem',
+])
 
 /** Says who gave a kind of sealed data, by the type of its event and its name: the host, unless a service did. */
-export function sourceOf(kind: string): DataSource {
+export function findDataSource(kind: string): DataSource {
   const machine = kind.slice(0, kind.indexOf('.'))
   const name = kind.slice(kind.indexOf('/') + 1)
   // All that is sealed there came from the portal.
   if (machine === 'portal' || machine === 'subscription' || machine === 'notification') return 'portal'
-  if (ours.has(kind) || !given.has(name)) return 'host'
+  if (writtenByAverba.has(kind) || !givenByServices.has(name)) return 'host'
   return machine === 'validation' ? 'validationService' : 'consentService'
 }

@@ -28,10 +28,10 @@ ${showLog(log, labels)}
 </header>
 <main>
 ${showErasure(report.erasure, labels)}
-${showHeld(report, labels)}
+${showHeldKinds(report, labels)}
 ${showBases(report, labels)}
 ${showActors(report.actors, labels)}
-${showTold(report.told, labels)}
+${showCalls(report.told, labels)}
 ${showConsents(report, labels)}
 ${showUses(report, labels)}
 ${showValidations(report, labels)}
@@ -68,7 +68,7 @@ function showErasure(erasure: ReportedErasure | null, labels: Labels): Html {
 </dl>`
 }
 
-function showHeld({ held }: SubjectReport, labels: Labels): Html {
+function showHeldKinds({ held }: SubjectReport, labels: Labels): Html {
   const rows = held.map(kind => {
     const others = [kind.gone > 0 && `${kind.gone} ${labels.gone}`].filter(text => typeof text === 'string')
     const pieces = [String(kind.held), ...others].join(', ')
@@ -107,7 +107,7 @@ ${showTable(labels.actors, [labels.actor, labels.count, labels.since, labels.las
 }
 
 /** Calls of one kind with one outcome are one row: readings recur for years. */
-function showTold(told: readonly ReportedCall[], labels: Labels): Html {
+function showCalls(told: readonly ReportedCall[], labels: Labels): Html {
   const groups = new Map<string, ReportedCall[]>()
   for (const call of told) {
     const key = JSON.stringify([call.operation, call.outcome, call.opened])

@@ -1,16 +1,16 @@
 import type { Faults } from './faults.ts'
 
-/** A part that is named by its header, but is not there. */
+/** A sealed part that a header names and the store does not have. */
 export interface MissingPart {
   readonly position: number
   readonly name: string
   readonly owner: string
 }
 
-/** The events that explain why a part is missing. */
+/** The types of events that explain why a part is missing. */
 export const absenceTypes = ['subject.erased', 'retention.applied'] as const
 
-/** The members of an event that may explain an absence. */
+/** The members of an event that are needed to explain a missing part. */
 export interface ExplainingEvent {
   readonly position: unknown
   readonly stream: string
@@ -18,77 +18,77 @@ export interface ExplainingEvent {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** An erasure explains the absence of everything that was its owner's before it, except parts that it names as kept. */
-interface ErasureSpan {
+/** An erasure explains every missing part of its owner that is older, except the parts that it kept. */
+interface Erasure {
   readonly position: number
   readonly kept: ReadonlySet<string>
 }
 
 /**
- * Compares what is missing with what the log says is gone. An event that explains an absence comes after the part, so
- * it is judged at the end. Parts are named one by one, as `<position>/<name>`: none explains another.
+ * Compares the missing parts with the parts that the log says were destroyed. The explaining event comes after the
+ * part, so the comparison happens at the end. Each part is identified as `<position>/<name>`.
  */
-export class Absence {
+export class AbsenceCheck {
   readonly #missing: MissingPart[] = []
   /** By owner, in the order of the log. */
-  readonly #erasures = new Map<string, ErasureSpan[]>()
-  /** The parts that retention destroyed, each with the position of the event that says so. */
+  readonly #erasures = new Map<string, Erasure[]>()
+  /** The parts that retention destroyed, each with the position of the event that destroyed it. */
   readonly #destroyed = new Map<string, number>()
 
-  miss(part: MissingPart): void {
+  addMissing(part: MissingPart): void {
     this.#missing.push(part)
   }
 
-  /** Hears every event, and remembers those that explain an absence. */
-  hear(event: ExplainingEvent): void {
+  /** Takes every event, and remembers those that explain a missing part. */
+  observe(event: ExplainingEvent): void {
     switch (event.type) {
       case 'subject.erased':
-        this.#hearErasure(event)
+        this.#addErasure(event)
         break
       case 'retention.applied':
-        for (const place of textsOf(event.data.parts)) this.#destroyed.set(place, Number(event.position))
+        for (const part of stringsIn(event.data.parts)) this.#destroyed.set(part, Number(event.position))
     }
   }
 
-  #hearErasure({ stream, position, data }: ExplainingEvent): void {
-    const erasure = { position: Number(position), kept: new Set(textsOf(data.kept)) }
+  #addErasure({ stream, position, data }: ExplainingEvent): void {
+    const erasure = { position: Number(position), kept: new Set(stringsIn(data.kept)) }
     const known = this.#erasures.get(stream)
     if (known) known.push(erasure)
     else this.#erasures.set(stream, [erasure])
   }
 
-  /** The parts that retention says it destroyed, as `<position>/<name>`: none of them may be there. */
+  /** The parts that retention destroyed, as `<position>/<name>`: the store must not have them. */
   get destroyed(): readonly string[] {
     return [...this.#destroyed.keys()]
   }
 
-  /** Counts what is explained, and names what is not. */
-  judge(faults: Faults): number {
+  /** Counts the missing parts that an event explains, and reports the others as faults. */
+  report(faults: Faults): number {
     let erased = 0
     for (const part of this.#missing) {
-      const place = `${part.position}/${part.name}`
-      if (this.#isErased(part, place)) erased += 1
+      if (this.#isErased(part)) erased += 1
       else
         faults.add('parts', `the part "${part.name}" at ${part.position} is missing, and no event says why`)
     }
     return erased
   }
 
-  #isErased(part: MissingPart, place: string): boolean {
-    if (isBehind(part, this.#destroyed.get(place))) return true
-    // The newest first: those that are skipped name the part, so that this takes no longer than reading them.
+  #isErased(part: MissingPart): boolean {
+    const id = `${part.position}/${part.name}`
+    if (isAfter(part, this.#destroyed.get(id))) return true
+    // From the newest on: a skipped erasure names the part as kept, so the search is no longer than reading the log.
     const deciding = this.#erasures
       .get(part.owner)
-      ?.findLast(({ position, kept }) => position <= part.position || !kept.has(place))
-    return isBehind(part, deciding?.position)
+      ?.findLast(({ position, kept }) => position <= part.position || !kept.has(id))
+    return isAfter(part, deciding?.position)
   }
 }
 
-/** Reports whether an event comes after a part: no earlier one can say where it went. */
-function isBehind(part: MissingPart, event: number | undefined): boolean {
+/** Only an event after the part can explain that it is missing. */
+function isAfter(part: MissingPart, event: number | undefined): boolean {
   return event !== undefined && event > part.position
 }
 
-function textsOf(list: unknown): string[] {
+function stringsIn(list: unknown): string[] {
   return Array.isArray(list) ? list.filter(item => typeof item === 'string') : []
 }

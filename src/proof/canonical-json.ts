@@ -1,29 +1,27 @@
 import type { Json } from '../vocabulary/message.ts'
 
 /**
- * Writes the one JSON text of a value: keys sorted, no white space (a strict subset of RFC 8785). What could be read in
- * two ways is refused, since these bytes are hashed and kept for ever: numbers that are not safe integers, text with
- * lone surrogates, `undefined` except as a member, and objects that are not plain. A member that is `undefined` is left
- * out, as in JSON.
+ * Writes a value as canonical JSON: keys sorted, no white space (a strict subset of RFC 8785). These bytes are hashed
+ * and kept for ever, so it rejects ambiguous values: numbers that are not safe integers, text with lone surrogates,
+ * `undefined` except as a member, and objects that are not plain. As in JSON, it leaves `undefined` members out.
  *
- * `fractions` also lets finite numbers with a fraction pass: for digests that are compared with their own
- * kind only.
+ * `fractions` allows finite numbers with a fraction: only for digests that are compared with digests of the same kind.
  *
- * @throws {TypeError} on anything ambiguous, naming where it stands
+ * @throws {TypeError} on an ambiguous value, naming its path
  */
 export function canonicalJson(value: unknown, { fractions = false } = {}): string {
-  // The runtime's own writer is several times as fast, once the members are in order.
+  // JSON.stringify is several times as fast as our own writer, once the members are sorted.
   const arranged = arrange(value)
-  if (arranged === unarranged) return write(value, '$', fractions)
+  if (arranged === unarranged) return writeValue(value, '$', fractions)
   const text = JSON.stringify(arranged)
-  // The runtime writes lone surrogates like this: one look at the whole text instead of one at each.
-  return text.includes('\\ud') ? write(value, '$', fractions) : text
+  // JSON.stringify escapes a lone surrogate like this: one search of the whole text instead of one per string.
+  return text.includes('\\ud') ? writeValue(value, '$', fractions) : text
 }
 
-/** Marks what has to be written member by member, or refused with its place. */
+/** Marks a value that has to be written member by member, or rejected with its path. */
 const unarranged = Symbol('unarranged')
 
-/** The value with its members in order, or itself where they already are: what `JSON.stringify` writes canonically. */
+/** Sorts the members, so that `JSON.stringify` writes canonical JSON. A value that is already sorted is not copied. */
 function arrange(value: unknown): unknown {
   switch (typeof value) {
     case 'string':
@@ -53,14 +51,13 @@ function arrangeItems(items: readonly unknown[]): unknown {
 }
 
 function arrangeMembers(value: Record<string, unknown>): unknown {
-  // Members that are in order already are looked at in place, without a copy.
   let before = ''
   let isInOrder = true
   let arranged: Record<string, unknown> | undefined
   for (const key in value) {
     const member = value[key]
     if (member === undefined) continue
-    // The runtime always puts keys that look like numbers first.
+    // JavaScript always puts keys that look like numbers first.
     if (!isPlainKey(key)) return unarranged
     if (key < before) isInOrder = false
     before = key
@@ -70,27 +67,27 @@ function arrangeMembers(value: Record<string, unknown>): unknown {
     arranged ??= { ...value }
     arranged[key] = own
   }
-  return isInOrder ? (arranged ?? value) : inOrder(arranged ?? value)
+  return isInOrder ? (arranged ?? value) : sortMembers(arranged ?? value)
 }
 
-const keysKeptMax = 1_000
+const cachedKeysMax = 1_000
 const plainKeys = new Set<string>()
 
-/** Most keys have been seen before: a log uses few names for members. */
+/** Caches the keys that passed: a log has few different member names. */
 function isPlainKey(key: string): boolean {
   if (plainKeys.has(key)) return true
   if ((key < ':' && /^\d+$/.test(key)) || key === '__proto__') return false
-  if (plainKeys.size < keysKeptMax) plainKeys.add(key)
+  if (plainKeys.size < cachedKeysMax) plainKeys.add(key)
   return true
 }
 
-function inOrder(value: Record<string, unknown>): Record<string, unknown> {
+function sortMembers(value: Record<string, unknown>): Record<string, unknown> {
   const sorted: Record<string, unknown> = {}
   for (const key of Object.keys(value).sort()) sorted[key] = value[key]
   return sorted
 }
 
-function write(value: unknown, path: string, fractions: boolean): string {
+function writeValue(value: unknown, path: string, fractions: boolean): string {
   if (value === null || typeof value === 'boolean') return String(value)
   if (typeof value === 'string') return writeText(value, path)
   if (typeof value === 'number') {
@@ -99,12 +96,12 @@ function write(value: unknown, path: string, fractions: boolean): string {
     throw new TypeError(`Cannot write ${path}: only safe integers are allowed`)
   }
   if (Array.isArray(value))
-    return `[${Array.from(value, (item, i) => write(item, `${path}[${i}]`, fractions)).join(',')}]`
+    return `[${Array.from(value, (item, i) => writeValue(item, `${path}[${i}]`, fractions)).join(',')}]`
   if (isPlain(value)) {
     const members = Object.keys(value)
       .filter(key => value[key] !== undefined)
       .sort()
-      .map(key => `${writeText(key, path)}:${write(value[key], `${path}.${key}`, fractions)}`)
+      .map(key => `${writeText(key, path)}:${writeValue(value[key], `${path}.${key}`, fractions)}`)
     return `{${members.join(',')}}`
   }
   throw new TypeError(`Cannot write ${path}: only plain JSON values are allowed`)

@@ -1,4 +1,4 @@
-/** The proof that a page carries: events with their paths, and a signed checkpoint over all. */
+/** The proof in a page: events with their paths, and a signed checkpoint over all of them. */
 export interface PageProof {
   /** The verifier key line of the log (C2SP). */
   readonly key: string
@@ -11,11 +11,11 @@ export interface PageProof {
   }[]
 }
 
-/** What a page found out about its own proof. */
+/** The result of checking the proof of a page. */
 export interface PageCheck {
   /** How many events lead to the root of the checkpoint. */
   readonly included: number
-  /** What is wrong: the position of an event, or 0 for the checkpoint. Empty when nothing is. */
+  /** The faults, with the position of the event, or 0 for the checkpoint. */
   readonly faults: readonly { readonly position: number; readonly what: PageFault }[]
   /** `unsupported`: this browser cannot verify Ed25519. */
   readonly signature: 'right' | 'wrong' | 'unsupported'
@@ -23,15 +23,15 @@ export interface PageCheck {
   readonly size: number
 }
 
-/** What can be wrong with a proof. */
+/** The faults that a proof can have. */
 export type PageFault = 'checkpoint' | 'path' | 'position'
 
 /**
  * Checks the proof of a page with WebCrypto alone: the hash of every event from its exact bytes, the path to the root
  * of the checkpoint, and the Ed25519 signature under it.
  *
- * Its own text is put into pages, so it uses nothing from outside. It shares no line with what makes the proofs, so
- * that it cannot repeat their mistakes.
+ * Its source text is put into pages, so it refers to nothing outside itself. It shares no code with what makes the
+ * proofs, so that it cannot repeat their mistakes.
  */
 export async function checkPageProof(proof: PageProof, subtle: typeof crypto.subtle): Promise<PageCheck> {
   const utf8 = (text: string) => new TextEncoder().encode(text)
@@ -42,7 +42,7 @@ export async function checkPageProof(proof: PageProof, subtle: typeof crypto.sub
   const sha256 = async (...pieces: readonly (readonly number[] | Uint8Array)[]) =>
     new Uint8Array(await subtle.digest('SHA-256', Uint8Array.from(pieces.flatMap(piece => [...piece]))))
 
-  /** RFC 9162, section 2.1.3.2: the bits of the index say on which side each sibling stands. */
+  /** RFC 9162, section 2.1.3.2: the bits of the index say on which side each sibling is. */
   async function rootFrom(leaf: Uint8Array, index: number, size: number, path: readonly string[]) {
     let [node, last, hash] = [index, size - 1, leaf]
     for (const text of path) {
@@ -76,10 +76,10 @@ export async function checkPageProof(proof: PageProof, subtle: typeof crypto.sub
 
   async function verify(checkpoint: ReturnType<typeof parseCheckpoint>): Promise<PageCheck['signature']> {
     const [name = '', id = '', base64 = ''] = /^([^+]+)\+([^+]+)\+(.+)$/.exec(proof.key)?.slice(1) ?? []
-    const typed = fromBase64(base64) // Its first byte says what kind of key it is.
-    const named = hexOf(await sha256(utf8(`${name}\n`), typed)).slice(0, 8)
+    const typed = fromBase64(base64) // The first byte is the type of the key.
+    const expectedId = hexOf(await sha256(utf8(`${name}\n`), typed)).slice(0, 8)
     const own = checkpoint.signatures.find(each => each.name === name && hexOf(each.bytes.slice(0, 4)) === id)
-    if (!own || named !== id || typed[0] !== 1 || name !== checkpoint.origin) return 'wrong'
+    if (!own || expectedId !== id || typed[0] !== 1 || name !== checkpoint.origin) return 'wrong'
     let key: CryptoKey
     try {
       key = await subtle.importKey('raw', typed.slice(1), { name: 'Ed25519' }, false, ['verify'])
@@ -117,6 +117,6 @@ export async function checkPageProof(proof: PageProof, subtle: typeof crypto.sub
     const included = proof.events.length - faults.length
     return { included, faults, signature: await verify(checkpoint), origin, size }
   } catch {
-    return failed // Not even its form is right.
+    return failed // The checkpoint cannot be parsed.
   }
 }

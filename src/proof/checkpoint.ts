@@ -1,7 +1,7 @@
 import { fromBase64, fromHex, toBase64, toHex } from './encoding.ts'
 import { parseNote, type SignedNote, type Signer, signNote } from './note.ts'
 
-/** What a checkpoint says: the log of this name has this many events, with this root over them. */
+/** The content of a checkpoint: the log of this name has this many events, with this root over them. */
 export interface Checkpoint {
   readonly origin: string
   readonly size: number
@@ -9,7 +9,7 @@ export interface Checkpoint {
   readonly root: string
 }
 
-/** A checkpoint with the note that says it. */
+/** A checkpoint with its signed note. */
 export interface SignedCheckpoint extends Checkpoint {
   readonly note: SignedNote
 }
@@ -19,12 +19,12 @@ export function signCheckpoint({ origin, size, root }: Checkpoint, signer: Signe
   return signNote(`${origin}\n${size}\n${toBase64(fromHex(root))}\n`, origin, signer)
 }
 
-/** Reads a checkpoint; `undefined` for a text of another form. Verifies no signature. */
+/** Reads a checkpoint without verifying signatures; `undefined` for a text of another form. */
 export function parseCheckpoint(text: string): SignedCheckpoint | undefined {
   const note = parseNote(text)
   const [origin = '', size = '', base64 = ''] = note?.text.split('\n') ?? []
   const root = fromBase64(base64)
-  const isRead = note && origin !== '' && /^(0|[1-9]\d{0,15})$/.test(size) && root?.length === 32
-  if (!isRead || !Number.isSafeInteger(Number(size))) return undefined
+  const isValid = note && origin !== '' && /^(0|[1-9]\d{0,15})$/.test(size) && root?.length === 32
+  if (!isValid || !Number.isSafeInteger(Number(size))) return undefined
   return { origin, size: Number(size), root: toHex(root), note }
 }

@@ -1,15 +1,15 @@
 import { putHex, toHex } from './encoding.ts'
-import { digest, sha256 } from './sha256.ts'
+import { sha256, sha256Binary } from './sha256.ts'
 
 /** The hash of a leaf (RFC 6962, section 2.1), in hexadecimal. */
-export function hashLeaf(text: string): string {
+export function leafHashHex(text: string): string {
   return sha256(`\0${text}`)
 }
 
 const pair = new Uint8Array(65).fill(1)
 
 /** The hash of a node over two others (RFC 6962, section 2.1), in hexadecimal. */
-export function hashNode(left: string, right: string): string {
+export function nodeHashHex(left: string, right: string): string {
   putHex(left, pair, 1)
   putHex(right, pair, 33)
   return sha256(pair)
@@ -18,38 +18,35 @@ export function hashNode(left: string, right: string): string {
 /** The root of a tree without leaves. */
 export const emptyRoot: string = sha256('')
 
-/** A full subtree at the edge, beside a place for the one that it is hashed with. */
+/** A full subtree at the edge of the tree, with room for the subtree that it is hashed with. */
 interface TreeEdge {
-  /** The input of the hash over both: a marking byte, and 32 bytes of each. */
+  /** The input of the hash over both: a prefix byte, and 32 bytes of each. */
   readonly pair: Uint8Array
   isFull: boolean
 }
 
-/**
- * A Merkle tree that holds only the roots of its full subtrees, and so stays small however large it is. Hashes stay
- * bytes in it, and each is written once: a leaf costs little more than its hash.
- */
+/** A Merkle tree that keeps only the roots of its full subtrees: memory grows with the logarithm of its size. */
 export class CompactTree {
   #size = 0
-  /** Each over `2 ** level` leaves. */
+  /** By level: each covers `2 ** level` leaves. */
   readonly #edges: TreeEdge[] = []
 
-  /** How many leaves it has. */
+  /** The number of leaves. */
   get size(): number {
     return this.#size
   }
 
   /** Adds the leaf of a text. */
   add(text: string): void {
-    let hash = digest(`\0${text}`)
+    let hash = sha256Binary(`\0${text}`)
     let level = 0
     for (let edge = this.#edges[level]; edge?.isFull; edge = this.#edges[level]) {
-      put(hash, edge.pair, 33)
-      hash = digest(edge.pair)
+      writeHash(hash, edge.pair, 33)
+      hash = sha256Binary(edge.pair)
       edge.isFull = false
       level += 1
     }
-    put(hash, this.#edgeOf(level).pair, 1)
+    writeHash(hash, this.#edgeOf(level).pair, 1)
     this.#edgeOf(level).isFull = true
     this.#size += 1
   }
@@ -65,13 +62,13 @@ export class CompactTree {
     for (const { pair, isFull } of this.#edges) {
       if (!isFull) continue
       const left = toHex(pair.subarray(1, 33))
-      root = root === undefined ? left : hashNode(left, root)
+      root = root === undefined ? left : nodeHashHex(left, root)
     }
     return root ?? emptyRoot
   }
 }
 
-/** Writes a hash, given as a text with one character per byte, into bytes. */
-function put(hash: string, bytes: Uint8Array, at: number): void {
+/** Writes a hash, a text with one character per byte, into bytes. */
+function writeHash(hash: string, bytes: Uint8Array, at: number): void {
   for (let i = 0; i < 32; i++) bytes[at + i] = hash.charCodeAt(i)
 }

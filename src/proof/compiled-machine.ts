@@ -1,26 +1,26 @@
-import { isObject, type RecordedHeader } from './recorded-header.ts'
+import { areObjects, isObject, type RecordedHeader } from './recorded-header.ts'
 
-/** Where a stream may stand: for each region, the states that its events may have led to. */
-export interface MachinePosition {
+/** The states that a stream may be in: for each region, those that its events may have led to. */
+export interface PossibleStates {
   readonly key: string
   readonly regions: readonly (readonly string[])[]
-  /** Where events lead whose data does not matter, by type. */
-  readonly next: Map<string, MachinePosition>
+  /** The next states by event type, for types whose transitions do not depend on the data. */
+  readonly next: Map<string, PossibleStates>
 }
 
-/** A machine's table, ready to be looked up. */
+/** The transition table of a machine, prepared for lookups. */
 export interface CompiledMachine {
   readonly name: string
   readonly version: number
-  /** The beginning of its streams' names. */
+  /** The prefix of its streams' names. */
   readonly prefix: string
-  readonly start: MachinePosition
-  /** Says why an event may not be recorded by the command or fact that it names; `undefined` where it may. */
-  judge(standing: MachinePosition, event: RecordedHeader): string | undefined
-  /** Where an event leads. */
-  move(standing: MachinePosition, event: RecordedHeader): MachinePosition
-  /** The same states, in this version. */
-  take(standing: MachinePosition): MachinePosition
+  readonly start: PossibleStates
+  /** Returns why the command or fact that caused an event may not record it; `undefined` when it may. */
+  findViolation(current: PossibleStates, event: RecordedHeader): string | undefined
+  /** Returns the states that an event leads to. */
+  statesAfter(current: PossibleStates, event: RecordedHeader): PossibleStates
+  /** Returns the same states as this version of the machine has them. */
+  adoptStates(current: PossibleStates): PossibleStates
 }
 
 type Members = Readonly<Record<string, unknown>>
@@ -47,26 +47,26 @@ interface CompiledTable {
   readonly makes: Readonly<Record<string, readonly CompiledRule[]>>
 }
 
-/** The moves by state and type: maps, since a log may hold any names. */
+/** The transitions by state and event type. Maps, since a log may hold any names. */
 type Moves = ReadonlyMap<string, ReadonlyMap<string, readonly CompiledMove[]>>
 
-/** Reads a table; `undefined` for anything else. */
+/** Compiles a transition table from a log; `undefined` when the value is not one. */
 export function compileMachine(given: unknown): CompiledMachine | undefined {
   if (!isTable(given)) return undefined
   const { name, version, start, makes } = given
   const moves: Moves = new Map(
     Object.entries(given.moves).map(([state, of]) => [state, new Map(Object.entries(of))]),
   )
-  const standings = new Map<string, MachinePosition>()
-  const intern = (regions: readonly (readonly string[])[]): MachinePosition => {
+  const statesByKey = new Map<string, PossibleStates>()
+  const intern = (regions: readonly (readonly string[])[]): PossibleStates => {
     const key = regions.map(states => states.join('|')).join('&')
-    const known = standings.get(key)
+    const known = statesByKey.get(key)
     if (known) return known
-    const made = { key, regions, next: new Map<string, MachinePosition>() }
-    standings.set(key, made)
-    return made
+    const states = { key, regions, next: new Map<string, PossibleStates>() }
+    statesByKey.set(key, states)
+    return states
   }
-  const judged = new Map(
+  const rulesByCause = new Map(
     Object.entries(makes).map(([cause, rules]) => [cause, Map.groupBy(rules, rule => rule.event)]),
   )
   return {
@@ -74,41 +74,41 @@ export function compileMachine(given: unknown): CompiledMachine | undefined {
     version,
     prefix: `${name}-`,
     start: intern(start.map(state => [state])),
-    judge(standing, event) {
-      const rules = judged.get(event.causedBy)?.get(event.type)
+    findViolation(current, event) {
+      const rules = rulesByCause.get(event.causedBy)?.get(event.type)
       if (!rules) return `"${event.causedBy}" does not lead to "${event.type}"`
-      let why: string | undefined
+      let violation: string | undefined
       for (const rule of rules) {
-        why = breach(rule, standing, event)
-        if (why === undefined) return undefined
+        violation = ruleViolation(rule, current, event)
+        if (violation === undefined) return undefined
       }
-      return why
+      return violation
     },
-    move(standing, event) {
-      const known = standing.next.get(event.type)
+    statesAfter(current, event) {
+      const known = current.next.get(event.type)
       if (known) return known
       let isFixed = true
-      const regions = standing.regions.map(states => {
+      const regions = current.regions.map(states => {
         const after = new Set<string>()
-        for (const state of states) isFixed = step(moves, state, event, after) && isFixed
+        for (const state of states) isFixed = addNextStates(moves, state, event, after) && isFixed
         return [...after].sort()
       })
       const next = intern(regions)
-      if (isFixed) standing.next.set(event.type, next)
+      if (isFixed) current.next.set(event.type, next)
       return next
     },
-    take: ({ regions }) => intern(regions),
+    adoptStates: ({ regions }) => intern(regions),
   }
 }
 
-/** Adds the states that an event may lead to, and reports whether they depend on its type alone. */
-function step(moves: Moves, state: string, event: RecordedHeader, after: Set<string>): boolean {
+/** Adds the states that an event may lead to, and returns whether they depend on its type alone. */
+function addNextStates(moves: Moves, state: string, event: RecordedHeader, after: Set<string>): boolean {
   let isFixed = true
   for (let at = state; ; at = at.includes('.') ? at.slice(0, at.lastIndexOf('.')) : '') {
     for (const move of moves.get(at)?.get(event.type) ?? []) {
       if (move.if) {
         isFixed = false
-        if (!has(event.data, move.if)) continue
+        if (!hasMembers(event.data, move.if)) continue
       }
       after.add(move.to ?? state)
       if (!move.perhaps) return isFixed
@@ -119,29 +119,33 @@ function step(moves: Moves, state: string, event: RecordedHeader, after: Set<str
   return isFixed
 }
 
-/** Why a rule does not allow an event; `undefined` when it does. */
-function breach(rule: CompiledRule, { regions }: MachinePosition, event: RecordedHeader): string | undefined {
+/** Returns why a rule does not allow an event; `undefined` when it does. */
+function ruleViolation(
+  rule: CompiledRule,
+  { regions }: PossibleStates,
+  event: RecordedHeader,
+): string | undefined {
   const { type, effects, anomaly } = event
-  if (rule.if && !has(event.data, rule.if)) return `"${event.causedBy}" leads to another "${type}"`
+  if (rule.if && !hasMembers(event.data, rule.if)) return `"${event.causedBy}" leads to another "${type}"`
   const { in: allowed } = rule
-  const isThere = !allowed || regions.every(states => isIn(states, allowed, regions.length > 1))
-  const needsMark = rule.anomaly === 'always' || (rule.anomaly === 'elsewhere' && !isThere)
+  const isAllowed = !allowed || regions.every(states => isStateAllowed(states, allowed, regions.length > 1))
+  const needsMark = rule.anomaly === 'always' || (rule.anomaly === 'elsewhere' && !isAllowed)
   if (needsMark && anomaly === undefined) return `"${type}" is not marked as an anomaly`
-  if (!isThere && rule.anomaly !== 'elsewhere')
+  if (!isAllowed && rule.anomaly !== 'elsewhere')
     return `"${event.causedBy}" does not lead to "${type}" in this state`
   const owed = effects.find(effect => !rule.owes?.includes(effect.type))
-  return owed && `"${type}" does not owe "${owed.type}"`
+  return owed && `"${type}" may not request the effect "${owed.type}"`
 }
 
-/** Reports whether one of the states is allowed, where its region is named at all. */
-function isIn(states: readonly string[], allowed: readonly string[], isParallel: boolean): boolean {
+/** Reports whether one of the states is allowed. In a parallel machine, a region that no rule names is always allowed. */
+function isStateAllowed(states: readonly string[], allowed: readonly string[], isParallel: boolean): boolean {
   const isNamed = (state: string) => allowed.some(each => state === each || state.startsWith(`${each}.`))
   if (states.some(isNamed)) return true
   const regionOf = (state: string) => state.slice(0, state.indexOf('.') + 1)
   return isParallel && !allowed.some(each => regionOf(each) === regionOf(states[0] ?? ''))
 }
 
-function has(data: Members, members: Members): boolean {
+function hasMembers(data: Members, members: Members): boolean {
   for (const name in members) if (data[name] !== members[name]) return false
   return true
 }
@@ -152,7 +156,7 @@ function isTable(value: unknown): value is CompiledTable {
   return (
     typeof name === 'string' &&
     typeof version === 'number' &&
-    areTexts(start) &&
+    areStrings(start) &&
     isObject(moves) &&
     Object.values(moves).every(of => isObject(of) && Object.values(of).every(areObjects)) &&
     isObject(makes) &&
@@ -161,14 +165,10 @@ function isTable(value: unknown): value is CompiledTable {
 }
 
 function isRule({ event, in: states, if: members, owes }: Members): boolean {
-  const areGood = [states, owes].every(each => each === undefined || areTexts(each))
-  return typeof event === 'string' && areGood && (members === undefined || isObject(members))
+  const areLists = [states, owes].every(each => each === undefined || areStrings(each))
+  return typeof event === 'string' && areLists && (members === undefined || isObject(members))
 }
 
-function areObjects(value: unknown): value is Record<string, unknown>[] {
-  return Array.isArray(value) && value.every(isObject)
-}
-
-function areTexts(value: unknown): value is string[] {
+function areStrings(value: unknown): value is string[] {
   return Array.isArray(value) && value.every(each => typeof each === 'string')
 }

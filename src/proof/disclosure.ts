@@ -5,11 +5,11 @@ import { parseObject, parseRecorded, type RecordedHeader } from './recorded-head
 import { sha256 } from './sha256.ts'
 import { type ProofOptions, type ProofVerdict, parseTlogProof, verifyTlogProof } from './tlog-proof.ts'
 
-/** What is disclosed of one event: its proof, its sealed parts, and the keys of its record that open them. */
+/** The disclosure of one event: its proof, its sealed parts, and the keys of its record that open them. */
 export interface Disclosure {
   /** The proof of the event, with its header. */
   readonly proof: string
-  /** A key for each owner of a part: 32 bytes that open what this event holds of that owner, and nothing else. */
+  /** A key of 32 bytes for each owner of a part: it opens only the parts of this event and owner. */
   readonly keys: readonly { readonly owner: string; readonly key: Uint8Array }[]
   readonly parts: readonly { readonly name: string; readonly sealed: Uint8Array }[]
 }
@@ -21,11 +21,11 @@ export interface OpenedPart {
   readonly value: Json
 }
 
-/** The verdict on a disclosure: proven when the event is, and each part is the one that the event names. */
+/** The verdict on a disclosure: it is proven when the event is proven and each part is the one that the event names. */
 export interface DisclosureVerdict extends ProofVerdict {
   /** The exact text of the event's header. */
   readonly header: string
-  /** What was sealed with the event; empty unless the whole disclosure is right. */
+  /** The opened parts; empty unless the whole disclosure is proven. */
   readonly opened: readonly OpenedPart[]
   /** The names of the event's other parts: destroyed, or not sealed under a key of the record. */
   readonly closed: readonly string[]
@@ -35,7 +35,7 @@ const format = 'averba disclosure 1'
 const keyBytes = 32
 const nonceBytes = 12
 
-/** Writes a disclosure as JSON. It holds keys: whoever has it can read what it discloses. */
+/** Writes a disclosure as JSON. It holds keys: anyone who has it can read the disclosed parts. */
 export function writeDisclosure({ proof, keys, parts }: Disclosure): string {
   const disclosed = {
     format,
@@ -46,30 +46,29 @@ export function writeDisclosure({ proof, keys, parts }: Disclosure): string {
   return `${JSON.stringify(disclosed, null, 2)}\n`
 }
 
-/** Reads a disclosure; `undefined` for a text of another form. Verifies nothing yet. */
+/** Reads a disclosure without verifying it; `undefined` for a text of another form. */
 function parseDisclosure(text: string): Disclosure | undefined {
   const { format: given, proof, keys, parts } = parseObject(text) ?? {}
   if (given !== format || typeof proof !== 'string' || !Array.isArray(keys) || !Array.isArray(parts))
     return undefined
-  const readKeys = keys.map(each => ({ owner: each?.owner, key: bytesOf(each?.key) }))
-  const readParts = parts.map(each => ({ name: each?.name, sealed: bytesOf(each?.sealed) }))
+  const readKeys = keys.map(each => ({ owner: each?.owner, key: decodeOptional(each?.key) }))
+  const readParts = parts.map(each => ({ name: each?.name, sealed: decodeOptional(each?.sealed) }))
   const isWhole =
     readKeys.every(({ owner, key }) => typeof owner === 'string' && key?.length === keyBytes) &&
     readParts.every(({ name, sealed }) => typeof name === 'string' && sealed)
   if (!isWhole) return undefined
-  return { proof, keys: readKeys, parts: readParts } as Disclosure // Each member is looked at above.
+  return { proof, keys: readKeys, parts: readParts } as Disclosure // Each member was checked above.
 }
 
-function bytesOf(text: unknown): Uint8Array<ArrayBuffer> | undefined {
+function decodeOptional(text: unknown): Uint8Array<ArrayBuffer> | undefined {
   return typeof text === 'string' ? fromBase64(text) : undefined
 }
 
 /**
- * Verifies a disclosure, and opens what it discloses: the proof of the event as `verifyTlogProof` does, then each part
- * against its hash in the proven header, each key against the commitment there, and only then opens the text itself,
- * which opens at this place alone.
+ * Verifies a disclosure, and opens its parts: first the proof of the event (`verifyTlogProof`), then the hash of each
+ * part and the commitment of each key against the proven header. Only then it decrypts the parts.
  *
- * @param keys keys that the verifier trusts: the first is the log's, all others are witnesses'
+ * @param keys keys of the log that the verifier trusts: one for each name that it signs under
  */
 export async function verifyDisclosure(
   text: string,
@@ -84,45 +83,45 @@ export async function verifyDisclosure(
   if (!proven.isProven) return { ...proven, ...nothing }
   const header = parseTlogProof(disclosure.proof)?.header ?? ''
   const event = parseRecorded(header)
-  if (!event) return failed('its event does not have the form of one')
+  if (!event) return failed('it does not hold an event')
   try {
     const opened = await openParts(disclosure, event)
     const names = new Set(opened.map(part => part.name))
     const closed = event.parts.flatMap(({ name }) => (names.has(name) ? [] : [name]))
     return { ...proven, header, opened, closed }
   } catch (error) {
-    if (error instanceof DisclosureRefused) return failed(error.message)
+    if (error instanceof InvalidDisclosure) return failed(error.message)
     throw error
   }
 }
 
-/** Why a disclosure opens nothing. */
-class DisclosureRefused extends Error {}
+/** The message says why a disclosure is not proven. */
+class InvalidDisclosure extends Error {}
 
 async function openParts({ keys, parts }: Disclosure, event: RecordedHeader): Promise<OpenedPart[]> {
   const record = `${event.stream}/${event.version}`
   const marks = new Map(event.parts.map(mark => [mark.name, mark]))
   const given = new Map(keys.map(({ owner, key }) => [owner, key]))
-  if (parts.length === 0) throw new DisclosureRefused('it discloses no part')
+  if (parts.length === 0) throw new InvalidDisclosure('it discloses no part')
   const opened = new Map<string, OpenedPart>()
   for (const { name, sealed } of parts) {
     const mark = marks.get(name)
     if (!mark || mark.bytes !== sealed.length || mark.hash !== sha256(sealed) || opened.has(name))
-      throw new DisclosureRefused(`its part "${name}" is not the one that the event names`)
+      throw new InvalidDisclosure(`its part "${name}" is not the one that the event names`)
     const key = given.get(mark.owner)
-    if (!key || mark.recordKey !== commitmentOf(key, mark, record))
-      throw new DisclosureRefused(`the key for the part "${name}" is not the one that the event names`)
-    opened.set(name, { name, owner: mark.owner, value: await open(key, `${record}/${name}`, sealed) })
+    if (!key || mark.recordKey !== keyCommitment(key, mark, record))
+      throw new InvalidDisclosure(`the key for the part "${name}" is not the one that the event names`)
+    opened.set(name, { name, owner: mark.owner, value: await decryptPart(key, `${record}/${name}`, sealed) })
   }
   const owners = new Set([...opened.values()].map(part => part.owner))
-  // A key without a part here can only be meant to open something else.
+  // A disclosure must not carry keys that open something else.
   if (keys.length !== owners.size || !keys.every(({ owner }) => owners.has(owner)))
-    throw new DisclosureRefused('it holds a key for none of its parts')
+    throw new InvalidDisclosure('it holds a key for none of its parts')
   return [...opened.values()]
 }
 
-/** SHA-256 of the key in its domain, in hexadecimal: the same as in src/vault/record-key.ts. */
-function commitmentOf(key: Uint8Array, { owner }: PartMark, record: string): string {
+/** SHA-256 over a domain separator and the key, in hexadecimal: the same as in src/vault/record-key.ts. */
+function keyCommitment(key: Uint8Array, { owner }: PartMark, record: string): string {
   const domain = toBytes(`averba record key commitment v1\0${owner}\0${record}\0`)
   const bytes = new Uint8Array(domain.length + key.length)
   bytes.set(domain)
@@ -130,8 +129,8 @@ function commitmentOf(key: Uint8Array, { owner }: PartMark, record: string): str
   return sha256(bytes)
 }
 
-/** Undoes AES-256-GCM: nonce, ciphertext and tag in one piece, bound to the place. */
-async function open(key: Uint8Array, place: string, sealed: Uint8Array): Promise<Json> {
+/** Decrypts AES-256-GCM: nonce, ciphertext and tag in one piece, with the place as additional data. */
+async function decryptPart(key: Uint8Array, place: string, sealed: Uint8Array): Promise<Json> {
   const bytes = Uint8Array.from(sealed)
   try {
     const opening = await crypto.subtle.importKey('raw', Uint8Array.from(key), 'AES-GCM', false, ['decrypt'])
@@ -139,6 +138,6 @@ async function open(key: Uint8Array, place: string, sealed: Uint8Array): Promise
     const plain = await crypto.subtle.decrypt(how, opening, bytes.subarray(nonceBytes))
     return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(plain))
   } catch {
-    throw new DisclosureRefused(`"${place}" does not open with the key of its record`)
+    throw new InvalidDisclosure(`"${place}" does not open with the key of its record`)
   }
 }

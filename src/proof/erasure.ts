@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../vocabulary/message.ts'
 import { leafHash } from './merkle.ts'
 
-/** A destroyed part as a receipt names it: where it was, what its sealed bytes hashed to, and its event's leaf. */
+/** A destroyed part in a receipt: its position and name, the hash of its sealed bytes, and its event's leaf. */
 export interface DestroyedPart {
   readonly position: number
   readonly name: string
@@ -11,14 +11,14 @@ export interface DestroyedPart {
   readonly leaf: string
 }
 
-/** An event with the exact text that the tree has the hash of. */
+/** An event with the exact text of its header, and the hash of that text in the tree. */
 export interface ProvenEvent {
   readonly position: number
   readonly leaf: string
   readonly header: string
 }
 
-/** What can be checked of a receipt without the log. */
+/** The members of a receipt that can be checked without the log. */
 export interface CheckedReceipt {
   readonly subject: string
   readonly requester: string
@@ -47,78 +47,73 @@ interface ReceiptHeader {
   readonly data?: { readonly [name: string]: Json }
 }
 
-/** One line for each part: the text whose hash the event of an erasure holds. */
-export function listOf(parts: readonly Pick<DestroyedPart, 'position' | 'name' | 'hash'>[]): string {
+/** Lists parts as text, one line each: `subject.erased` holds the hash of this text. */
+export function formatPartList(parts: readonly Pick<DestroyedPart, 'position' | 'name' | 'hash'>[]): string {
   return parts.map(({ position, name, hash: of }) => `${position} ${name} ${of}\n`).join('')
 }
 
 /**
- * Checks a receipt of an erasure against itself, without the log: the leaves are those of its events, the list of parts
- * is the one that the erasure recorded, and the receipt says what its events say. That the leaves, including those of
- * the parts, belong to the log named by `log` takes proofs of inclusion; that no later event is missing, where
- * something is null, takes the log.
+ * Checks an erasure receipt without the log: the leaves match its events, the list of parts is the one that the erasure
+ * recorded, and its members match its events. It cannot check that the leaves belong to the log named by `log` (that
+ * takes inclusion proofs), nor that a later event is missing where a member is null (that takes the log).
  *
- * @returns what is wrong; empty when nothing is
+ * @returns the faults; empty when the receipt is right
  */
 export function checkErasureReceipt(receipt: CheckedReceipt): string[] {
   const { events, destroyed } = receipt
   const faults = events
     .filter(({ leaf, header }) => leafHash(header).toString('hex') !== leaf)
     .map(({ position }) => `the leaf at ${position} is not the hash of its header`)
-  const said = events.map(({ header }) => parse(header))
-  const find = (type: string) => said.find(event => event.type === type)
-  const [asked, erased] = [find('subject.erasureRequested'), find('subject.erased')]
-  if (!asked?.data || !erased?.data) return [...faults, 'the events of the erasure are not in it']
-  if (events.some(({ position }, i) => said[i]?.position !== position || said[i]?.stream !== erased.stream))
-    faults.push('an event stands at another position, or is that of another subject')
+  const headers = events.map(({ header }) => parseReceiptHeader(header))
+  const find = (type: string) => headers.find(event => event.type === type)
+  const [requested, erased] = [find('subject.erasureRequested'), find('subject.erased')]
+  if (!requested?.data || !erased?.data) return [...faults, 'the events of the erasure are not in it']
+  const isOther = ({ position, stream }: ReceiptHeader, i: number) =>
+    position !== events[i]?.position || stream !== erased.stream
+  if (headers.some(isOther)) faults.push('an event has another position, or belongs to another subject')
   if (destroyed.parts.some(part => part.position >= Number(erased.position)))
     faults.push('a part is newer than the erasure')
   const kept = Array.isArray(erased.data.kept) ? erased.data.kept : []
   if (destroyed.parts.some(({ position, name }) => kept.includes(`${position}/${name}`)))
     faults.push('a part is among those that were kept')
   const isKeyKept = kept.length > 0
-  const list = hash('sha256', listOf(destroyed.parts), 'hex')
-  const expected: readonly (readonly [what: string, given: unknown, said: unknown])[] = [
-    [
-      'the parts are not those that the erasure recorded',
-      [list, destroyed.list],
-      Array(2).fill(erased.data.list),
-    ],
-    ['it counts other parts', destroyed.parts.length, erased.data.parts],
+  const list = hash('sha256', formatPartList(destroyed.parts), 'hex')
+  const recorded = erased.data.list
+  const completed = completionOf(find('subject.erasureCompleted'), isKeyKept)
+  const epochsDestroyedAt = (isKeyKept ? null : find('subject.epochsDestroyed')?.at) ?? null
+  const comparisons: readonly (readonly [fault: string, inReceipt: unknown, inLog: unknown])[] = [
+    ['the parts are not those that the erasure recorded', [list, destroyed.list], [recorded, recorded]],
+    ['it has another number of parts', destroyed.parts.length, erased.data.parts],
     ['the erasure is that of another subject', receipt.subject, erased.data.subject],
     ['the erasure is on the stream of another subject', `subject-${receipt.subject}`, erased.stream],
-    ['the request names another requester', receipt.requester, asked.data.requester],
-    ['the request names another legal basis', receipt.legalBasis, asked.data.legalBasis],
+    ['the request names another requester', receipt.requester, requested.data.requester],
+    ['the request names another legal basis', receipt.legalBasis, requested.data.legalBasis],
     ['other kinds were kept', receipt.keeps, erased.data.keeps],
     ['the erasure was at another time', receipt.erasedAt, erased.at],
-    ['the key was kept where it is said to be gone, or the reverse', destroyed.keys, isKeyKept ? 0 : 1],
-    ['the erasure took other rows of the index', destroyed.indexRows, erased.data.indexRows],
+    ['the key was kept and not destroyed, or the reverse', destroyed.keys, isKeyKept ? 0 : 1],
+    ['the erasure deleted another number of index rows', destroyed.indexRows, erased.data.indexRows],
     ['other calls were cancelled', destroyed.calls, erased.cancels ?? []],
-    [
-      'it was completed otherwise',
-      receipt.completed,
-      completedBy(find('subject.erasureCompleted'), isKeyKept),
-    ],
+    ['its completion is not the recorded one', receipt.completed, completed],
     [
       'the epochs were destroyed at another time, or while the key is kept',
       receipt.epochsDestroyedAt,
-      (isKeyKept ? null : find('subject.epochsDestroyed')?.at) ?? null,
+      epochsDestroyedAt,
     ],
   ]
-  const isOther = ([, given, told]: (typeof expected)[number]) => !isDeepStrictEqual(given, told)
-  return [...faults, ...expected.filter(isOther).map(([what]) => what)]
+  const differing = comparisons.filter(([, inReceipt, inLog]) => !isDeepStrictEqual(inReceipt, inLog))
+  return [...faults, ...differing.map(([fault]) => fault)]
 }
 
 /** While the key is kept, copies stay open without a limit. */
-function completedBy(event: ReceiptHeader | undefined, isKeyKept: boolean): object | null {
+function completionOf(event: ReceiptHeader | undefined, isKeyKept: boolean): object | null {
   if (!event) return null
   return { ...event.data, at: event.at, ...(isKeyKept && { copiesOpenUntil: null }) }
 }
 
-function parse(header: string): ReceiptHeader {
+function parseReceiptHeader(header: string): ReceiptHeader {
   try {
-    const said: unknown = JSON.parse(header)
-    return typeof said === 'object' && said !== null ? said : {}
+    const parsed: unknown = JSON.parse(header)
+    return typeof parsed === 'object' && parsed !== null ? parsed : {}
   } catch {
     return {}
   }

@@ -22,7 +22,7 @@ export type CheckName =
   | 'mark'
   | 'bundle'
 
-/** What one check found wrong: how often, and some of it in words, without personal data. */
+/** The faults that one check found: how many, and up to ten of them in words, without personal data. */
 export interface Fault {
   readonly check: CheckName
   readonly count: number
@@ -31,7 +31,7 @@ export interface Fault {
 
 const examplesMax = 10
 
-/** Collects what checks find, bounded however much that is. */
+/** Collects the faults that checks find. It keeps only a few examples for each check, so its size is bounded. */
 export class Faults {
   readonly #found = new Map<CheckName, { count: number; examples: string[] }>()
 
@@ -42,8 +42,8 @@ export class Faults {
     this.#found.set(check, found)
   }
 
-  /** Adds what another check found. */
-  take(faults: readonly Fault[]): void {
+  /** Adds the faults that another check found. */
+  addAll(faults: readonly Fault[]): void {
     for (const { check, count, examples } of faults) {
       for (const example of examples) this.add(check, example)
       const found = this.#found.get(check)

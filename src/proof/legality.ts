@@ -1,8 +1,8 @@
-import { type CompiledMachine, compileMachine, type MachinePosition } from './compiled-machine.ts'
+import { type CompiledMachine, compileMachine, type PossibleStates } from './compiled-machine.ts'
 import { beganType, logStream, machinesAddedType, resumedType } from './log-stream.ts'
 import type { RecordedHeader } from './recorded-header.ts'
 
-/** The table of the log's own machine, which has no chart: it is here, and in no log. */
+/** The transition table of the log's own machine. It is only here: a log does not hold it. */
 const logTable = {
   name: 'log',
   version: 1,
@@ -15,53 +15,54 @@ const logTable = {
   },
 }
 
-/** Where a stream stands, by the machine that decided its last event; undefined before its first. */
-export interface StreamPlace {
+/** The possible states of a stream, and the machine that decided its last event; undefined before its first. */
+export interface StreamState {
   machine: CompiledMachine | undefined
-  standing: MachinePosition | undefined
+  states: PossibleStates | undefined
 }
 
 /**
- * Looks every decision up in the tables that the log itself holds: each event has to be one that its command or fact
- * may lead to, in the state that the events before it led to.
+ * Checks every decision against the transition tables in the log: a command or fact must be allowed to record its event
+ * in the state that the earlier events led to.
  */
 export class Legality {
   readonly #machines = new Map<string, Map<number, CompiledMachine>>()
   #last: CompiledMachine | undefined
 
   constructor() {
-    this.#learn([logTable])
+    this.#addTables([logTable])
   }
 
-  /** Says why a decision is not in the tables; `undefined` if it is. Moves the place of its stream. */
-  check(event: RecordedHeader, place: StreamPlace): string | undefined {
-    const { stream, machine: by } = event
-    const machine = this.#machineOf(by)
-    if (!machine) return `no table is in the log of version ${by.version} of the machine "${by.name}"`
-    if (!stream.startsWith(machine.prefix)) return `the machine "${by.name}" decided about "${stream}"`
-    let { standing = machine.start } = place
-    // Another version has the same states, by name.
-    if (place.machine && place.machine !== machine) standing = machine.take(standing)
-    const illegal = machine.judge(standing, event)
-    place.standing = machine.move(standing, event)
-    place.machine = machine
-    if (stream === logStream) return illegal ?? this.#hear(event)
-    return illegal
+  /** Returns why a decision is not legal; `undefined` if it is. Updates the state of its stream. */
+  check(event: RecordedHeader, stream: StreamState): string | undefined {
+    const { name, version } = event.machine
+    const machine = this.#findMachine(event.machine)
+    if (!machine) return `the log has no table for version ${version} of the machine "${name}"`
+    if (!event.stream.startsWith(machine.prefix))
+      return `the machine "${name}" decided about "${event.stream}"`
+    let { states = machine.start } = stream
+    // Another version of the machine has the same states, by name.
+    if (stream.machine && stream.machine !== machine) states = machine.adoptStates(states)
+    const violation = machine.findViolation(states, event)
+    stream.states = machine.statesAfter(states, event)
+    stream.machine = machine
+    if (event.stream === logStream) return violation ?? this.#readTables(event)
+    return violation
   }
 
-  #machineOf({ name, version }: RecordedHeader['machine']): CompiledMachine | undefined {
-    // Events in a row often come from one machine.
+  #findMachine({ name, version }: RecordedHeader['machine']): CompiledMachine | undefined {
+    // Consecutive events often come from one machine.
     if (this.#last?.name !== name || this.#last.version !== version)
       this.#last = this.#machines.get(name)?.get(version)
     return this.#last
   }
 
-  #hear({ type, data }: RecordedHeader): string | undefined {
+  #readTables({ type, data }: RecordedHeader): string | undefined {
     if (type !== beganType && type !== machinesAddedType) return undefined
-    return this.#learn(Array.isArray(data.machines) ? data.machines : [])
+    return this.#addTables(Array.isArray(data.machines) ? data.machines : [])
   }
 
-  #learn(tables: readonly unknown[]): string | undefined {
+  #addTables(tables: readonly unknown[]): string | undefined {
     for (const table of tables) {
       const machine = compileMachine(table)
       if (!machine) return 'a table of a machine cannot be read'

@@ -1,11 +1,11 @@
-/** The stream of what concerns the log as a whole. */
+/** The stream of the events about the log itself. */
 export const logStream = 'log-main'
 /** The first event of a log: its name, its keyring and the key of its checkpoints. */
 export const beganType = 'log.began'
-/** The event that holds the tables of machines which the log did not know before. */
+/** The event that adds the transition tables of new machines. */
 export const machinesAddedType = 'log.machinesAdded'
-/** The event after which a restored log goes on under a name of its own. */
+/** The event after which a restored log continues under a new name. */
 export const resumedType = 'log.resumed'
 
-/** Every type of event that the log records of itself. */
+/** Every type of event about the log itself. */
 export const logTypes = [beganType, machinesAddedType, resumedType] as const

@@ -1,14 +1,14 @@
 import type { PartMark } from '../vocabulary/message.ts'
-import { Absence } from './absence.ts'
+import { AbsenceCheck } from './absence.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import { CompactTree, emptyRoot } from './compact-tree.ts'
 import { Faults } from './faults.ts'
-import { Legality, type StreamPlace } from './legality.ts'
+import { Legality, type StreamState } from './legality.ts'
 import { beganType, logStream, resumedType } from './log-stream.ts'
 import { parseVerifierKey } from './note.ts'
 import { parseRecorded, type RecordedHeader } from './recorded-header.ts'
 
-/** A part that is there, sealed as it is. */
+/** A sealed part that the store or the bundle has. */
 export interface PresentPart {
   readonly name: string
   readonly owner: string
@@ -17,55 +17,54 @@ export interface PresentPart {
   readonly bytes: number
 }
 
-/** The extent and the result of a verification. */
+/** The result of verifying a log, without its faults. */
 export interface LogVerified {
   readonly events: number
   readonly parts: number
-  /** Parts that are not there because their owner was erased or their time was over. */
+  /** Parts that are missing because their owner was erased or retention destroyed them. */
   readonly erasedParts: number
   readonly root: string
-  /** The name that the log signs under at its end. */
+  /** The name that the log signs under since its last `log.began` or `log.resumed`. */
   readonly origin: string
 }
 
 /**
- * Verifies a log event by event, from its first, and keeps only where it stands: positions, times, versions, the tree
- * against every checkpoint, the parts against their headers, each decision against the tables in the log.
+ * Verifies a log event by event, from the first: positions, times, versions, the tree against every checkpoint, the
+ * parts against their headers, each decision against the transition tables in the log. It keeps no events.
  */
 export class LogVerifier {
   readonly faults = new Faults()
   readonly #tree = new CompactTree()
-  /** Where each stream stands, by its name. */
-  readonly #places = new Map<string, StreamPlace & { version: number }>()
-  readonly #absence = new Absence()
+  readonly #streams = new Map<string, StreamState & { version: number }>()
+  readonly #absence = new AbsenceCheck()
   readonly #legality = new Legality()
   readonly #checkpoints: readonly Checkpoint[]
   readonly #keys: ReadonlySet<string>
-  #next = 0
+  #nextCheckpoint = 0
   #origin = ''
-  #at = ''
+  #lastAt = ''
   #parts = 0
 
   /**
-   * @param checkpoints with verified signatures, the smallest first
-   * @param keys the verifier key lines that they were verified with: the log has to name the same
+   * @param checkpoints whose signatures were verified, the smallest first
+   * @param keys the verifier key lines that they were verified with: the log has to name one of them
    */
   constructor(checkpoints: readonly Checkpoint[], keys: readonly string[]) {
     this.#checkpoints = checkpoints
     this.#keys = new Set(keys)
   }
 
-  /** How many events it has seen. */
+  /** The number of events so far. */
   get size(): number {
     return this.#tree.size
   }
 
-  /** The parts that the log says retention destroyed, as `<position>/<name>`: none of them may be there. */
+  /** The parts that retention destroyed, as `<position>/<name>`: the store must not have them. */
   get destroyed(): readonly string[] {
     return this.#absence.destroyed
   }
 
-  /** Takes the next event, with its parts that are there. */
+  /** Verifies the next event, with those of its parts that exist. */
   add(text: string, parts: readonly PresentPart[]): void {
     const before = this.#tree.size
     const header = parseRecorded(text)
@@ -78,12 +77,12 @@ export class LogVerifier {
     this.#compareCheckpoints()
   }
 
-  /** Gives the result, once the last event was taken. */
+  /** Returns the result, after the last event. */
   finish(): LogVerified {
-    for (const { size } of this.#checkpoints.slice(this.#next))
+    for (const { size } of this.#checkpoints.slice(this.#nextCheckpoint))
       this.faults.add('checkpoints', `a checkpoint is over ${size} events, and there are ${this.size}`)
     if (this.size === 0) this.faults.add('positions', 'there is no event')
-    const erasedParts = this.#absence.judge(this.faults)
+    const erasedParts = this.#absence.report(this.faults)
     return {
       ...{ events: this.size, parts: this.#parts, erasedParts },
       ...{ root: this.#tree.root(), origin: this.#origin },
@@ -94,48 +93,48 @@ export class LogVerifier {
     const { stream, version, at } = header
     if (header.format !== 1) this.faults.add('headers', `the header at ${position} has another format`)
     if (header.position !== position)
-      this.faults.add('positions', `at ${position} stands an event that says it stands elsewhere`)
-    if (at < this.#at) this.faults.add('headers', `the time at ${position} goes back`)
-    this.#at = at
-    const place = this.#placeOf(stream)
-    place.version += 1
-    if (version !== place.version)
-      this.faults.add('versions', `at ${position}, "${stream}" should have version ${place.version}`)
+      this.faults.add('positions', `the event at ${position} says that it has another position`)
+    if (at < this.#lastAt) this.faults.add('headers', `the time at ${position} goes back`)
+    this.#lastAt = at
+    const state = this.#streamState(stream)
+    state.version += 1
+    if (version !== state.version)
+      this.faults.add('versions', `at ${position}, "${stream}" should have version ${state.version}`)
     this.#checkParts(header, position, parts)
-    this.#absence.hear(header)
-    const illegal = this.#legality.check(header, place)
-    if (illegal !== undefined) this.faults.add('legality', `at ${position}, ${illegal}`)
+    this.#absence.observe(header)
+    const violation = this.#legality.check(header, state)
+    if (violation !== undefined) this.faults.add('legality', `at ${position}, ${violation}`)
   }
 
-  #placeOf(stream: string): StreamPlace & { version: number } {
-    const known = this.#places.get(stream)
+  #streamState(stream: string): StreamState & { version: number } {
+    const known = this.#streams.get(stream)
     if (known) return known
-    const place = { version: 0, machine: undefined, standing: undefined }
-    this.#places.set(stream, place)
-    return place
+    const state = { version: 0, machine: undefined, states: undefined }
+    this.#streams.set(stream, state)
+    return state
   }
 
   #checkParts(header: RecordedHeader, position: number, parts: readonly PresentPart[]): void {
     if (header.parts.length === 0 && parts.length === 0) return
     for (let i = 0; i < header.parts.length; i++) {
-      const mark = header.parts[i] as PartMark // Within the parts.
+      const mark = header.parts[i] as PartMark // i is within the array.
       const { name, owner } = mark
-      // Most are in the order of their header.
+      // Most parts are in the order of their header.
       const part = parts[i]?.name === name ? parts[i] : parts.find(each => each.name === name)
-      if (!part) this.#absence.miss({ position, name, owner })
+      if (!part) this.#absence.addMissing({ position, name, owner })
       else if (part.owner !== owner || part.hash !== mark.hash || part.bytes !== mark.bytes)
         this.faults.add('parts', `the part "${name}" at ${position} is not the one that its header names`)
     }
     for (let i = 0; i < parts.length; i++) {
       const name = parts[i]?.name
       if (header.parts[i]?.name !== name && !header.parts.some(each => each.name === name))
-        this.faults.add('parts', `a part stands at ${position} that its header does not name`)
+        this.faults.add('parts', `there is a part at ${position} that its header does not name`)
     }
     if (parts.length > 1 && new Set(parts.map(each => each.name)).size < parts.length)
       this.faults.add('parts', `a part at ${position} is there twice`)
   }
 
-  /** The log names itself and its key in its first event, and again where it goes on after a restore. */
+  /** The log names itself and its key in its first event, and again when it continues after a restore. */
   #checkOrigin({ type, data }: RecordedHeader, before: number): void {
     if (type !== beganType && type !== resumedType) return
     if ((type === beganType) !== (before === 0))
@@ -144,7 +143,7 @@ export class LogVerifier {
       type === resumedType &&
       (data.before !== this.#origin || data.size !== before || data.root !== this.#rootBefore())
     )
-      this.faults.add('origin', `at ${before + 1}, the log goes on from another log than the one before`)
+      this.faults.add('origin', `at ${before + 1}, the log continues another log than the one before`)
     const key = parseVerifierKey(String(data.key))
     if (key?.name !== data.origin)
       this.faults.add('origin', `at ${before + 1}, the log does not name its key`)
@@ -162,11 +161,11 @@ export class LogVerifier {
 
   #compareCheckpoints(): void {
     for (;;) {
-      const checkpoint = this.#checkpoints[this.#next]
+      const checkpoint = this.#checkpoints[this.#nextCheckpoint]
       if (!checkpoint || checkpoint.size > this.size) return
-      this.#next += 1
+      this.#nextCheckpoint += 1
       if (checkpoint.root !== this.#tree.root() || checkpoint.size !== this.size)
-        this.faults.add('checkpoints', `the checkpoint over ${checkpoint.size} events is over others`)
+        this.faults.add('checkpoints', `the checkpoint over ${checkpoint.size} events is over other events`)
       if (checkpoint.origin !== this.#origin)
         this.faults.add('checkpoints', `the checkpoint over ${checkpoint.size} events is of another log`)
     }

@@ -3,32 +3,33 @@ import { type Fault, Faults } from './faults.ts'
 import { type VerifierKey, verifyNote } from './note.ts'
 import { isStampOf, readTimeStamp } from './time-stamp.ts'
 
-/** A checkpoint as it stands beside a log, with the answer of an anchor. */
+/** A checkpoint that is not verified yet, with the answer of an anchor. */
 export interface GivenCheckpoint {
   readonly note: string
-  /** The answer's bytes, or why they cannot be read, in words. */
+  /** The bytes of the answer, or why they cannot be read. */
   readonly anchor?: Uint8Array | string | undefined
 }
 
-/**
- * How long the answer of an anchor may be: ten times what a time stamp takes with the certificates of its authority.
- */
+/** The largest answer of an anchor: ten times the size of a time stamp with the certificates of its authority. */
 export const anchorBytesMax = 64 * 1024
-/** Told of a longer one. */
+/** The fault of a longer answer. */
 export const anchorTooLong = 'is longer than 64 kB'
 
-/** A checkpoint that a time stamp names: over how many events, and when by the clock of the authority. */
+/** A checkpoint with a time stamp: its number of events, and the time by the clock of the authority. */
 export interface StampedCheckpoint {
   readonly size: number
   readonly at: string
 }
 
-/** Checkpoints whose signatures hold, the smallest first, and the largest that somebody else has signed or stamped. */
+/** The checkpoints with valid signatures. */
 export interface TrustedCheckpoints {
+  /** The smallest first. */
   readonly checkpoints: readonly SignedCheckpoint[]
+  /** The size of the largest checkpoint that a witness signed. */
   readonly anchored: number
+  /** The largest checkpoint with a time stamp. */
   readonly stamped: StampedCheckpoint | undefined
-  /** Answers of anchors that do not concern their checkpoints, and why. */
+  /** Answers of anchors that were ignored, and why. */
   readonly uncounted: readonly Fault[]
 }
 
@@ -36,7 +37,7 @@ export interface TrustedCheckpoints {
  * Verifies the signatures of checkpoints.
  *
  * @param keys of the log itself: one for each name that it signs under
- * @param witnesses keys of others that the verifier trusts; one of the log's own, under whatever name, is none
+ * @param witnesses keys of others that the verifier trusts; a key of the log itself is ignored, whatever its name
  */
 export async function verifyCheckpoints(
   given: readonly GivenCheckpoint[],
@@ -58,20 +59,17 @@ export async function verifyCheckpoints(
     if (checkpoint.size <= (checkpoints.at(-1)?.size ?? 0))
       faults.add('checkpoints', `checkpoint ${i + 1} is not over more events than the one before`)
     checkpoints.push(checkpoint)
-    const anchor = readable(answer)
+    const anchor = limitAnchor(answer)
     if (typeof anchor === 'string')
-      uncounted.add('anchors', `what an anchor gave for checkpoint ${i + 1} ${anchor}`)
+      uncounted.add('anchors', `the answer of the anchor for checkpoint ${i + 1} ${anchor}`)
     const bytes = typeof anchor === 'string' ? undefined : anchor
     const stamp = bytes && readTimeStamp(bytes)
     if (stamp && !(await isStampOf(stamp, note)))
-      // The anchor is at fault, not the log, which is no worse for it.
-      uncounted.add(
-        'anchors',
-        `the time stamp of checkpoint ${i + 1} is one of something else than the whole signed note`,
-      )
+      // This is a fault of the anchor, not of the log.
+      uncounted.add('anchors', `the time stamp of checkpoint ${i + 1} is not over the whole signed note`)
     else if (stamp) stamped = { size: checkpoint.size, at: stamp.at }
     const texts = [note, ...(bytes ? [new TextDecoder().decode(bytes)] : [])]
-    const cosigned = await cosigners(checkpoint, texts, others)
+    const cosigned = await countCosigners(checkpoint, texts, others)
     if (cosigned === undefined)
       faults.add('signatures', `a witness's signature of checkpoint ${i + 1} is wrong`)
     else if (cosigned > 0) anchored = checkpoint.size
@@ -83,11 +81,11 @@ function isSameKey(a: VerifierKey, b: VerifierKey): boolean {
   return a.publicKey.every((byte, i) => byte === b.publicKey[i])
 }
 
-function readable(anchor: GivenCheckpoint['anchor']): GivenCheckpoint['anchor'] {
+function limitAnchor(anchor: GivenCheckpoint['anchor']): GivenCheckpoint['anchor'] {
   return anchor && anchor.length > anchorBytesMax ? anchorTooLong : anchor
 }
 
-/** A checkpoint with a valid signature of the log, or what is wrong with it, in words. */
+/** Returns the checkpoint when the log has signed it, otherwise the fault in words. */
 export async function verifyCheckpoint(
   note: string,
   keys: readonly VerifierKey[],
@@ -101,8 +99,8 @@ export async function verifyCheckpoint(
   return signed.length > 0 ? checkpoint : 'is not signed with the key of the log'
 }
 
-/** How many witnesses signed the same text; `undefined` when a signature of one is wrong. */
-async function cosigners(
+/** Counts the witnesses that signed the checkpoint; `undefined` when the signature of one is wrong. */
+async function countCosigners(
   { note }: SignedCheckpoint,
   texts: readonly string[],
   witnesses: readonly VerifierKey[],
@@ -110,7 +108,7 @@ async function cosigners(
   const found = new Set<string>()
   for (const text of texts) {
     const given = parseCheckpoint(text)
-    // An answer that is not a note is kept for whoever can read it.
+    // An answer may be something else than a note: then it has no cosignatures.
     if (given?.note.text !== note.text) continue
     const signed = await verifyNote(given.note, witnesses)
     if (!signed) return undefined

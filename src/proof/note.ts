@@ -1,10 +1,10 @@
 import { fromBase64, fromHex, toBase64, toBytes } from './encoding.ts'
 import { sha256 } from './sha256.ts'
 
-/** How a signature was made: 1 over the text itself, 4 over the text and a time (a witness's cosignature). */
+/** The type of a signature: 1 is over the text, 4 over the text and a time (the cosignature of a witness). */
 export type SignatureType = 1 | 4
 
-/** A key that signatures are verified with, as a verifier key line of C2SP has it. */
+/** A key that verifies signatures: the content of a C2SP verifier key line. */
 export interface VerifierKey {
   readonly name: string
   /** The first four bytes of a digest over name, type and key, in hexadecimal. */
@@ -13,7 +13,7 @@ export interface VerifierKey {
   readonly publicKey: Uint8Array<ArrayBuffer>
 }
 
-/** What signs: an Ed25519 key whose private half is elsewhere. */
+/** Signs with an Ed25519 key. The private key stays in the vault. */
 export interface Signer {
   /** 32 bytes. */
   readonly publicKey: Uint8Array
@@ -27,17 +27,17 @@ export interface NoteSignature {
   readonly signature: Uint8Array<ArrayBuffer>
 }
 
-/** A signed note (C2SP signed-note) as read: nothing of it is verified yet. */
+/** A signed note (C2SP signed-note) that is not verified yet. */
 export interface SignedNote {
   /** With its last newline: exactly the signed text. */
   readonly text: string
   readonly signatures: readonly NoteSignature[]
 }
 
-const noteMax = 1_000_000
+const noteLengthMax = 1_000_000
 const signaturesMax = 64
 
-/** The verifier key of a public key under a name. */
+/** Creates the verifier key for a name and a public key. */
 export function createVerifierKey(name: string, publicKey: Uint8Array, type: SignatureType = 1): VerifierKey {
   const key = Uint8Array.from(publicKey)
   const id = sha256(Uint8Array.from([...toBytes(`${name}\n`), type, ...key])).slice(0, 8)
@@ -49,7 +49,7 @@ export function writeVerifierKey({ name, id, type, publicKey }: VerifierKey): st
   return `${name}+${id}+${toBase64(Uint8Array.from([type, ...publicKey]))}`
 }
 
-/** Reads a verifier key line; `undefined` when it is not one of an Ed25519 key. */
+/** Reads a verifier key line; `undefined` when it is not the line of an Ed25519 key. */
 export function parseVerifierKey(line: string): VerifierKey | undefined {
   const [, name = '', id = '', base64 = ''] = /^([^\s+]+)\+([0-9a-f]{8})\+([\w+/=]+)$/u.exec(line) ?? []
   const bytes = fromBase64(base64)
@@ -68,7 +68,7 @@ export function signNote(text: string, name: string, signer: Signer): string {
 
 /** Reads a signed note; `undefined` for a text of another form. */
 export function parseNote(note: string): SignedNote | undefined {
-  if (note.length > noteMax || !note.isWellFormed() || hasControls(note) || !note.endsWith('\n'))
+  if (note.length > noteLengthMax || !note.isWellFormed() || hasControls(note) || !note.endsWith('\n'))
     return undefined
   const end = note.lastIndexOf('\n\n')
   if (end < 1) return undefined
@@ -93,10 +93,7 @@ function hasControls(text: string): boolean {
   return false
 }
 
-/**
- * The keys among the known ones that have signed a note. `undefined` when a signature of a known key is wrong: nothing
- * in such a note can be trusted.
- */
+/** Returns the given keys that have signed a note; `undefined` when the signature of one of them is wrong. */
 export async function verifyNote(
   { text, signatures }: SignedNote,
   keys: readonly VerifierKey[],

@@ -1,11 +1,11 @@
-import { emptyRoot, hashNode } from './compact-tree.ts'
+import { emptyRoot, nodeHashHex } from './compact-tree.ts'
 
-/** A range of leaves: the first, counted from 0, and the one after the last. Its root is a hash of a proof. */
+/** A range of leaves: the first index, from 0, and the index after the last. A proof consists of roots of ranges. */
 export type LeafRange = readonly [from: number, to: number]
 
 /**
- * The ranges whose roots prove that the leaf at an index is in a tree of `size` leaves, from its sibling upwards (RFC
- * 6962, section 2.1.1).
+ * Returns the ranges whose roots prove that the leaf at an index is in a tree of `size` leaves, from its sibling upwards
+ * (RFC 6962, section 2.1.1).
  *
  * @throws {RangeError} when the tree has no such leaf
  */
@@ -15,7 +15,7 @@ export function inclusionRanges(index: number, size: number): LeafRange[] {
   const ranges: LeafRange[] = []
   let [from, to] = [0, size]
   while (to - from > 1) {
-    const middle = from + splitOf(to - from)
+    const middle = from + splitPoint(to - from)
     if (index < middle) {
       ranges.push([middle, to])
       to = middle
@@ -28,8 +28,8 @@ export function inclusionRanges(index: number, size: number): LeafRange[] {
 }
 
 /**
- * The ranges whose roots prove that a tree of `before` leaves is the beginning of one of `after` (RFC 6962, section
- * 2.1.2).
+ * Returns the ranges whose roots prove that a tree of `before` leaves is the beginning of a tree of `after` leaves (RFC
+ * 6962, section 2.1.2).
  *
  * @throws {RangeError} when the first is empty or larger than the second
  */
@@ -39,7 +39,7 @@ export function consistencyRanges(before: number, after: number): LeafRange[] {
   const ranges: LeafRange[] = []
   let [from, to] = [0, after]
   while (to !== before) {
-    const middle = from + splitOf(to - from)
+    const middle = from + splitPoint(to - from)
     if (before <= middle) {
       ranges.push([middle, to])
       to = middle
@@ -53,7 +53,7 @@ export function consistencyRanges(before: number, after: number): LeafRange[] {
   return ranges.reverse()
 }
 
-/** The root that a proof leads to; `undefined` when the proof does not have the right length. */
+/** Computes the root from a leaf and its inclusion proof; `undefined` when the proof has the wrong length. */
 export function rootOfInclusion(
   leaf: string,
   index: number,
@@ -65,11 +65,11 @@ export function rootOfInclusion(
   if (ranges.length !== path.length) return undefined
   return ranges.reduce((hash, [from], i) => {
     const other = path[i] ?? ''
-    return from > index ? hashNode(hash, other) : hashNode(other, hash)
+    return from > index ? nodeHashHex(hash, other) : nodeHashHex(other, hash)
   }, leaf)
 }
 
-/** Reports whether a proof shows that the smaller tree is the beginning of the larger. For an empty tree none does. */
+/** Reports whether a proof shows that the smaller tree is the beginning of the larger. Always false for an empty tree. */
 export function isConsistent(
   before: { readonly size: number; readonly root: string },
   after: { readonly size: number; readonly root: string },
@@ -80,34 +80,34 @@ export function isConsistent(
   if (before.size === after.size) return path.length === 0 && before.root === after.root
   const ranges = consistencyRanges(before.size, after.size)
   if (ranges.length !== path.length) return false
-  // What lies within the smaller tree makes both roots; the rest makes the larger one only.
+  // Hashes within the smaller tree are part of both roots; the others only of the larger root.
   const isWhole = ranges.every(([from]) => from >= before.size)
   let small = isWhole ? before.root : undefined
   let large = small
   for (const [i, [from]] of ranges.entries()) {
     const hash = path[i] ?? ''
     if (small === undefined || large === undefined) [small, large] = [hash, hash]
-    else if (from >= before.size) large = hashNode(large, hash)
-    else [small, large] = [hashNode(hash, small), hashNode(hash, large)]
+    else if (from >= before.size) large = nodeHashHex(large, hash)
+    else [small, large] = [nodeHashHex(hash, small), nodeHashHex(hash, large)]
   }
   return small === before.root && large === after.root
 }
 
-/** The root over a range, from the roots of full subtrees that `read` gives for aligned ranges of 2 ** n leaves. */
+/** Computes the root of a range. `read` returns the roots of full subtrees: aligned ranges of 2 ** n leaves. */
 export function* rootOfRange<Y, N>(
   [from, to]: LeafRange,
   read: (range: LeafRange) => Generator<Y, string, N>,
 ): Generator<Y, string, N> {
   const count = to - from
   if (count === 0) return emptyRoot
-  const split = splitOf(count)
+  const split = splitPoint(count)
   if (count === 1 || split * 2 === count) return yield* read([from, to])
   const left = yield* rootOfRange([from, from + split], read)
-  return hashNode(left, yield* rootOfRange([from + split, to], read))
+  return nodeHashHex(left, yield* rootOfRange([from + split, to], read))
 }
 
 /** The largest power of two below a count. */
-function splitOf(count: number): number {
+function splitPoint(count: number): number {
   let split = 1
   while (split * 2 < count) split *= 2
   return split

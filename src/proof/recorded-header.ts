@@ -1,6 +1,6 @@
 import type { PartMark } from '../vocabulary/message.ts'
 
-/** The members of a header that a verifier looks at, as the text has them: only what was checked is certain. */
+/** The members of a header that a verifier needs. A member of type `unknown` was not checked. */
 export interface RecordedHeader {
   readonly format: unknown
   readonly position: unknown
@@ -16,12 +16,11 @@ export interface RecordedHeader {
   readonly anomaly?: unknown
 }
 
-/** Reads a header; `undefined` when the text is not one. */
+/** Reads a header; `undefined` when the text is not a header. */
 export function parseRecorded(text: string): RecordedHeader | undefined {
   const header = parseObject(text)
   if (!header) return undefined
-  const { stream, type, at, causedBy, data, parts, effects } = header
-  const { machine } = header
+  const { stream, type, at, causedBy, machine, data, parts = none, effects = none } = header
   const isHeader =
     typeof stream === 'string' &&
     typeof type === 'string' &&
@@ -31,11 +30,11 @@ export function parseRecorded(text: string): RecordedHeader | undefined {
     typeof machine.name === 'string' &&
     typeof machine.version === 'number'
   if (!isHeader || !areObjects(parts) || !areObjects(effects)) return undefined
-  // Filled in place: copying every event takes as long as checking it.
+  // Changed in place: copying every event takes as long as checking it.
   if (!isObject(data)) header.data = {}
-  if (parts === undefined) header.parts = none
-  if (effects === undefined) header.effects = none
-  return header as unknown as RecordedHeader // Looked at above, or compared as unknown.
+  header.parts = parts
+  header.effects = effects
+  return header as unknown as RecordedHeader // The members were checked above, or are unknown.
 }
 
 const none: readonly never[] = []
@@ -50,11 +49,12 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-function areObjects(value: unknown): boolean {
-  return value === undefined || (Array.isArray(value) && value.every(isObject))
+/** Reports whether a value is an array of objects. */
+export function areObjects(value: unknown): value is Record<string, unknown>[] {
+  return Array.isArray(value) && value.every(isObject)
 }
 
-/** Reports whether a value is an object with members, and no list. */
+/** Reports whether a value is an object, and not an array. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

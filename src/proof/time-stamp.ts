@@ -1,19 +1,16 @@
 import { toBytes, toHex } from './encoding.ts'
 
-/**
- * The content of a time-stamp token (RFC 3161). Whether it is the authority's, its signature would show, which is not
- * read here.
- */
+/** The content of a time-stamp token (RFC 3161). The signature of the authority is not verified. */
 export interface TimeStamp {
-  /** The hash that it stamps, in hexadecimal, and by which algorithm of WebCrypto it was made. */
+  /** The stamped hash, in hexadecimal. */
   readonly imprint: string
+  /** The WebCrypto name of the hash algorithm. */
   readonly algorithm: string
-  /** When, by the clock of the authority. */
+  /** The time, by the clock of the authority. */
   readonly at: string
 }
 
-/** An element of DER: its tag, and its content. */
-interface Element {
+interface DerElement {
   readonly tag: number
   readonly content: Uint8Array<ArrayBuffer>
 }
@@ -33,41 +30,41 @@ const algorithms: Readonly<Record<string, string>> = {
 }
 
 /**
- * Reads a token of a time stamp, or the answer of an authority that holds one (RFC 3161, sections 2.4.2): as much of
- * its DER as tells what was stamped, and when. `undefined` for anything else, and for a hash that is no longer safe.
+ * Reads what was stamped, and when, from a time-stamp token or from the answer of an authority that holds one (RFC 3161,
+ * section 2.4.2). `undefined` for anything else, and for a hash algorithm that is not listed above.
  */
 export function readTimeStamp(bytes: Uint8Array): TimeStamp | undefined {
-  const outer = within(elementsOf(new Uint8Array(bytes))[0], sequence)
-  // An answer is a status, followed by the token.
-  const [kind, signed] = outer[0]?.tag === sequence ? within(outer[1], sequence) : outer
-  if (hexOf(kind, objectId) !== signedData) return undefined
-  const [, , encapsulated] = within(within(signed, explicit)[0], sequence)
-  const [what, wrapped] = within(encapsulated, sequence)
-  const text = within(wrapped, explicit)[0]
-  if (hexOf(what, objectId) !== stampInfo || text?.tag !== octets) return undefined
-  const [, , stamped, , time] = within(elementsOf(text.content)[0], sequence)
-  const [by, hash] = within(stamped, sequence)
-  const algorithm = algorithms[hexOf(within(by, sequence)[0], objectId)]
-  const at = time?.tag === generalizedTime ? instantOf(time.content) : undefined
+  const outer = childrenOf(parseElements(new Uint8Array(bytes))[0], sequence)
+  // The answer of an authority is a status, followed by the token.
+  const [kind, signed] = outer[0]?.tag === sequence ? childrenOf(outer[1], sequence) : outer
+  if (contentHex(kind, objectId) !== signedData) return undefined
+  const [, , encapsulated] = childrenOf(childrenOf(signed, explicit)[0], sequence)
+  const [what, wrapped] = childrenOf(encapsulated, sequence)
+  const text = childrenOf(wrapped, explicit)[0]
+  if (contentHex(what, objectId) !== stampInfo || text?.tag !== octets) return undefined
+  const [, , stamped, , time] = childrenOf(parseElements(text.content)[0], sequence)
+  const [by, hash] = childrenOf(stamped, sequence)
+  const algorithm = algorithms[contentHex(childrenOf(by, sequence)[0], objectId)]
+  const at = time?.tag === generalizedTime ? parseGeneralizedTime(time.content) : undefined
   if (algorithm === undefined || hash?.tag !== octets || at === undefined) return undefined
   return { algorithm, imprint: toHex(hash.content), at }
 }
 
-/** Reports whether a time stamp is one of this text. */
+/** Reports whether a time stamp is over this text. */
 export async function isStampOf({ algorithm, imprint }: TimeStamp, text: string): Promise<boolean> {
   return toHex(new Uint8Array(await crypto.subtle.digest(algorithm, toBytes(text)))) === imprint
 }
 
-/** What is read here has at most ten elements in a row; the depth is fixed by the code, whatever the bytes say. */
+/** A time stamp has at most ten elements in a row. The code fixes the depth, whatever the bytes are. */
 const elementsMax = 32
 
-/** The elements in a row; none where the bytes are not DER, or hold more than a time stamp has. */
-function elementsOf(bytes: Uint8Array<ArrayBuffer>): Element[] {
-  const elements: Element[] = []
+/** Parses the DER elements in a row. Returns an empty array for bytes that are not DER, or have too many elements. */
+function parseElements(bytes: Uint8Array<ArrayBuffer>): DerElement[] {
+  const elements: DerElement[] = []
   for (let at = 0; at < bytes.length; ) {
     if (elements.length === elementsMax) return []
     const [tag = 0, first = 0] = bytes.subarray(at, at + 2)
-    // From 128 on, it tells how many bytes hold the length; ours take at most four.
+    // From 128 on, this byte is the number of the length bytes plus 128; a time stamp needs at most four.
     const more = first < 128 ? 0 : first - 128
     const start = at + 2 + more
     if (first === 128 || more > 4 || start > bytes.length) return []
@@ -80,23 +77,23 @@ function elementsOf(bytes: Uint8Array<ArrayBuffer>): Element[] {
   return elements
 }
 
-function within(element: Element | undefined, tag: number): Element[] {
-  return element?.tag === tag ? elementsOf(element.content) : []
+function childrenOf(element: DerElement | undefined, tag: number): DerElement[] {
+  return element?.tag === tag ? parseElements(element.content) : []
 }
 
-function hexOf(element: Element | undefined, tag: number): string {
+function contentHex(element: DerElement | undefined, tag: number): string {
   return element?.tag === tag ? toHex(element.content) : ''
 }
 
-/** A time as DER writes it, such as `20261121161321Z`, with a fraction or without. */
-function instantOf(bytes: Uint8Array): string | undefined {
+/** Reads a DER time such as `20261121161321Z`, with or without a fraction. */
+function parseGeneralizedTime(bytes: Uint8Array): string | undefined {
   const [, year, month, day, hour, minute, second, fraction = ''] =
     /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\.\d{1,9})?Z$/.exec(
       String.fromCharCode(...bytes.subarray(0, 32)),
     ) ?? []
   const whole = `${year}-${month}-${day}T${hour}:${minute}:${second}`
   const ms = Date.parse(`${whole}Z`)
-  // Some runtimes read 30 February as a day of March: a time counts only if it is written back as it was.
+  // Some runtimes read 30 February as a day of March: a valid time formats back to the same text.
   if (Number.isNaN(ms) || new Date(ms).toISOString() !== `${whole}.000Z`) return undefined
   return `${whole}${fraction}Z`
 }

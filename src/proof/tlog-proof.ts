@@ -1,14 +1,15 @@
 import { parseCheckpoint, type SignedCheckpoint } from './checkpoint.ts'
-import { hashLeaf } from './compact-tree.ts'
+import { leafHashHex } from './compact-tree.ts'
 import { fromBase64, fromHex, toBase64, toBytes, toHex } from './encoding.ts'
 import { type VerifierKey, verifyNote } from './note.ts'
 import { rootOfInclusion } from './paths.ts'
+import { parseObject } from './recorded-header.ts'
 
-/** A proof that one event is in a log (C2SP tlog-proof), as read: nothing of it is verified yet. */
+/** A proof that one event is in a log (C2SP tlog-proof), not verified yet. */
 export interface TlogProof {
-  /** The exact text of the event's header, the leaf; `undefined` when the file does not carry it. */
+  /** The exact text of the event's header, the leaf; `undefined` when the proof does not hold it. */
   readonly header: string | undefined
-  /** The position of the event, less one. */
+  /** The position of the event minus one. */
   readonly index: number
   readonly path: readonly string[]
   readonly checkpoint: SignedCheckpoint
@@ -16,7 +17,7 @@ export interface TlogProof {
 
 const firstLine = 'c2sp.org/tlog-proof@v1'
 
-/** Writes a proof; the header goes with it as its extra data. */
+/** Writes a proof, with the header as its extra data. */
 export function writeTlogProof(header: string, index: number, path: readonly string[], note: string): string {
   const hashes = path.map(hash => `${toBase64(fromHex(hash))}\n`).join('')
   return `${firstLine}\nextra ${toBase64(toBytes(header))}\nindex ${index}\n${hashes}\n${note}`
@@ -44,17 +45,17 @@ export function parseTlogProof(text: string): TlogProof | undefined {
 /** The result of verifying a proof. */
 export interface ProofVerdict {
   readonly isProven: boolean
-  /** What is wrong, in words; empty when nothing is. */
+  /** The fault in words; empty when the event is proven. */
   readonly fault: string
-  /** The names of the keys that signed its checkpoint. */
+  /** The names of the keys that signed the checkpoint. */
   readonly signedBy: readonly string[]
 }
 
-/** What a proof is held against, beside the keys of the log. */
+/** The options of verifying a proof. */
 export interface ProofOptions {
-  /** Keys of others that the verifier trusts: those that signed are named in the verdict. */
+  /** Keys of others that the verifier trusts: the verdict names those that signed the checkpoint. */
   readonly witnesses?: readonly VerifierKey[]
-  /** The exact text of the event's header; when absent, the one that the proof carries. */
+  /** The exact text of the event's header; when absent, the one in the proof. */
   readonly header?: string
 }
 
@@ -73,23 +74,15 @@ export async function verifyTlogProof(
   if (!proof) return failed('it does not have the form of a proof')
   const { checkpoint, index, path } = proof
   const leaf = header ?? proof.header
-  if (leaf === undefined) return failed('it does not carry its event, and none was given')
+  if (leaf === undefined) return failed('it does not hold its event, and none was given')
   const own = keys.filter(key => key.name === checkpoint.origin)
   if (own.length === 0) return failed('its checkpoint is of another log')
   const signed = await verifyNote(checkpoint.note, [...own, ...witnesses])
   if (!signed) return failed('a signature of its checkpoint is wrong')
   if (!own.some(key => signed.includes(key)))
     return failed('its checkpoint is not signed with the key of the log')
-  if (rootOfInclusion(hashLeaf(leaf), index, checkpoint.size, path) !== checkpoint.root)
+  if (rootOfInclusion(leafHashHex(leaf), index, checkpoint.size, path) !== checkpoint.root)
     return failed('its hashes do not lead from the event to the root of its checkpoint')
-  if (positionOf(leaf) !== index + 1) return failed('its event says that it stands elsewhere')
+  if (parseObject(leaf)?.position !== index + 1) return failed('its event says that it has another position')
   return { isProven: true, fault: '', signedBy: signed.map(key => key.name) }
-}
-
-function positionOf(header: string): unknown {
-  try {
-    return JSON.parse(header)?.position
-  } catch {
-    return undefined
-  }
 }

@@ -2,67 +2,65 @@ import type { Fault } from './faults.ts'
 import type { StampedCheckpoint } from './marks.ts'
 
 /**
- * What a log was found to be, the worst first:
+ * The level that a log reaches, the worst first:
  *
- * - `broken`: it contradicts itself, or what is known of it.
- * - `self-consistent`: nothing in it contradicts anything else in it.
- * - `held`: it is also the continuation of a checkpoint that was kept outside of it.
- * - `anchored`: somebody else has signed a checkpoint of it as well.
+ * - `broken`: it contradicts itself, or something outside of it.
+ * - `self-consistent`: it does not contradict itself.
+ * - `held`: it also continues a checkpoint that was kept outside of it.
+ * - `anchored`: a witness has also signed a checkpoint of it.
  */
 export type Level = 'broken' | 'self-consistent' | 'held' | 'anchored'
 
 /** The result of a verification. */
 export interface Verdict {
   readonly level: Level
-  /** Why it is not the next level; empty at the highest. */
+  /** Why the log does not reach the next level; empty at the highest level. */
   readonly next: string
-  /** What is wrong; empty unless it is broken. */
+  /** Empty unless the level is `broken`. */
   readonly faults: readonly Fault[]
-  /** What this level does not prove, in words. */
+  /** What this level does not prove, in sentences. */
   readonly unproven: readonly string[]
   readonly origin: string
   readonly events: number
   readonly parts: number
-  /** Parts that are not there, by the reason. */
+  /** Parts that were erased or destroyed by retention. */
   readonly erasedParts: number
   readonly checkpoints: number
-  /** How many of the events a signed checkpoint covers. */
+  /** The last event that a signed checkpoint covers, or 0. */
   readonly signed: number
-  /** Up to which event a checkpoint from outside confirms it, and up to which somebody else signed; else 0. */
+  /** The last event that a checkpoint from outside covers, or 0. */
   readonly held: number
+  /** The last event that a checkpoint signed by a witness covers, or 0. */
   readonly anchored: number
   /**
-   * The newest checkpoint with a time stamp (RFC 3161) that names it. Whether the stamp is its authority's is not
-   * checked, and so it is not a level.
+   * The newest checkpoint with a time stamp (RFC 3161). The signature of the authority is not verified, so the stamp
+   * does not raise the level.
    */
   readonly stamped?: StampedCheckpoint | undefined
-  /**
-   * Answers of anchors that do not concern their checkpoints, and why: not a fault of the log, which stands without
-   * them.
-   */
+  /** Answers of anchors that were ignored, and why. They are not faults of the log. */
   readonly uncounted: readonly Fault[]
   /** The root over all events, in hexadecimal. */
   readonly root: string
 }
 
-/** The findings that a verdict is reached from. */
+/** The findings that a verdict is made from. */
 export type Findings = Omit<Verdict, 'level' | 'next' | 'unproven'> & {
-  /** Why it was not compared with anything, in words. */
-  readonly whyNotHeld: string
-  /** Whether the key came from outside of what is verified. */
+  /** Why the log was not compared with a checkpoint from outside. */
+  readonly notHeldReason: string
+  /** Whether the caller gave the key, and it was not read from the log itself. */
   readonly isKeyGiven: boolean
 }
 
-/** Names the level that findings reach, and what is missing to the next. */
-export function conclude({ whyNotHeld, isKeyGiven, ...findings }: Findings): Verdict {
+/** Makes the verdict: the level, why it is not the next level, and what it does not prove. */
+export function conclude({ notHeldReason: whyNotHeld, isKeyGiven, ...findings }: Findings): Verdict {
   const level = levelOf(findings)
   const next = {
-    broken: 'The faults come first.',
+    broken: 'It has faults.',
     'self-consistent': whyNotHeld,
-    held: 'Nobody but its owner has signed a checkpoint of it, as far as the given witnesses tell.',
+    held: 'None of the given witnesses has signed a checkpoint of it.',
     anchored: '',
   }[level]
-  return { level, next, ...findings, unproven: unprovenAt(level, findings, isKeyGiven) }
+  return { level, next, ...findings, unproven: listUnproven(level, findings, isKeyGiven) }
 }
 
 function levelOf({ faults, held, anchored }: Pick<Findings, 'faults' | 'held' | 'anchored'>): Level {
@@ -71,30 +69,30 @@ function levelOf({ faults, held, anchored }: Pick<Findings, 'faults' | 'held' | 
   return held > 0 ? 'held' : 'self-consistent'
 }
 
-function unprovenAt(
+function listUnproven(
   level: Level,
-  { events, signed, held, anchored, stamped }: Omit<Findings, 'whyNotHeld' | 'isKeyGiven'>,
+  { events, signed, held, anchored, stamped }: Omit<Findings, 'notHeldReason' | 'isKeyGiven'>,
   isKeyGiven: boolean,
 ): string[] {
   if (level === 'broken') return ['A log that is broken proves nothing.']
-  const behind = (to: number, what: string) =>
-    to < events ? [`Events ${to + 1} to ${events} are ${what}: they may still be exchanged.`] : []
+  const uncovered = (from: number, what: string) =>
+    from < events ? [`Events ${from + 1} to ${events} are ${what}: they may still be exchanged.`] : []
   const key =
-    'That its key is the one of its owner: it was taken from what was verified. Compare it with one that you have from elsewhere.'
-  const stamp = `That an authority gave its time stamps: the newest names the checkpoint over ${stamped?.size} events, at ${stamped?.at}; who signed that, "openssl ts -verify" tells.`
+    'That its key belongs to its owner: the key was read from the log itself. Compare it with a key from another source.'
+  const stamp = `That an authority gave its time stamps: the newest is over the checkpoint of ${stamped?.size} events, at ${stamped?.at}. Verify its signature with "openssl ts -verify".`
   const always = [
     ...(isKeyGiven ? [] : [key]),
     ...(stamped ? [stamp] : []),
-    'That what was recorded was true when it was recorded: a log holds what it was told.',
-    'That the times in it are right: they are those of the clock of its owner.',
+    'That the recorded facts were true: a log holds what it was given.',
+    'That the times in it are right: they come from the clock of its owner.',
   ]
   const confirmed = Math.max(held, anchored)
-  const newest = `That it is the newest copy: what came behind event ${confirmed} may be missing, such as an erasure. Who keeps a later checkpoint can tell.`
+  const newest = `That it is the newest copy: events after ${confirmed} may be missing, such as an erasure. Only a later checkpoint shows that.`
   if (level === 'anchored')
-    return [newest, ...always, ...behind(anchored, 'newer than what somebody else signed')]
-  const alone =
-    'That its owner did not write it anew: who holds the keyring can sign another history. Only a checkpoint that somebody else keeps or signs speaks against that.'
-  if (level === 'held') return [newest, alone, ...always, ...behind(held, 'newer than the mark')]
-  const tail = 'That nothing was cut off its end, and that no older copy was put in its place.'
-  return [tail, alone, ...always, ...behind(signed, 'under no signed checkpoint')]
+    return [newest, ...always, ...uncovered(anchored, 'newer than the last checkpoint that a witness signed')]
+  const rewritten =
+    'That its owner did not rewrite it: with the keyring, another history can be signed. Only a checkpoint that someone else keeps or signs shows that.'
+  if (level === 'held') return [newest, rewritten, ...always, ...uncovered(held, 'newer than the mark')]
+  const tail = 'That its end was not cut off, and that it was not replaced by an older copy.'
+  return [tail, rewritten, ...always, ...uncovered(signed, 'not covered by a signed checkpoint')]
 }

@@ -1,6 +1,6 @@
 import { fromBase64 } from './encoding.ts'
 import { Faults } from './faults.ts'
-import { linesOf } from './lines.ts'
+import { readLines } from './lines.ts'
 import { LogVerifier, type PresentPart } from './log-verifier.ts'
 import {
   anchorBytesMax,
@@ -17,18 +17,18 @@ import { conclude, type Verdict } from './verdict.ts'
 /** The files of an exported bundle. */
 export type BundleFile = 'checkpoint' | 'key' | 'leaves.ndjson' | 'parts.ndjson' | 'checkpoints.ndjson'
 
-/** Gives the bytes of a file of a bundle, in pieces; `undefined` when there is no such file. */
+/** Reads a file of a bundle in chunks; returns `undefined` when the file does not exist. */
 export type ReadFile = (name: BundleFile) => AsyncIterable<Uint8Array> | undefined
 
 /** How to verify a bundle. */
 export interface VerifyBundleOptions {
-  /** Verifier key lines that it has to be signed with; when absent, the one in the bundle. */
+  /** Verifier key lines that the bundle has to be signed with; when absent, those in the bundle. */
   readonly keys?: readonly string[]
   /** A signed checkpoint of the same log that was kept elsewhere: the bundle has to continue it. */
   readonly mark?: string
   /** Verifier key lines of others who sign checkpoints. */
   readonly witnesses?: readonly string[]
-  /** Told now and then how many events were verified, and how many there are. */
+  /** Called every 1,000 events with the number of verified events and their total. */
   readonly onProgress?: (done: number, end: number) => void
 }
 
@@ -36,31 +36,31 @@ const progressEvery = 1_000
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * Verifies an exported bundle: every signature, the root from the bytes of the leaves, every part or what explains that
- * it is gone, all checkpoints, dense positions and versions, and each decision by the tables in the log. Needs no
- * database, no keyring and no network.
+ * Verifies an exported bundle: every signature, the root from the bytes of the leaves, every part or the event that
+ * explains why it is missing, all checkpoints, gapless positions and versions, and each decision against the transition
+ * tables in the log. Needs no database, no keyring and no network.
  *
- * @throws {TypeError} when a given key line is not one
+ * @throws {TypeError} when a given key is not a verifier key line
  */
 export async function verifyBundle(read: ReadFile, options: VerifyBundleOptions = {}): Promise<Verdict> {
-  const { mark: outside, witnesses = [] } = options
+  const { mark: givenMark, witnesses = [] } = options
   const faults = new Faults()
-  const own = await keysIn(read, faults)
-  const keys = options.keys ? options.keys.map(readKey) : own
-  const given = await checkpointsIn(read, faults)
-  const trusted = await verifyCheckpoints(given, keys, witnesses.map(readKey), faults)
+  const own = await readBundleKeys(read, faults)
+  const keys = options.keys ? options.keys.map(parseGivenKey) : own
+  const given = await readCheckpoints(read, faults)
+  const trusted = await verifyCheckpoints(given, keys, witnesses.map(parseGivenKey), faults)
   const { checkpoints, anchored, stamped, uncounted } = trusted
-  const mark = outside === undefined ? undefined : await verifyCheckpoint(outside, keys)
+  const mark = givenMark === undefined ? undefined : await verifyCheckpoint(givenMark, keys)
   if (typeof mark === 'string') faults.add('mark', `the given checkpoint ${mark}`)
   const held = typeof mark === 'object' ? mark : undefined
   const points = [...checkpoints, ...(held ? [held] : [])].sort((a, b) => a.size - b.size)
   const verifier = new LogVerifier(points, keys.map(writeVerifierKey))
   const end = checkpoints.at(-1)?.size ?? 0
-  await walk(read, verifier, faults, done => options.onProgress?.(done, end))
+  await verifyEvents(read, verifier, faults, done => options.onProgress?.(done, end))
   const verified = verifier.finish()
-  faults.take(verifier.faults.list())
+  faults.addAll(verifier.faults.list())
   if (verified.events > end)
-    faults.add('bundle', `it holds ${verified.events - end} events behind its checkpoint`)
+    faults.add('bundle', `it holds ${verified.events - end} events after its checkpoint`)
   return conclude({
     ...verified,
     faults: faults.list(),
@@ -71,76 +71,82 @@ export async function verifyBundle(read: ReadFile, options: VerifyBundleOptions 
     stamped,
     uncounted,
     isKeyGiven: options.keys !== undefined,
-    whyNotHeld: 'No checkpoint from elsewhere was given to hold it against.',
+    notHeldReason: 'No checkpoint from another source was given to compare it with.',
   })
 }
 
-async function walk(
+async function verifyEvents(
   read: ReadFile,
   verifier: LogVerifier,
   faults: Faults,
   onProgress: (done: number) => void,
 ): Promise<void> {
-  const parts = new PartsInOrder(read('parts.ndjson'), faults)
+  const parts = new PartReader(read('parts.ndjson'), faults)
   try {
-    for await (const line of linesOf(read('leaves.ndjson') ?? nothing())) {
-      verifier.add(decoder.decode(line), await parts.of(verifier.size + 1))
+    for await (const line of readLines(read('leaves.ndjson') ?? emptyStream())) {
+      verifier.add(decoder.decode(line), await parts.readAt(verifier.size + 1))
       if (verifier.size % progressEvery === 0) onProgress(verifier.size)
     }
   } catch (error) {
-    faults.add('bundle', `leaves.ndjson cannot be read behind event ${verifier.size}: ${reasonOf(error)}`)
+    faults.add(
+      'bundle',
+      `leaves.ndjson cannot be read after event ${verifier.size}: ${readFailureReason(error)}`,
+    )
   }
-  await parts.end()
+  await parts.finish()
 }
 
-/** Parts are in the order of their events: they are read along with the leaves, and never kept. */
-class PartsInOrder {
+/** Reads the parts along with the leaves: both are in the order of the events, so no part is kept. */
+class PartReader {
   readonly #lines: AsyncGenerator<Uint8Array>
   readonly #faults: Faults
   #next: (PresentPart & { position: number }) | undefined
-  #isBegun = false
-  #count = 0
+  #hasBegun = false
+  #lineNumber = 0
 
   constructor(chunks: AsyncIterable<Uint8Array> | undefined, faults: Faults) {
-    this.#lines = linesOf(chunks ?? nothing())
+    this.#lines = readLines(chunks ?? emptyStream())
     this.#faults = faults
     if (!chunks) faults.add('bundle', 'it has no file parts.ndjson')
   }
 
-  async of(position: number): Promise<PresentPart[]> {
-    if (!this.#isBegun) await this.#read()
-    this.#isBegun = true
+  async readAt(position: number): Promise<PresentPart[]> {
+    if (!this.#hasBegun) await this.#readNext()
+    this.#hasBegun = true
     const found: PresentPart[] = []
     while (this.#next && this.#next.position <= position) {
       if (this.#next.position === position) found.push(this.#next)
-      else this.#faults.add('bundle', `line ${this.#count} of parts.ndjson stands out of order`)
-      await this.#read()
+      else this.#faults.add('bundle', `line ${this.#lineNumber} of parts.ndjson is out of order`)
+      await this.#readNext()
     }
     return found
   }
 
-  async end(): Promise<void> {
-    if (!this.#isBegun) await this.#read()
+  async finish(): Promise<void> {
+    if (!this.#hasBegun) await this.#readNext()
     while (this.#next) {
-      this.#faults.add('parts', `a part stands at ${this.#next.position}, where there is no event`)
-      await this.#read()
+      this.#faults.add('parts', `there is a part at ${this.#next.position}, but no event`)
+      await this.#readNext()
     }
   }
 
-  async #read(): Promise<void> {
+  async #readNext(): Promise<void> {
     this.#next = undefined
     try {
       const line = await this.#lines.next()
       if (line.done) return
-      this.#count += 1
+      this.#lineNumber += 1
       const part = parsePart(decoder.decode(line.value))
       if (part) this.#next = part
       else {
-        this.#faults.add('bundle', `line ${this.#count} of parts.ndjson is not a part`)
-        await this.#read()
+        this.#faults.add('bundle', `line ${this.#lineNumber} of parts.ndjson is not a part`)
+        await this.#readNext()
       }
     } catch (error) {
-      this.#faults.add('bundle', `parts.ndjson cannot be read behind line ${this.#count}: ${reasonOf(error)}`)
+      this.#faults.add(
+        'bundle',
+        `parts.ndjson cannot be read after line ${this.#lineNumber}: ${readFailureReason(error)}`,
+      )
     }
   }
 }
@@ -153,9 +159,9 @@ function parsePart(text: string): (PresentPart & { position: number }) | undefin
   return { position, name, owner, hash: sha256(bytes), bytes: bytes.length }
 }
 
-async function keysIn(read: ReadFile, faults: Faults): Promise<VerifierKey[]> {
+async function readBundleKeys(read: ReadFile, faults: Faults): Promise<VerifierKey[]> {
   const keys: VerifierKey[] = []
-  for (const line of (await textOf(read, 'key', faults)).split('\n').filter(each => each !== '')) {
+  for (const line of (await readText(read, 'key', faults)).split('\n').filter(each => each !== '')) {
     const key = parseVerifierKey(line)
     if (key) keys.push(key)
     else faults.add('bundle', 'a line of the file key is not a verifier key')
@@ -163,56 +169,56 @@ async function keysIn(read: ReadFile, faults: Faults): Promise<VerifierKey[]> {
   return keys
 }
 
-/** All checkpoints, the smallest first; the newest has to be the one in its own file. */
-async function checkpointsIn(read: ReadFile, faults: Faults): Promise<GivenCheckpoint[]> {
-  const newest = await textOf(read, 'checkpoint', faults)
+/** Reads all checkpoints, the smallest first. The last one must be equal to the file `checkpoint`. */
+async function readCheckpoints(read: ReadFile, faults: Faults): Promise<GivenCheckpoint[]> {
+  const newest = await readText(read, 'checkpoint', faults)
   const given: GivenCheckpoint[] = []
   const lines = read('checkpoints.ndjson')
   if (!lines) return [{ note: newest }]
   try {
-    for await (const line of linesOf(lines)) {
+    for await (const line of readLines(lines)) {
       const { note, anchor } = parseObject(decoder.decode(line)) ?? {}
       if (typeof note !== 'string') faults.add('bundle', 'a line of checkpoints.ndjson is not a checkpoint')
-      else given.push({ note, anchor: anchorIn(anchor) })
+      else given.push({ note, anchor: decodeAnchor(anchor) })
     }
   } catch (error) {
-    faults.add('bundle', `checkpoints.ndjson cannot be read: ${reasonOf(error)}`)
+    faults.add('bundle', `checkpoints.ndjson cannot be read: ${readFailureReason(error)}`)
   }
   if (given.at(-1)?.note !== newest)
     faults.add('bundle', 'its checkpoint is not the newest of checkpoints.ndjson')
   return given
 }
 
-/** An anchor's answer, decoded from base64; one that is too long is not even decoded. */
-function anchorIn(anchor: unknown): GivenCheckpoint['anchor'] {
+/** Decodes the answer of an anchor from base64, unless it is too long. */
+function decodeAnchor(anchor: unknown): GivenCheckpoint['anchor'] {
   if (anchor === undefined) return undefined
   if (typeof anchor !== 'string') return 'is not base64'
   if (anchor.length > Math.ceil(anchorBytesMax / 3) * 4) return anchorTooLong
   return fromBase64(anchor) ?? 'is not base64'
 }
 
-async function textOf(read: ReadFile, name: BundleFile, faults: Faults): Promise<string> {
+async function readText(read: ReadFile, name: BundleFile, faults: Faults): Promise<string> {
   const chunks = read(name)
   if (!chunks) faults.add('bundle', `it has no file ${name}`)
   try {
     const lines: string[] = []
-    for await (const line of linesOf(chunks ?? nothing())) lines.push(`${decoder.decode(line)}\n`)
+    for await (const line of readLines(chunks ?? emptyStream())) lines.push(`${decoder.decode(line)}\n`)
     return lines.join('')
   } catch (error) {
-    faults.add('bundle', `${name} cannot be read: ${reasonOf(error)}`)
+    faults.add('bundle', `${name} cannot be read: ${readFailureReason(error)}`)
     return ''
   }
 }
 
-function readKey(line: string): VerifierKey {
+function parseGivenKey(line: string): VerifierKey {
   const key = parseVerifierKey(line.trim())
   if (key) return key
-  throw new TypeError('A given verifier key is not a line of an Ed25519 key')
+  throw new TypeError('Cannot verify the bundle: a given key is not the line of an Ed25519 verifier key')
 }
 
-async function* nothing(): AsyncGenerator<Uint8Array> {}
+async function* emptyStream(): AsyncGenerator<Uint8Array> {}
 
-function reasonOf(error: unknown): string {
+function readFailureReason(error: unknown): string {
   if (error instanceof RangeError) return error.message
   if (error instanceof TypeError) return 'it is not UTF-8'
   throw error

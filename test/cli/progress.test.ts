@@ -5,7 +5,7 @@ import { createProgress, createStoppableProgress } from '../../src/cli/progress.
 import { backupStore } from '../../src/index.ts'
 import { makeSampleStore, newPath } from '../store/sample-store.ts'
 
-test('a person sees a bar that grows, and goes when the work is done; a program sees nothing', () => {
+test('a terminal shows a bar until the work is done; other outputs show nothing', () => {
   const written: string[] = []
   const write = (text: string) => written.push(text)
   const show = createProgress({ isTTY: true, write })
@@ -24,7 +24,7 @@ test('a person sees a bar that grows, and goes when the work is done; a program 
   expect(written).toEqual([])
 })
 
-test('a copy that a signal ends leaves nothing behind', async () => {
+test('a copy that a signal ends leaves no file behind', async () => {
   const store = await makeSampleStore(30)
   const to = newPath()
   const show = createStoppableProgress({ write: () => undefined })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { toMachineTable } from '../../src/machines/definition/machine-table.ts'
 import { machines } from '../../src/machines/machines.ts'
-import { compileMachine, type MachinePosition } from '../../src/proof/compiled-machine.ts'
+import { compileMachine, type PossibleStates } from '../../src/proof/compiled-machine.ts'
 import type { RecordedHeader } from '../../src/proof/recorded-header.ts'
 import type { Event, Message } from '../../src/vocabulary/message.ts'
 import { explore } from './explore.ts'
@@ -36,12 +36,9 @@ describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))
     const table = toMachineTable(machine)
     const compiled = compileMachine(JSON.parse(JSON.stringify(table)))
     if (!compiled) throw new Error('The table cannot be read')
-    const { start, judge, move } = compiled
+    const { start, findViolation: judge, statesAfter: move } = compiled
     const reached = explore(machine, messages).map(each => {
-      const standing = each.events.reduce(
-        (at: MachinePosition, event) => move(at, headerOf(event, '')),
-        start,
-      )
+      const standing = each.events.reduce((at: PossibleStates, event) => move(at, headerOf(event, '')), start)
       return { ...each, standing }
     })
 
@@ -49,7 +46,7 @@ describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))
       for (const { state, standing } of reached) {
         for (const [i, path] of pathsOf(state.value).entries()) expect(standing.regions[i]).toContain(path)
       }
-      const isSure = ({ regions }: MachinePosition) => regions.every(states => states.length === 1)
+      const isSure = ({ regions }: PossibleStates) => regions.every(states => states.length === 1)
       expect(reached.filter(({ standing }) => isSure(standing)).length).toBeGreaterThan(0)
     })
 
@@ -112,7 +109,7 @@ test('a full reading that a list requests, because the history contradicts it, i
   const listed = { ...reading, consent: 'c', subject: 's', askedAt: '2026-11-22T12:00:00.000Z' }
   const history = [{ status: 'REVOGADO', since: '2026-11-20T12:00:00.000Z' }]
   let state = consent.initial
-  let standing = compiled?.start as MachinePosition
+  let standing = compiled?.start as PossibleStates
   const told = []
   for (const message of [
     { type: 'consent.observe', data: listed },
@@ -122,8 +119,8 @@ test('a full reading that a list requests, because the history contradicts it, i
     const decision = consent.decide(state, message)
     for (const event of 'events' in decision ? decision.events : []) {
       const header = headerOf(event, message.type)
-      expect(compiled?.judge(standing, header)).toBeUndefined()
-      standing = compiled?.move(standing, header) ?? standing
+      expect(compiled?.findViolation(standing, header)).toBeUndefined()
+      standing = compiled?.statesAfter(standing, header) ?? standing
       state = consent.evolve(state, event)
       told.push(event.type)
     }

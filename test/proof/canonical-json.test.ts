@@ -2,23 +2,23 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { canonicalJson } from '../../src/proof/canonical-json.ts'
 
-test('keys are sorted by code unit, at every depth, without white space', () => {
+test('keys are sorted by code unit at every depth, without white space', () => {
   expect(canonicalJson({ b: [1, { z: null, a: true }], a: 'ç', é: 0, Z: -1 })).toBe(
     '{"Z":-1,"a":"ç","b":[1,{"a":true,"z":null}],"é":0}',
   )
 })
 
-test('a member that is undefined is left out, wherever it stands', () => {
+test('an undefined member is left out at every depth', () => {
   expect(canonicalJson({ a: undefined, b: { c: undefined, d: 1 } })).toBe('{"b":{"d":1}}')
   expect(canonicalJson({ z: 1, a: undefined, b: [{ d: 1, c: undefined }] })).toBe('{"b":[{"d":1}],"z":1}')
 })
 
-test('keys that the runtime would put in another order are put in ours', () => {
+test('keys that JavaScript orders differently are sorted too', () => {
   expect(canonicalJson({ 10: 'a', 9: 'b', '': 'c' })).toBe('{"":"c","10":"a","9":"b"}')
   expect(canonicalJson({ 99: 1, 900: 2, '!a': 3 })).toBe('{"!a":3,"900":2,"99":1}')
 })
 
-test('a key of digits alone stands where its text does, between any others', () => {
+test('a key of digits is sorted as text', () => {
   for (let number = 0; number < 1_100; number++)
     expect(canonicalJson({ [number]: 1, '!': 2, ':': 3 })).toBe(`{"!":2,"${number}":1,":":3}`)
 })
@@ -39,18 +39,18 @@ test.each([
   [{ a: ['b', 'c\udc00d'] }, '$.a[1]'],
   [1n, '$'],
   [() => 1, '$'],
-])('%o is refused, and the error says where', (value, where) => {
+])('%o is rejected, and the error names its path', (value, where) => {
   expect(() => canonicalJson(value)).toThrow(TypeError)
   expect(() => canonicalJson(value)).toThrow(where)
 })
 
-test('a text that only looks like an escaped surrogate is written as it is', () => {
+test('a text that looks like an escaped surrogate is written unchanged', () => {
   expect(canonicalJson({ a: 'C:\\udata\\ud800', b: '\ud83d\ude00' })).toBe(
     '{"a":"C:\\\\udata\\\\ud800","b":"\ud83d\ude00"}',
   )
 })
 
-test('the order of the members never matters, and what is written reads back', () => {
+test('the order of members does not matter, and the text parses back to the value', () => {
   const values = fc.letrec(tie => ({
     value: fc.oneof(
       { depthSize: 'small' },

@@ -18,19 +18,19 @@ function signerOf(seed: number): Signer {
   return { publicKey: Uint8Array.from(publicKey), sign: text => sign(null, text, key) }
 }
 
-/** A log of one event. */
+/** The proof of a log of one event. */
 function proofOf(header: string, signer = signerOf(1)) {
   const checkpoint = signCheckpoint({ origin, size: 1, root: leafHash(header).toString('hex') }, signer)
   const key = writeVerifierKey(createVerifierKey(origin, signer.publicKey))
   return { key, checkpoint, events: [{ header, index: 0, path: [] }] }
 }
 
-test('a log of one event is its own root', async () => {
+test('the only event of a log is its root', async () => {
   const check = await checkPageProof(proofOf('{"position":1}'), subtle)
   expect(check).toEqual({ included: 1, faults: [], signature: 'right', origin, size: 1 })
 })
 
-test('an event that says that it stands elsewhere, or is no JSON, is a fault though its hash is right', async () => {
+test('an event with another position, or that is not JSON, is a fault even if its hash is right', async () => {
   for (const header of ['{"position":5}', '{}', 'null', 'averba']) {
     const check = await checkPageProof(proofOf(header), subtle)
     expect(check).toMatchObject({
@@ -41,11 +41,11 @@ test('an event that says that it stands elsewhere, or is no JSON, is a fault tho
   }
 })
 
-test('a key that goes by the id of another key is refused, though it did sign', async () => {
+test('a signature is rejected when its key has the id of another key', async () => {
   const [own, other] = [proofOf('{"position":1}'), proofOf('{"position":1}', signerOf(2))]
   const [name, id] = own.key.split('+')
   const key = `${name}+${id}+${other.key.slice(other.key.indexOf('+', name?.length ?? 0) + 10)}`
-  // The line of the signature begins with the id of the key: the other's signature under the own key's id.
+  // A signature starts with the id of its key: here the signature of the other key has the id of the own key.
   const bytes = Buffer.from(other.checkpoint.trim().split(' ').at(-1) ?? '', 'base64')
   bytes.set(Buffer.from(id ?? '', 'hex'))
   const text = other.checkpoint.slice(0, other.checkpoint.lastIndexOf(' ') + 1)
@@ -54,7 +54,7 @@ test('a key that goes by the id of another key is refused, though it did sign', 
   expect(await checkPageProof(other, subtle)).toMatchObject({ signature: 'right' })
 })
 
-test('a checkpoint under a name that its key has not is refused', async () => {
+test("a checkpoint signed under a name that is not its key's is rejected", async () => {
   const proof = proofOf('{"position":1}')
   const renamed = { ...proof, checkpoint: proof.checkpoint.replace(`— ${origin}`, '— log_of_two') }
   expect(await checkPageProof(renamed, subtle)).toMatchObject({ signature: 'wrong' })

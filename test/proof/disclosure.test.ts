@@ -16,8 +16,8 @@ const origin = 'log.exemplo.br'
 const owner = 'subject-a'
 const record = 'validation-a/2'
 
-/** A log of one event that its owner wrote as they pleased, and signed: its disclosure, and the key of the log. */
-function disclose({
+/** Verifies the disclosure of a signed log of one event, whose content the options can falsify. */
+function verifyForged({
   place = `${record}/result`,
   key = deriveRecordKey(createSecretKey(randomBytes(32)), owner, record),
   recordKey = key.commitment as string | null,
@@ -50,16 +50,20 @@ function disclose({
   return verifyDisclosure(text, [createVerifierKey(origin, signer.publicKey)])
 }
 
-test('what the key of a record seals is opened by whoever is given it', async () => {
-  const verdict = await disclose()
+test('a disclosure opens the part that its record key sealed', async () => {
+  const verdict = await verifyForged()
   expect(verdict).toMatchObject({ isProven: true, fault: '', signedBy: [origin], closed: ['problem'] })
   expect(verdict.opened).toEqual([{ name: 'result', owner, value: { nome: true } }])
 })
 
 test.each([
-  ['a part that was sealed for another place', { place: 'validation-a/3/result' }, 'does not open'],
-  ['a key that opens the part, where the event names another', { recordKey: '0'.repeat(64) }, 'the key for'],
-  ['a part that the event has sealed under no key of the record', { recordKey: null }, 'the key for'],
+  ['a part that was sealed for another event', { place: 'validation-a/3/result' }, 'does not open'],
+  [
+    'a key that opens the part, but is not the one that the event names',
+    { recordKey: '0'.repeat(64) },
+    'the key for',
+  ],
+  ['a part that the event did not seal under a record key', { recordKey: null }, 'the key for'],
   [
     'a key of the same owner for another record',
     { key: deriveRecordKey(createSecretKey(randomBytes(32)), owner, 'validation-a/3') },
@@ -70,9 +74,9 @@ test.each([
     { key: deriveRecordKey(createSecretKey(randomBytes(32)), 'subject-b', record) },
     'the key for',
   ],
-  ['a part that is no JSON', { plain: '{' }, 'does not open'],
-])('%s is refused, whatever the owner of the log has signed', async (_, change, fault) => {
-  const verdict = await disclose(change)
+  ['a part that is not JSON', { plain: '{' }, 'does not open'],
+])('%s is rejected, even if the owner of the log signed it', async (_, change, fault) => {
+  const verdict = await verifyForged(change)
   expect(verdict).toMatchObject({ isProven: false, opened: [], closed: [], signedBy: [] })
   expect(verdict.fault).toContain(fault)
 })

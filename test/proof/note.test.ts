@@ -28,7 +28,7 @@ const signer = newSigner()
 const key = createVerifierKey('log', signer.publicKey)
 const note = signNote('log\n3\nAAA\n', 'log', signer)
 
-test('the note of the reference implementation verifies: text, key line and signature as Go publishes them', async () => {
+test('the note published with the reference implementation in Go verifies', async () => {
   const published = parseVerifierKey('PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW')
   const text = [
     'If you think cryptography is the answer to your problem,',
@@ -45,7 +45,7 @@ test('the note of the reference implementation verifies: text, key line and sign
 })
 
 describe('a key line', () => {
-  test('comes back as it was written', () => {
+  test('parses back to the same key', () => {
     expect(parseVerifierKey(writeVerifierKey(key))).toEqual(key)
   })
 
@@ -54,14 +54,14 @@ describe('a key line', () => {
     ['of another algorithm', `log+${key.id}+${toBase64(Uint8Array.from([2, ...signer.publicKey]))}`],
     ['that is too short', `log+${key.id}+${toBase64(Uint8Array.from([1, 2, 3]))}`],
     ['with a space in its name', writeVerifierKey(key).replace('log', 'l og')],
-    ['that is none', 'log'],
+    ['that is not a key line', 'log'],
   ])('%s is refused', (_, line) => {
     expect(parseVerifierKey(line)).toBeUndefined()
   })
 })
 
 describe('a note', () => {
-  test('names the keys that signed it, and passes over those that nobody knows', async () => {
+  test('returns the keys that signed it, and ignores unknown keys', async () => {
     const other = newSigner()
     const both = note + (signNote('log\n3\nAAA\n', 'witness', other).split('\n\n')[1] ?? '')
     const witness = createVerifierKey('witness', other.publicKey)
@@ -70,7 +70,7 @@ describe('a note', () => {
     expect(await verifyNote(parsed(both), [])).toEqual([])
   })
 
-  test('is believed in nothing when a known key has not signed what it says', async () => {
+  test('is rejected as a whole when the signature of a known key is wrong', async () => {
     expect(await verifyNote(parsed(note.replace('3', '4')), [key])).toBeUndefined()
     const flipped = parsed(note)
     for (let byte = 0; byte < 64; byte += 7) {
@@ -87,7 +87,7 @@ describe('a note', () => {
     expect(await verifyNote(empty, [key])).toBeUndefined()
   })
 
-  test('with the time of a witness is verified over that time', async () => {
+  test('with the cosignature of a witness is verified over its time as well', async () => {
     const witness = newSigner()
     const of = createVerifierKey('w', witness.publicKey, 4)
     const { text } = parsed(note)
@@ -107,7 +107,7 @@ describe('a note', () => {
     ['without a last newline', note.slice(0, -1)],
     ['with a control character', note.replace('3', '\t3')],
     ['with a carriage return', note.replace('\n', '\r\n')],
-    ['with a line that is no signature', `${note}x\n`],
+    ['with a line that is not a signature', `${note}x\n`],
     ['with a hyphen in place of the dash', note.replace('—', '-')],
     ['with base64 that is not padded', note.replace(/=+\n$/, '\n')],
     ['with half a character', `\ud800${note}`],
@@ -117,7 +117,7 @@ describe('a note', () => {
   })
 })
 
-test('a checkpoint comes back as it was signed, and other forms are refused', async () => {
+test('a checkpoint parses back to the signed one, and other forms are rejected', async () => {
   const signed = signCheckpoint({ origin: 'log', size: 0, root: emptyRoot }, signer)
   const checkpoint = parseCheckpoint(signed)
   expect(checkpoint).toMatchObject({ origin: 'log', size: 0, root: emptyRoot })

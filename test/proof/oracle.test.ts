@@ -3,29 +3,29 @@ import { LogCheckpoint, verifyCheckpoint } from '@sigstore/verify/dist/tlog/chec
 import { verifyMerkleInclusion } from '@sigstore/verify/dist/tlog/merkle.js'
 import { describe, expect, test } from 'vitest'
 import { parseCheckpoint, signCheckpoint } from '../../src/proof/checkpoint.ts'
-import { hashLeaf, hashNode } from '../../src/proof/compact-tree.ts'
+import { leafHashHex, nodeHashHex } from '../../src/proof/compact-tree.ts'
 import { fromHex } from '../../src/proof/encoding.ts'
 import { createVerifierKey, verifyNote } from '../../src/proof/note.ts'
 import { consistencyRanges, inclusionRanges, isConsistent, rootOfInclusion } from '../../src/proof/paths.ts'
 
 /**
- * The verifier of Sigstore, which others maintain and which shares no line with ours: it has to say of every proof what
- * ours says. It knows proofs of inclusion and signed notes; a proof of consistency is two proofs of inclusion.
+ * Compares our verifier with Sigstore's, which shares no code with ours: both have to accept the same proofs. Sigstore's
+ * verifies inclusion proofs and signed notes; a consistency proof is tested as two inclusion proofs.
  */
 const sizeMax = 300
 const bodies = Array.from({ length: sizeMax }, (_, i) => `leaf ${i}`)
-const hashes = bodies.map(hashLeaf)
+const hashes = bodies.map(leafHashHex)
 const bodyOf = new Map(hashes.map((hash, i) => [hash, bodies[i] ?? '']))
 
 const known = new Map<string, string>()
 
-/** The root over leaves of the same tree, by RFC 6962, section 2.1. */
+/** The root over a range of leaves, by RFC 6962, section 2.1. */
 function rootOf(from: number, to: number): string {
   if (to - from === 1) return hashes[from] ?? ''
   const name = `${from}-${to}`
   let split = 1
   while (split * 2 < to - from) split *= 2
-  const root = known.get(name) ?? hashNode(rootOf(from, from + split), rootOf(from + split, to))
+  const root = known.get(name) ?? nodeHashHex(rootOf(from, from + split), rootOf(from + split, to))
   known.set(name, root)
   return root
 }
@@ -46,7 +46,7 @@ function entryOf(body: string, index: number, path: readonly string[], envelope 
     hashes: path.map(hash => Buffer.from(hash, 'hex')),
     checkpoint: { envelope },
   }
-  // Of an entry of Rekor, its verifier of proofs reads these members alone.
+  // verifyMerkleInclusion reads only these members of a Rekor entry.
   return { canonicalizedBody: Buffer.from(body), inclusionProof } as unknown as Entry
 }
 
@@ -65,30 +65,30 @@ function oracleIncludes({ body, index, size, path, root }: Inclusion): boolean {
 }
 
 function weInclude({ body, index, size, path, root }: Inclusion): boolean {
-  return rootOfInclusion(hashLeaf(body), index, size, path) === root
+  return rootOfInclusion(leafHashHex(body), index, size, path) === root
 }
 
-/** The places of a tree where its shape changes: its ends, and beside every power of two. */
+/** The indexes where the shape of a tree changes: its ends, and those beside every power of two. */
 function placesIn(size: number): number[] {
   const powers = Array.from({ length: 9 }, (_, i) => 2 ** i)
   const all = [0, size - 1, Math.floor(size / 3), ...powers.flatMap(each => [each - 1, each, size - each])]
   return [...new Set(all)].filter(each => each >= 0 && each < size)
 }
 
-/** What somebody might hand in for a path. */
+/** Variants of a path that must be rejected. */
 function forgedPaths(path: readonly string[]): string[][] {
   const changed = path.flatMap((hash, i) => [
-    path.with(i, hashLeaf('forged')),
+    path.with(i, leafHashHex('forged')),
     path.with(i, `${hash.slice(0, -1)}${hash.endsWith('0') ? '1' : '0'}`),
     path.toSpliced(i, 1),
     path.toSpliced(i, 0, hash),
     ...(i > 0 ? [path.with(i, path[i - 1] ?? '').with(i - 1, hash)] : []),
   ])
-  return [...changed, [...path, hashLeaf('more')], path.toReversed()]
+  return [...changed, [...path, leafHashHex('more')], path.toReversed()]
 }
 
 describe('inclusion', () => {
-  test('of trees of every size, both accept the same proofs and no other', () => {
+  test('both accept the same proofs, for trees of every size', () => {
     const counts = { accepted: 0, rejected: 0 }
     for (let size = 1; size <= sizeMax; size++) {
       const indexes = size <= 48 ? Array.from({ length: size }, (_, i) => i) : placesIn(size)
@@ -103,13 +103,13 @@ describe('inclusion', () => {
           { ...proof, index: size },
           { ...proof, size: size + 1 },
           { ...proof, size: size - 1 },
-          { ...proof, root: hashLeaf('forged') },
+          { ...proof, root: leafHashHex('forged') },
           ...forgedPaths(path).map(each => ({ ...proof, path: each })),
         ]
         for (const each of [proof, ...(isTried ? forged : [])]) {
-          const said = weInclude(each)
-          if (said !== oracleIncludes(each)) expect.fail(`they differ about ${JSON.stringify(each)}`)
-          counts[said ? 'accepted' : 'rejected'] += 1
+          const isAccepted = weInclude(each)
+          if (isAccepted !== oracleIncludes(each)) expect.fail(`they differ about ${JSON.stringify(each)}`)
+          counts[isAccepted ? 'accepted' : 'rejected'] += 1
         }
       }
     }
@@ -125,9 +125,9 @@ interface Consistency {
 }
 
 /**
- * A smaller tree is the beginning of a larger when the last full subtree at its edge stands at the same place in both,
- * and what is left of it is the same in both: two proofs of inclusion. Their leaf is that subtree, so that the trees
- * here have a leaf of ours for each subtree of its size. `undefined` where it is none of them, and cannot be asked for.
+ * A smaller tree is the beginning of a larger tree when the last full subtree at its edge is included at the same place
+ * in both: two inclusion proofs. Their leaf is that subtree, so the trees here have one leaf for each subtree of that
+ * size. `undefined` when the subtree is not one of our leaves, so that Sigstore cannot verify it.
  */
 function oracleContinues({ before, after, path }: Consistency): boolean | undefined {
   const levels = Math.log2(before.size & -before.size)
@@ -135,22 +135,22 @@ function oracleContinues({ before, after, path }: Consistency): boolean | undefi
   const [seed = '', ...rest] = edge === 0 ? [before.root, ...path] : path
   const body = bodyOf.get(seed)
   if (body === undefined) return undefined
-  // Up to here the paths of the edge and of the last leaf are apart: what stands right of the edge is in the larger only.
-  const apart = (edge ^ last).toString(2).length
-  const within = rest.filter((_, i) => i >= apart || (edge >> i) % 2 === 1)
+  // Below this level the paths of the edge and of the last leaf differ: a hash to the right is in the larger tree only.
+  const commonFrom = (edge ^ last).toString(2).length
+  const within = rest.filter((_, i) => i >= commonFrom || (edge >> i) % 2 === 1)
   const small = { body, index: edge, size: edge + 1, path: within, root: before.root }
   const large = { body, index: edge, size: last + 1, path: rest, root: after.root }
   return oracleIncludes(small) && oracleIncludes(large)
 }
 
 describe('consistency', () => {
-  test('of trees of every two sizes, both accept the same proofs and no other', () => {
-    const counts = { accepted: 0, rejected: 0, unasked: 0 }
+  test('both accept the same proofs, for every pair of tree sizes', () => {
+    const counts = { accepted: 0, rejected: 0, notComparable: 0 }
     for (let after = 2; after <= sizeMax; after++) {
       const all = after <= 48 ? Array.from({ length: after - 1 }, (_, i) => i + 1) : placesIn(after)
       for (const before of all.filter(each => each > 0)) {
         const levels = Math.log2(before & -before)
-        // A range of leaves, as a range of the subtrees at the edge.
+        // Converts a range of leaves to a range of subtrees at the edge.
         const over = (from: number, to: number) => rootOf(from >> levels, ((to - 1) >> levels) + 1)
         const path = consistencyRanges(before, after).map(([from, to]) => over(from, to))
         const [small, large] = [
@@ -163,29 +163,29 @@ describe('consistency', () => {
           { ...proof, before: { ...small, size: before - 1 } },
           { ...proof, after: { ...large, size: after + 1 } },
           { ...proof, after: { ...large, size: after - 1 } },
-          { ...proof, before: { ...small, root: hashLeaf('forged') } },
-          { ...proof, after: { ...large, root: hashLeaf('forged') } },
+          { ...proof, before: { ...small, root: leafHashHex('forged') } },
+          { ...proof, after: { ...large, root: leafHashHex('forged') } },
           { ...proof, before: { ...small, root: large.root } },
           ...forgedPaths(path).map(each => ({ ...proof, path: each })),
         ]
         const isTried = after <= 48 || before % 5 === 0
         for (const each of [proof, ...(isTried ? forged : [])]) {
-          const said = isConsistent(each.before, each.after, each.path)
-          const isAsked = each.before.size > 0 && each.before.size < each.after.size
-          const oracle = isAsked ? oracleContinues(each) : undefined
-          if (oracle === undefined) counts.unasked += 1
+          const isAccepted = isConsistent(each.before, each.after, each.path)
+          const isComparable = each.before.size > 0 && each.before.size < each.after.size
+          const oracle = isComparable ? oracleContinues(each) : undefined
+          if (oracle === undefined) counts.notComparable += 1
           else counts[oracle ? 'accepted' : 'rejected'] += 1
-          if (said !== (oracle ?? false)) expect.fail(`they differ about ${JSON.stringify(each)}`)
+          if (isAccepted !== (oracle ?? false)) expect.fail(`they differ about ${JSON.stringify(each)}`)
         }
       }
     }
     expect(counts.accepted).toBeGreaterThan(5_000)
     expect(counts.rejected).toBeGreaterThan(30_000)
-    expect(counts.unasked).toBeLessThan(counts.rejected / 2)
+    expect(counts.notComparable).toBeLessThan(counts.rejected / 2)
   })
 })
 
-test('of signed checkpoints, both accept the same and no other', async () => {
+test('both accept the same signed checkpoints', async () => {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const raw = Uint8Array.from(publicKey.export({ format: 'der', type: 'spki' }).subarray(-32))
   const signer = { publicKey: raw, sign: (text: Uint8Array) => sign(null, text, privateKey) }
@@ -215,7 +215,7 @@ test('of signed checkpoints, both accept the same and no other', async () => {
     expect(passes(() => verifyMerkleInclusion(entryOf(bodies[size - 1] ?? '', size - 1, path), seen))).toBe(
       true,
     )
-    // The last character of a signature has bits that stand for nothing, which we refuse and others pass over.
+    // Without the last character of the signature: it has unused bits, which we reject and Sigstore ignores.
     for (let i = 0; i < note.trimEnd().replace(/=+$/, '').length - 1; i++) {
       const other = note[i] === 'A' ? 'B' : 'A'
       const forged = `${note.slice(0, i)}${other}${note.slice(i + 1)}`

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CompactTree, emptyRoot, hashLeaf, hashNode } from '../../src/proof/compact-tree.ts'
+import { CompactTree, emptyRoot, leafHashHex, nodeHashHex } from '../../src/proof/compact-tree.ts'
 import {
   consistencyRanges,
   inclusionRanges,
@@ -9,15 +9,15 @@ import {
   rootOfRange,
 } from '../../src/proof/paths.ts'
 
-const leaves = Array.from({ length: 40 }, (_, i) => hashLeaf(`leaf ${i}`))
+const leaves = Array.from({ length: 40 }, (_, i) => leafHashHex(`leaf ${i}`))
 
-/** The tree as RFC 6962 writes it down, section 2.1: a twin that shares no line with what is tested. */
+/** The tree as RFC 6962, section 2.1, defines it. It shares no code with the tested functions. */
 function naive(hashes: readonly string[]): string {
   if (hashes.length === 0) return emptyRoot
   if (hashes.length === 1) return hashes[0] ?? ''
   let k = 1
   while (k * 2 < hashes.length) k *= 2
-  return hashNode(naive(hashes.slice(0, k)), naive(hashes.slice(k)))
+  return nodeHashHex(naive(hashes.slice(0, k)), naive(hashes.slice(k)))
 }
 
 /** PATH of section 2.1.1. */
@@ -42,7 +42,7 @@ function naiveConsistency(m: number, hashes: readonly string[], isWhole = true):
 const roots = (ranges: readonly LeafRange[]) => ranges.map(([from, to]) => naive(leaves.slice(from, to)))
 const rootOf = (size: number) => naive(leaves.slice(0, size))
 
-test('the tree that grows has the root of the naive one at every size', () => {
+test('the compact tree has the root of the naive tree at every size', () => {
   const tree = new CompactTree()
   expect(tree.root()).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')
   for (const i of leaves.keys()) {
@@ -52,7 +52,7 @@ test('the tree that grows has the root of the naive one at every size', () => {
   expect(tree.size).toBe(leaves.length)
 })
 
-test('known roots: those that certificate transparency has published for its sample leaves', () => {
+test('the roots of the sample leaves of Certificate Transparency are the published ones', () => {
   const inputs = [
     '',
     '00',
@@ -75,7 +75,7 @@ test('known roots: those that certificate transparency has published for its sam
   expect(found[7]).toBe('5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328')
 })
 
-test('the root of any range of a proof is put together from full subtrees', () => {
+test('the root of any range of a proof is computed from full subtrees', () => {
   const sizes = leaves.map((_, i) => i + 1)
   const ranges = sizes.flatMap(size =>
     sizes.slice(0, size).flatMap(index => inclusionRanges(index - 1, size)),
@@ -95,7 +95,7 @@ test('the root of any range of a proof is put together from full subtrees', () =
 })
 
 describe('inclusion', () => {
-  test('every leaf of every tree is proven, with the path of the naive twin', () => {
+  test('every leaf of every tree is proven, with the path of the naive algorithm', () => {
     for (let size = 1; size <= leaves.length; size++) {
       for (let index = 0; index < size; index++) {
         const path = roots(inclusionRanges(index, size))
@@ -105,7 +105,7 @@ describe('inclusion', () => {
     }
   })
 
-  test('no other index, no other size, no node more, less or swapped is accepted', () => {
+  test('another index or size, or an added, removed or swapped node, is rejected', () => {
     let tried = 0
     for (let size = 1; size <= 24; size++) {
       for (let index = 0; index < size; index++) {
@@ -126,19 +126,19 @@ describe('inclusion', () => {
           ;[swapped[i], swapped[i + 1]] = [path[i + 1] ?? '', path[i] ?? '']
           wrong(leaf, index, size, swapped)
         }
-        if (size > 1) wrong(hashLeaf('another'), index, size, path)
+        if (size > 1) wrong(leafHashHex('another'), index, size, path)
       }
     }
     expect(tried).toBeGreaterThan(5_000)
   })
 
-  test('a tree of another size is told by its root: a path that fits both proves one of them only', () => {
+  test('a path that fits two tree sizes proves only the tree with the right root', () => {
     const path = roots(inclusionRanges(0, 3))
     expect(inclusionRanges(0, 4)).toHaveLength(path.length)
     expect(rootOfInclusion(leaves[0] ?? '', 0, 4, path)).not.toBe(rootOf(4))
   })
 
-  test('an empty tree has no leaf to prove', () => {
+  test('an empty tree has no leaf to prove, and a wrong index is rejected', () => {
     expect(() => inclusionRanges(0, 0)).toThrow(RangeError)
     expect(rootOfInclusion(leaves[0] ?? '', 0, 0, [])).toBeUndefined()
     for (const index of [-1, 0.5, Number.NaN, 2 ** 53]) {
@@ -149,7 +149,7 @@ describe('inclusion', () => {
 })
 
 describe('consistency', () => {
-  test('every beginning of every tree is proven, with the proof of the naive twin', () => {
+  test('every beginning of every tree is proven, with the proof of the naive algorithm', () => {
     for (let after = 1; after <= leaves.length; after++) {
       for (let before = 1; before <= after; before++) {
         const path = roots(consistencyRanges(before, after))
@@ -162,8 +162,8 @@ describe('consistency', () => {
         expect(isConsistent(small, large, [...path, rootOf(1)])).toBe(false)
         if (path.length > 0) expect(isConsistent(small, large, path.slice(1))).toBe(false)
         if (before < after) {
-          expect(isConsistent({ ...small, root: hashLeaf('x') }, large, path)).toBe(false)
-          expect(isConsistent(small, { ...large, root: hashLeaf('x') }, path)).toBe(false)
+          expect(isConsistent({ ...small, root: leafHashHex('x') }, large, path)).toBe(false)
+          expect(isConsistent(small, { ...large, root: leafHashHex('x') }, path)).toBe(false)
           expect(isConsistent(large, small, path)).toBe(false)
         }
         for (let i = 0; i + 1 < path.length; i++) {
@@ -175,15 +175,15 @@ describe('consistency', () => {
     }
   })
 
-  test('nothing is the continuation of an empty tree, nor of one that is larger', () => {
+  test('an empty or a larger tree is not the beginning of a tree', () => {
     const full = { size: 3, root: rootOf(3) }
     expect(isConsistent({ size: 0, root: emptyRoot }, full, [])).toBe(false)
     expect(() => consistencyRanges(0, 3)).toThrow(RangeError)
     expect(() => consistencyRanges(4, 3)).toThrow(RangeError)
   })
 
-  test('a tree whose first leaf was changed is no continuation', () => {
-    const others = [hashLeaf('forged'), ...leaves.slice(1, 8)]
+  test('a tree with a changed first leaf does not continue the original', () => {
+    const others = [leafHashHex('forged'), ...leaves.slice(1, 8)]
     const forged = { size: 8, root: naive(others) }
     const honest = { size: 5, root: rootOf(5) }
     const path = consistencyRanges(5, 8).map(([from, to]) => naive(others.slice(from, to)))

@@ -18,15 +18,15 @@ const readerOf = (dir: string) => (name: BundleFile) => {
 
 async function* bytesOf(path: string): AsyncGenerator<Uint8Array> {
   const bytes = readFileSync(path)
-  // In small pieces: no line may hang on where they end.
+  // In small chunks, so that lines end in the middle of a chunk.
   for (let at = 0; at < bytes.length; at += 1_000) yield bytes.subarray(at, at + 1_000)
 }
 
-test('there is a bundle of every recorded version', () => {
+test('every recorded version has a bundle', () => {
   expect(bundles.length).toBe(readdirSync(logs).filter(name => name.endsWith('.log')).length)
 })
 
-test.each(bundles)('%s verifies for ever, and with its own checkpoint as a mark it is held', async name => {
+test.each(bundles)('%s still verifies, and is held with its own checkpoint as the mark', async name => {
   const dir = join(logs, name)
   const checkpoint = readFileSync(join(dir, 'checkpoint'), 'utf8')
   const verdict = await verifyBundle(readerOf(dir))
@@ -39,7 +39,7 @@ test.each(bundles)('%s verifies for ever, and with its own checkpoint as a mark 
   })
 })
 
-test.each(bundles)('%s verifies on Deno, which lets it read the folder and nothing else', async name => {
+test.each(bundles)('%s verifies on Deno with read access to its folder only', async name => {
   const dir = join(logs, name)
   const args = ['run', '--no-prompt', `--allow-read=${dir}`, 'test/whole/verify-on-deno.ts', dir]
   const { stdout } = await promisify(execFile)('deno', args, { cwd: root })
@@ -50,7 +50,7 @@ test.each(bundles)('%s verifies on Deno, which lets it read the folder and nothi
   })
 })
 
-test('averba/verify depends on nothing: no package, no module of a runtime', () => {
+test('averba/verify imports only files of src/proof', () => {
   const seen = new Set<string>()
   const visit = (path: string) => {
     if (seen.has(path)) return

@@ -13,7 +13,7 @@ const folder = mkdtempSync(join(tmpdir(), 'averba-stamps-'))
 const inFolder = (name: string) => join(folder, name)
 const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' })
 
-/** An authority of time stamps, made by openssl. */
+/** Creates a time-stamp authority with openssl. */
 beforeAll(() => {
   const config = `[tsa]\ndefault_tsa=c\n[c]\nserial=./serial\ncrypto_device=builtin\nsigner_cert=./cert.pem
 signer_key=./key.pem\nsigner_digest=sha256\ndefault_policy=1.2.3.4\ndigests=sha1,sha256,sha384,sha512\n`
@@ -35,7 +35,7 @@ signer_key=./key.pem\nsigner_digest=sha256\ndefault_policy=1.2.3.4\ndigests=sha1
   )
 })
 
-/** What the authority answers for a text: the token alone, or with its status. */
+/** The answer of the authority for a text: the token alone, or with its status. */
 function stamp(text: string, digest = 'sha256', isToken = true): Uint8Array {
   writeFileSync(inFolder('text'), text)
   openssl('ts', '-query', '-data', 'text', `-${digest}`, '-cert', '-out', 'query')
@@ -45,7 +45,7 @@ function stamp(text: string, digest = 'sha256', isToken = true): Uint8Array {
 }
 
 test.each(['sha256', 'sha384', 'sha512'])(
-  'what is stamped with %s, and when, is read as Sigstore reads it',
+  'a time stamp with %s is read as Sigstore reads it',
   async digest => {
     const [token, answer] = [stamp('log\n3\nAAA\n', digest), stamp('log\n3\nAAA\n', digest, false)]
     const theirs = RFC3161Timestamp.parse(Buffer.from(answer)).tstInfo
@@ -60,13 +60,13 @@ test.each(['sha256', 'sha384', 'sha512'])(
   },
 )
 
-test('what is no time stamp, or one of a hash that nobody should use any more, is none', () => {
+test('bytes that are not a time stamp, or a stamp with SHA-1, are rejected', () => {
   const token = stamp('text')
   expect(readTimeStamp(stamp('text', 'sha1'))).toBeUndefined()
   for (let length = 0; length < token.length; length++)
     expect(readTimeStamp(token.subarray(0, length))).toBeUndefined()
   fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), bytes => readTimeStamp(bytes) === undefined))
-  // Whatever one byte is changed to, reading ends, with a hash of some length or with nothing.
+  // With any byte changed, reading returns a hash of some length or undefined.
   fc.assert(
     fc.property(fc.nat(token.length - 1), fc.nat(255), (at, byte) => {
       expect(readTimeStamp(token.with(at, byte))?.imprint ?? '').toMatch(/^([0-9a-f]{2})*$/)
@@ -75,7 +75,7 @@ test('what is no time stamp, or one of a hash that nobody should use any more, i
   )
 })
 
-/** The token with another time of as many digits in it, which its signature no longer fits: that is not read. */
+/** The token with another time of 14 digits. Its signature becomes wrong, but is not verified. */
 function withTime(token: Uint8Array, time: string): Uint8Array {
   const text = Buffer.from(token).toString('latin1')
   return Uint8Array.from(Buffer.from(text.replace(/\d{14}(?=Z)/g, time), 'latin1'))
@@ -97,7 +97,7 @@ test.each([
   expect(readTimeStamp(withTime(stamp('text'), time))?.at).toBe(at)
 })
 
-test('a time stamp of a checkpoint is held against it, and what it does not prove is said', async () => {
+test('a time stamp is compared with its checkpoint, and the verdict says what it does not prove', async () => {
   const store = inFolder('log.sqlite')
   const averba = await openAverba({ store, anchor: async note => stamp(Buffer.from(note).toString()) })
   await averba.consents.enrol({ cpf: '25774435016' })
@@ -113,13 +113,13 @@ test('a time stamp of a checkpoint is held against it, and what it does not prov
     expect(level).not.toBe('anchored')
     expect(stamped).toEqual({ size: events, at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]+Z$/) })
     expect(unproven.join()).toMatch(
-      /That an authority gave its time stamps: .* who signed that, "openssl ts -verify" tells/,
+      /That an authority gave its time stamps: .* Verify its signature with "openssl ts -verify"/,
     )
   }
   const path = join(bundle, 'checkpoints.ndjson')
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n')
   const last: { note: string; anchor: string } = JSON.parse(lines.at(-1) ?? '')
-  // The token is one that openssl verifies, against the note as it stands in the bundle.
+  // openssl verifies the token against the note in the bundle.
   writeFileSync(inFolder('note'), last.note)
   writeFileSync(inFolder('token'), Buffer.from(last.anchor, 'base64'))
   const verify = ['ts', '-verify', '-data', 'note', '-in', 'token', '-token_in', '-CAfile', 'cert.pem']
@@ -133,18 +133,16 @@ test('a time stamp of a checkpoint is held against it, and what it does not prov
     faults: [],
     uncounted: [{ check: 'anchors', count: 1 }],
   })
-  expect(verdict.uncounted[0]?.examples.join()).toContain(
-    'is one of something else than the whole signed note',
-  )
+  expect(verdict.uncounted[0]?.examples.join()).toContain('is not over the whole signed note')
   expect(verdict.stamped?.size ?? 0).toBeLessThan(verdict.events)
 })
 
-test('bytes that would be a great many elements are no time stamp, and none of them is held', () => {
+test('a token with too many DER elements is rejected', () => {
   const token = stamp('text')
   const [first = 0, second = 0] = token.subarray(2, 4)
   expect([token[0], token[1]]).toEqual([0x30, 0x82])
   const row = (count: number) => {
-    // The outer sequence of the token, with empty elements behind its own two.
+    // The outer sequence of the token, with empty elements after its own two.
     const length = first * 256 + second + 2 * count
     return Uint8Array.from([
       0x30,
@@ -159,7 +157,7 @@ test('bytes that would be a great many elements are no time stamp, and none of t
   expect(readTimeStamp(row(31))).toBeUndefined()
 })
 
-test('what an anchor gave is not counted where it is too long, or no base64, and never breaks the log', async () => {
+test("an anchor's answer that is too long or not base64 is ignored, and is no fault of the log", async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-stamps-')), 'log.sqlite')
   const averba = await openAverba({ store })
   await averba.consents.enrol({ cpf: '25774435016' })
@@ -174,7 +172,7 @@ test('what an anchor gave is not counted where it is too long, or no base64, and
     [bytesOf(anchorBytesMax), undefined],
     [bytesOf(anchorBytesMax + 1), 'is longer than 64 kB'],
     [bytesOf(anchorBytesMax + 3), 'is longer than 64 kB'],
-    // Too long to be decoded: whether it is base64 was not looked at.
+    // Too long to be decoded: it is not checked for base64.
     ['*'.repeat(100_000), 'is longer than 64 kB'],
     ['*', 'is not base64'],
     [1, 'is not base64'],
@@ -182,7 +180,7 @@ test('what an anchor gave is not counted where it is too long, or no base64, and
     writeFileSync(path, JSON.stringify({ ...JSON.parse(first), anchor }) + rest)
     const { faults, uncounted } = await verifyLog({ store: bundle })
     expect(faults).toEqual([])
-    const examples = [`what an anchor gave for checkpoint 1 ${reason}`]
+    const examples = [`the answer of the anchor for checkpoint 1 ${reason}`]
     expect(uncounted).toEqual(reason === undefined ? [] : [{ check: 'anchors', count: 1, examples }])
   }
 })
@@ -191,7 +189,7 @@ test.each<[string, (note: string) => string]>([
   ['its root', note => note.split('\n')[2] ?? ''],
   ['its text alone', note => note.slice(0, note.indexOf('\n\n') + 1)],
   ['the note without its last newline', note => note.trimEnd()],
-])('a stamp of %s is told and not counted, and leaves the log as good as it was', async (_, partOf) => {
+])('a stamp of %s is reported and ignored, and does not lower the level', async (_, partOf) => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-stamps-')), 'log.sqlite')
   const lines: unknown[] = []
   const anchor = async (note: Uint8Array) => stamp(partOf(Buffer.from(note).toString()))
@@ -211,7 +209,7 @@ test.each<[string, (note: string) => string]>([
       {
         check: 'anchors',
         count: expect.any(Number),
-        examples: expect.arrayContaining([expect.stringContaining('is one of something else')]),
+        examples: expect.arrayContaining([expect.stringContaining('is not over the whole signed note')]),
       },
     ])
   }

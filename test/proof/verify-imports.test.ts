@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 const entry = resolve(import.meta.dirname, '../../src/verify.ts')
 
-/** The files that one imports when it runs, and whatever else it names: types are gone by then. */
+/** The imports of a file and of the files it imports, without type imports: those do not exist at run time. */
 function importsOf(path: string, seen = new Map<string, string[]>()): Map<string, string[]> {
   if (seen.has(path)) return seen
   const text = readFileSync(path, 'utf8')
@@ -17,7 +17,7 @@ function importsOf(path: string, seen = new Map<string, string[]>()): Map<string
   return seen
 }
 
-test('averba/verify imports nothing of a runtime and no package, so that a browser loads it as it is', () => {
+test('averba/verify imports no package and no module of a runtime, so a browser can load it', () => {
   const files = importsOf(entry)
   expect([...files.keys()].some(path => path.endsWith('proof/log-verifier.ts'))).toBe(true)
   const others = [...files].flatMap(([path, names]) =>

@@ -6,24 +6,25 @@ interface Part {
   readonly name: string
 }
 
-const selectParts = `select part.position, part.name, part.position || '/' || part.name as place from part
+const selectParts = `select part.position, part.name, part.position || '/' || part.name as id from part
   order by part.position, part.name`
 const selectKept = `select json_extract(header, '$.data.kept') from event where type = 'subject.erased'`
 
-/** Parts deleted by hand that an erasure says it has kept. */
-export function absences(database: Database): Mutation[] {
-  const parts = database.prepare(selectParts).all() as (Part & { place: string })[] // As selected.
+/** Mutations that delete a part which an erasure kept. */
+export function deleteKeptParts(database: Database): Mutation[] {
+  const parts = database.prepare(selectParts).all() as (Part & { id: string })[] // As selected.
   const lists = database.prepare(selectKept).pluck().all() as string[] // As selected.
   const kept = new Set<string>(lists.flatMap(list => JSON.parse(list)))
   return parts
-    .filter(({ place }) => kept.has(place))
-    .map(({ position, name, place }) => ({
-      ...{ group: 'part: taken of what an erasure kept', name: place },
-      apply: (store: string) => remove(store, { position, name }),
+    .filter(({ id }) => kept.has(id))
+    .map(({ position, name, id }) => ({
+      group: 'part: deleted although an erasure kept it',
+      name: id,
+      apply: (store: string) => deletePart(store, { position, name }),
     }))
 }
 
-function remove(store: string, { position, name }: Part): void {
+function deletePart(store: string, { position, name }: Part): void {
   const database = new Sqlite(store)
   database.prepare('delete from part where position = ? and name = ?').run(position, name)
   database.close()

@@ -4,19 +4,19 @@ import { dirname, join } from 'node:path'
 import { AverbaError, openAverba, verifyLog } from '../../src/index.ts'
 import { eraseSamplePersons } from '../store/explained-absences.ts'
 import { makeSampleStore, newPath } from '../store/sample-store.ts'
-import { type Mutation, mutationsOf } from './mutations.ts'
+import type { Mutation } from './mutations.ts'
 
-/** What became of one mutation: which checks found it, or none. */
-export interface Tried {
+/** A tried mutation, with the checks that found it. */
+export interface TriedMutation {
   readonly mutation: Mutation
   readonly found: readonly string[]
 }
 
-/** A closed log with all kinds of rows, an older copy of it, and another log, each with keyring and mark. */
+/** Makes a closed log with all kinds of rows, an older copy of it, and another log, with their keyrings and marks. */
 export async function makeSample(notifications: number): Promise<string> {
   const store = await makeSampleStore(notifications, eraseSamplePersons)
   for (const end of ['', '.mark']) copyFileSync(`${store}${end}`, `${store}.older${end}`)
-  // A second life: another checkpoint, behind which the older copy stays.
+  // Opened once more, so that the log has a later checkpoint than the older copy.
   const averba = await openAverba({ store, receiver: { publicUrl: 'https://receptor.exemplo.br/averba' } })
   for (let i = 0; i < 5; i++) {
     const headers = { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
@@ -36,31 +36,20 @@ export async function makeSample(notifications: number): Promise<string> {
 
 const beside = ['', '.keys', '.mark', '.older', '.older.mark', '.other', '.other.keys']
 
-/** Tries mutations on copies of a sample, one after the other. */
-export async function tryAll(
-  sample: string,
-  mutations: readonly Mutation[],
-  onTried: (tried: Tried) => void = () => undefined,
-): Promise<Tried[]> {
-  const tried: Tried[] = []
+/** Tries mutations, each on its own copy of the sample. */
+export async function tryAll(sample: string, mutations: readonly Mutation[]): Promise<TriedMutation[]> {
+  const tried: TriedMutation[] = []
   for (const mutation of mutations) {
     const store = join(mkdtempSync(join(tmpdir(), 'averba-tamper-')), 'log.sqlite')
     for (const end of beside) copyFileSync(`${sample}${end}`, `${store}${end}`)
     mutation.apply(store)
-    const one = { mutation, found: await findFaults(store) }
+    tried.push({ mutation, found: await findFaults(store) })
     rmSync(dirname(store), { recursive: true })
-    tried.push(one)
-    onTried(one)
   }
   return tried
 }
 
-/** The mutations of a sample, of each table and column a few rows. */
-export function allOf(sample: string, rowsMax: number): Mutation[] {
-  return mutationsOf(sample, rowsMax)
-}
-
-/** Which checks say that something is wrong; none when the log still counts as whole. */
+/** The checks that find a fault in a store. */
 async function findFaults(store: string): Promise<string[]> {
   try {
     const { level, faults } = await verifyLog({ store })

@@ -1,23 +1,24 @@
-/** `npm run test:tamper [-- --json]`: tampers with a closed log in every way, and says which check found it. */
-import { allOf, makeSample, type Tried, tryAll } from './campaign.ts'
-import { noEvidence } from './mutations.ts'
+/** `npm run test:tamper [-- --json]`: tries every mutation of a closed log, and prints which checks found it. */
+import { makeSample, type TriedMutation, tryAll } from './campaign.ts'
+import { listMutations, noEvidence } from './mutations.ts'
 
 const sample = await makeSample(40)
-const mutations = allOf(sample, 6)
+const mutations = listMutations(sample, 6)
 const tried = await tryAll(sample, mutations)
 const groups = Map.groupBy(tried, each => each.mutation.group)
 const width = Math.max(...[...groups.keys()].map(group => group.length))
-const line = (group: string, each: readonly Tried[]) => {
+const formatGroup = (group: string, each: readonly TriedMutation[]) => {
   const found = each.filter(one => one.found.length > 0)
   const checks = [...new Set(found.flatMap(one => one.found))].join(', ')
   return `${group.padEnd(width)}  ${String(found.length).padStart(3)} of ${String(each.length).padStart(3)}  ${checks}`
 }
-for (const [group, each] of groups) console.log(line(group, each))
+for (const [group, each] of groups) console.log(formatGroup(group, each))
 const missed = tried.filter(each => each.found.length === 0)
 for (const { mutation } of missed) console.log(`UNDETECTED  ${mutation.group}: ${mutation.name}`)
 console.log('')
-console.log('No evidence, and not tried:')
-for (const [what, why] of Object.entries(noEvidence)) console.log(`  ${what.padEnd(width)}  ${why}`)
+console.log('Not tried, because it is not evidence:')
+for (const [subject, reason] of Object.entries(noEvidence))
+  console.log(`  ${subject.padEnd(width)}  ${reason}`)
 if (missed.length > 0) process.exitCode = 1
 if (process.argv.includes('--json'))
   console.log(JSON.stringify({ mutations: tried.length, undetected: missed.length }))

@@ -6,11 +6,11 @@ import { leafHash } from '../../src/proof/merkle.ts'
 import { createVerifierKey, writeVerifierKey } from '../../src/proof/note.ts'
 import { systemEntropy } from '../../src/runtime/entropy.ts'
 import { createKeyring } from '../../src/vault/keyring.ts'
-import { absences } from './absences.ts'
+import { deleteKeptParts } from './absences.ts'
 
 /** One way to tamper with a closed store, as its owner could. */
 export interface Mutation {
-  /** What it is done to, and how, for the table. */
+  /** The row of the printed table: what is changed, and how. */
   readonly group: string
   readonly name: string
   /** Changes the store at the path. */
@@ -25,40 +25,38 @@ interface Column {
   readonly pk: number
 }
 
-/** What is no evidence, and so not tried: a table, a column, or what is done to rows, each with its reason. */
+/** What is not evidence, and so not tried: a table, a column or a change of rows, each with the reason. */
 export const noEvidence: Readonly<Record<string, string>> = {
-  secret: 'tokens and sessions go at any time',
-  lease: 'what one process does alone for a minute goes at any time',
-  rebuild: 'how far a rebuild has come: the rows themselves are compared',
-  follower: 'how far a handler has come: nothing in the log knows',
-  projection: 'how far a view has come: the rows themselves are compared',
-  'checkpoint.anchor': 'given by somebody else: --witness compares it where a key is known',
-  'owner_key.key of who was erased':
-    'a number that nothing refers to any more: what else is in the row is compared',
-  'effect.attempts': 'how often a call was tried is counted here only',
-  'effect.due_at': 'when a call is tried again stands here only',
-  'effect.given_at': 'by which clock a call was given its time stands here only',
-  'effect.reason': 'why a call was put off stands here only',
-  'effect.lease_owner': 'who has a call now',
-  'effect.lease_until': 'until when somebody has a call',
-  'head.views': 'which views stand at the end: the rows themselves are compared',
-  'head.epoch': 'which epoch wraps new keys: every key says its own',
-  'head.epoch_since': 'since when an epoch wraps new keys',
+  secret: 'tokens and sessions may disappear at any time',
+  lease: 'a lease may disappear at any time',
+  rebuild: 'the progress of a rebuild: the rows themselves are compared',
+  follower: 'the progress of a handler: the log does not record it',
+  projection: 'the progress of a view: the rows themselves are compared',
+  'checkpoint.anchor': 'comes from an anchor: --witness verifies it when its key is known',
+  'owner_key.key of an erased owner':
+    'no other row refers to this number: the other columns of the row are compared',
+  'effect.attempts': 'the number of attempts is only here',
+  'effect.due_at': 'the time of the next attempt is only here',
+  'effect.given_at': 'the time at which due_at was set is only here',
+  'effect.reason': 'the reason of a deferral is only here',
+  'effect.lease_owner': 'the process that has claimed the call',
+  'effect.lease_until': 'the end of that claim',
+  'head.views': 'the views that are up to date: the rows themselves are compared',
+  'head.epoch': 'the epoch that wraps new keys: every key names its own epoch',
+  'head.epoch_since': 'the time since which an epoch wraps new keys',
   'receipt.digest': 'keyed, over an input that is not in the log',
-  'receipt.detail': 'words for whoever asks a second time',
-  'receipt: rows doubled': 'a command that recorded nothing has a receipt too',
-  'keyed_index.digest':
-    'keyed, over personal data that only the parts hold: averba.rebuildIndex makes it anew',
-  'keyed_index: rows dropped': 'can be emptied: averba.rebuildIndex makes it anew',
-  'recent_digest.digest': 'keyed, over a content that only the parts hold, and gone after ten minutes',
-  'recent_digest: rows dropped':
-    'go after ten minutes: a copy that comes after that is a notification of its own',
-  'keyed_index: rows doubled': 'more than one digest may stand for one thing',
+  'receipt.detail': 'a text that is returned when a command is repeated',
+  'receipt: rows doubled': 'a command that recorded no event has a receipt too',
+  'keyed_index.digest': 'keyed, over personal data that only the parts hold: averba.rebuildIndex restores it',
+  'keyed_index: rows dropped': 'may be emptied: averba.rebuildIndex restores it',
+  'recent_digest.digest': 'keyed, over content that only the parts hold, and deleted after ten minutes',
+  'recent_digest: rows dropped': 'deleted after ten minutes: a later copy is a new notification',
+  'keyed_index: rows doubled': 'several digests may lead to one record',
 }
 
-const isEvidence = (what: string) => !Object.hasOwn(noEvidence, what)
+const isEvidence = (subject: string) => !Object.hasOwn(noEvidence, subject)
 
-/** Opens a store with its guards taken out. */
+/** Changes a store after removing its triggers and constraints. */
 function edit(store: string, work: (database: Database) => void): void {
   const database = new Sqlite(store)
   try {
@@ -75,8 +73,8 @@ function edit(store: string, work: (database: Database) => void): void {
   }
 }
 
-/** Every mutation of a sample, in an order that is always the same. */
-export function mutationsOf(sample: string, rowsMax: number): Mutation[] {
+/** Lists the mutations of a sample, with a few rows of each table and column, always in the same order. */
+export function listMutations(sample: string, rowsMax: number): Mutation[] {
   const database = new Sqlite(sample, { readonly: true })
   try {
     const tables = database
@@ -91,7 +89,7 @@ export function mutationsOf(sample: string, rowsMax: number): Mutation[] {
       ...evidence.flatMap(table => columnChanges(database, table, rowsMax)),
       ...evidence.flatMap(table => rowChanges(database, table, rowsMax)),
       ...swaps(database, rowsMax),
-      ...absences(database),
+      ...deleteKeptParts(database),
       ...truncations(events),
       ...rewritings(),
       ...files(),
@@ -106,7 +104,7 @@ function columnChanges(database: Database, table: string, rowsMax: number): Muta
   const rows = sampleRows(database, table, rowsMax)
   return columns.flatMap(({ name, type }) =>
     rows
-      .filter(row => !isNumberOfErased(table, name, row))
+      .filter(row => !isErasedKeyNumber(table, name, row))
       .flatMap(row =>
         changesOf(row[name] ?? null, type).map(
           ({ how, value }): Mutation => ({
@@ -126,8 +124,8 @@ function columnChanges(database: Database, table: string, rowsMax: number): Muta
   )
 }
 
-/** Nothing refers to the number of an owner whose parts went with the key. */
-function isNumberOfErased(
+/** Reports whether this is the key number of an erased owner: no other row refers to it. */
+function isErasedKeyNumber(
   table: string,
   column: string | undefined,
   { epoch }: Record<string, Value>,
@@ -135,7 +133,7 @@ function isNumberOfErased(
   return table === 'owner_key' && column === 'key' && epoch === 0
 }
 
-/** Other values of the same kind, each a small change. */
+/** Slightly changed values of the same kind. */
 function changesOf(value: Value, type: string): { how: string; value: Value }[] {
   if (value === null) {
     const filled = { TEXT: 'x', BLOB: Buffer.from('x') }[type.toUpperCase()] ?? 1
@@ -180,7 +178,7 @@ function rowChanges(database: Database, table: string, rowsMax: number): Mutatio
     }),
   )
   const doubled = rows
-    .filter(row => !isNumberOfErased(table, key?.name, row))
+    .filter(row => !isErasedKeyNumber(table, key?.name, row))
     .map(
       (row): Mutation => ({
         group: `${table}: rows doubled`,
@@ -200,7 +198,7 @@ function rowChanges(database: Database, table: string, rowsMax: number): Mutatio
   return [...dropped, ...doubled].filter(({ group }) => isEvidence(group))
 }
 
-/** What stands at one place put at another, and the other way round. */
+/** Mutations that exchange the content of two rows. */
 function swaps(database: Database, rowsMax: number): Mutation[] {
   const swap = (
     group: string,
@@ -244,7 +242,7 @@ function swaps(database: Database, rowsMax: number): Mutation[] {
   ]
 }
 
-/** Every end of the log taken off: the events, and all that belongs to them. */
+/** Mutations that cut the log off at each event, with everything that belongs to the later events. */
 function truncations(events: number): Mutation[] {
   return Array.from({ length: events - 1 }, (_, i) => i + 2).map(from => ({
     group: 'the end of the log cut off',
@@ -260,19 +258,19 @@ function cutOff(db: Database, from: number): void {
   rebuildTiles(db)
 }
 
-/** The tree as it would stand over what is left. */
+/** Deletes the tiles of the tree when it becomes too small to have any. */
 function rebuildTiles(db: Database): void {
   const count = Number(db.prepare('select count(*) from event').pluck().get())
   if (count < 256) db.exec('delete from tile')
 }
 
-/** Histories written anew by who holds the file: consistent in themselves, as far as that goes without the keyring. */
+/** Mutations that rewrite the history consistently, as far as that is possible without the keyring. */
 function rewritings(): Mutation[] {
   const rewrite = (db: Database, change: (header: string, position: number) => string) => {
     const rows = db.prepare('select position, header from event order by position').all()
     const update = db.prepare('update event set header = ?, leaf = ? where position = ?')
+    // Cast: as selected.
     for (const { position, header } of rows as { position: number; header: string }[]) {
-      // As selected.
       const changed = change(header, position)
       if (changed !== header) update.run(changed, leafHash(changed), position)
     }
@@ -304,9 +302,8 @@ function rewritings(): Mutation[] {
     name,
     apply,
   })
-  const group = 'history written anew'
   return [
-    one(group, 'an edited header with its leaf', store =>
+    one('history rewritten', 'an edited header with its leaf', store =>
       edit(store, db =>
         rewrite(db, (header, position) => (position === 5 ? header.replace(/"at":"20/, '"at":"19') : header)),
       ),
@@ -328,7 +325,7 @@ function rewritings(): Mutation[] {
   ]
 }
 
-/** The files as a whole. */
+/** Mutations of the files as a whole. */
 function files(): Mutation[] {
   const one = (name: string, apply: (store: string) => void): Mutation => ({ group: 'the file', name, apply })
   return [
@@ -367,7 +364,7 @@ function matching(
   }
 }
 
-/** The first column: enough to find it again, and no personal data. */
+/** Formats the first column: it identifies the row, and holds no personal data. */
 function describeRow(row: Record<string, Value>): string {
   const [entry] = Object.entries(row)
   return entry ? `${entry[0]} = ${String(entry[1]).slice(0, 40)}` : ''

@@ -112,7 +112,7 @@ describe('a bundle', () => {
     const alone = await averba('verify', bundle)
     expect(alone.code).toBe(3)
     expect(alone.stdout).toContain('level        self-consistent')
-    expect(alone.stdout).toContain('That its key is the one of its owner')
+    expect(alone.stdout).toContain('That its key belongs to its owner')
     const held = await averba('verify', bundle, '--key', key, '--mark', `${store}.mark`, '--json')
     expect(held.code).toBe(0)
     const verdict: Verdict = JSON.parse(held.stdout)
@@ -179,7 +179,7 @@ describe('a bundle', () => {
     const { code, stdout } = await averba('verify', dir)
     expect(code).toBe(3)
     expect(stdout).toMatch(
-      /^not counted {2}anchors: 1\n +what an anchor gave for checkpoint 1 is not base64\n/m,
+      /^not counted {2}anchors: 1\n +the answer of the anchor for checkpoint 1 is not base64\n/m,
     )
   })
 

@@ -1,5 +1,5 @@
 import type { ConsentReport, ReportedAnswer } from '../../pages/consent-report.ts'
-import { wordsOf } from '../../pages/describe.ts'
+import { getLanguageWords } from '../../pages/describe.ts'
 import type { Language } from '../../pages/language.ts'
 import type { LanguageWords } from '../../pages/words.ts'
 import { parseCheckpoint } from '../../proof/checkpoint.ts'
@@ -46,7 +46,7 @@ export async function proveConsent(
   language: Language,
 ): Promise<ConsentReport> {
   const { store, subjects, clock } = context
-  const words = wordsOf(language)
+  const words = getLanguageWords(language)
   await checkCome(context, at, 'at')
   const subject = await subjects.find(selector)
   const known = await knownUntil(context, knownAt)

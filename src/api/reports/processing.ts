@@ -1,7 +1,7 @@
-import { describeEvent, describeKind, wordsOf } from '../../pages/describe.ts'
+import { describeEvent, describeKind, getLanguageWords } from '../../pages/describe.ts'
 import type { Language } from '../../pages/language.ts'
 import type { ProcessingKind, ProcessingOperation, ProcessingReport } from '../../pages/processing-report.ts'
-import { sourceOf } from '../../pages/source-of.ts'
+import { findDataSource } from '../../pages/source-of.ts'
 import type { LanguageWords } from '../../pages/words.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { endOfLog, positionBefore } from '../../store/log/position-before.ts'
@@ -28,7 +28,7 @@ export async function* readProcessing(
   language: Language,
 ): AsyncGenerator<ProcessingOperation> {
   checkPeriod({ from, until })
-  const words = wordsOf(language)
+  const words = getLanguageWords(language)
   const calls = new SentCalls(store)
   let after = await engine.admit(() => store.reader.read(() => positionBefore(from)))
   for (;;) {
@@ -60,7 +60,7 @@ export async function gatherProcessingReport(
   language: Language,
 ): Promise<ProcessingReport> {
   checkPeriod({ from, until })
-  const words = wordsOf(language)
+  const words = getLanguageWords(language)
   const { security } = words
   const retention = describeRetention(context, words)
   const end = await context.store.reader.read(endOfLog)
@@ -140,7 +140,7 @@ function toOperation(
       ...parts.map(({ name }) => describeKind(`${type}/${name}`, words)),
       ...sent.flatMap(({ partNames }) => partNames.map(name => describeKind(name, words))),
     ]),
-    sources: unique(parts.map(({ name }) => words.sources[sourceOf(`${type}/${name}`)])),
+    sources: unique(parts.map(({ name }) => words.sources[findDataSource(`${type}/${name}`)])),
     recipients: unique(sent.map(({ service }) => words.services[service] ?? service)),
   }
 }

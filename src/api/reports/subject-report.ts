@@ -1,7 +1,7 @@
 import { isAttempt, mayHaveBeenSent, summarizeTrace } from '../../engine/performing/attempt-trace.ts'
-import { describeCall, describeEvent, describeKind, wordsOf } from '../../pages/describe.ts'
+import { describeCall, describeEvent, describeKind, getLanguageWords } from '../../pages/describe.ts'
 import type { Language } from '../../pages/language.ts'
-import { sourceOf } from '../../pages/source-of.ts'
+import { findDataSource } from '../../pages/source-of.ts'
 import type {
   ActorCount,
   HeldKind,
@@ -40,7 +40,7 @@ export async function gatherSubjectReport(
   language: Language,
 ): Promise<SubjectReport> {
   checkWho(selector)
-  const words = wordsOf(language)
+  const words = getLanguageWords(language)
   const isErased = 'subject' in selector && (await subjects.isErased(streamOf('subject', selector.subject)))
   const subject = isErased ? selector.subject : await subjects.find(selector)
   const { streams, until } = await findStreamsNaming(store.reader, subject)
@@ -193,7 +193,7 @@ async function countHeldKinds(
     found.set(kind, {
       kind,
       label: describeKind(kind, words),
-      source: words.sources[sourceOf(kind)],
+      source: words.sources[findDataSource(kind)],
       first: before?.first ?? at,
       last: at,
       ...counts,

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { DecisionRequest } from '../../engine/recording/decisions.ts'
-import { listOf } from '../../proof/erasure.ts'
+import { formatPartList } from '../../proof/erasure.ts'
 import type { NamedPart, PersonSurvey } from '../../store/owners/survey.ts'
 import { partPlaceKey } from '../../store/parts/parts.ts'
 import { parseCpf } from '../../vocabulary/cpf.ts'
@@ -96,7 +96,7 @@ export function createErasures(context: ApiContext): Erasures {
       ...{ requester, legalBasis, subject, keeps, kept: kept.map(partPlaceKey), effects },
       ...{
         parts: destroyed.length,
-        list: hash('sha256', listOf(destroyed), 'hex'),
+        list: hash('sha256', formatPartList(destroyed), 'hex'),
         indexRows: claims.length,
       },
       endings: readEndings(survey, destroyed, keepsKey),

@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { type ApplyResult, AverbaError } from '../../index.ts'
 import { describeProblem } from '../../vocabulary/outcome.ts'
 import { defaultConfig, withConfigured } from '../load-config.ts'
-import { print } from '../output.ts'
+import { printSafely } from '../output.ts'
 
 interface Options {
   readonly config: string
@@ -37,21 +37,21 @@ async function apply(options: Options): Promise<void> {
   if (plan !== undefined && given !== undefined) {
     throw new AverbaError('INVALID_INPUT', 'Cannot tell which plan: give --plan or --hash, not both')
   }
-  const asked = plan === undefined ? given : hashIn(plan)
+  const asked = plan === undefined ? given : readPlanHash(plan)
   const { hash, applied } = await withConfigured(config, async ({ subscriptions }) => {
     const hash = asked ?? (await subscriptions.plan()).hash
     const deletions = allowDeletions ? 'allow' : 'refuse'
     return { hash, applied: await subscriptions.apply({ hash }, { deletions, takeOver }) }
   })
   if (applied.some(each => each.status !== 'settled')) process.exitCode = 1
-  if (json) return print(JSON.stringify({ hash, applied }))
-  print(`plan ${hash}`)
-  for (const each of applied) print(describe(each))
-  if (applied.length === 0) print('Nothing to do.')
+  if (json) return printSafely(JSON.stringify({ hash, applied }))
+  printSafely(`plan ${hash}`)
+  for (const each of applied) printSafely(formatResult(each))
+  if (applied.length === 0) printSafely('Nothing to do.')
 }
 
 /** The hash in a plan that was written to a file. */
-function hashIn(file: string): string {
+function readPlanHash(file: string): string {
   const hint = 'Write one with: averba plan --json > plan.json'
   try {
     const { hash } = JSON.parse(readFileSync(file, 'utf8')) as { hash?: unknown } // Checked in the next line.
@@ -65,13 +65,13 @@ function hashIn(file: string): string {
   throw new AverbaError('INVALID_INPUT', `Cannot read the plan "${file}": it has no hash`, { hint })
 }
 
-function describe(applied: ApplyResult): string {
+function formatResult(applied: ApplyResult): string {
   const { change } = applied
   const what = `${change.isTaken ? 'take over' : change.action} ${change.evento} ${change.endpoint}`
-  return `${applied.status}: ${what}${reasonOf(applied)}`
+  return `${applied.status}: ${what}${formatResultReason(applied)}`
 }
 
-function reasonOf(applied: ApplyResult): string {
+function formatResultReason(applied: ApplyResult): string {
   if (applied.status === 'declined') {
     const isTold = applied.problem.status !== 0
     return ` (${describeProblem(applied.problem)}${isTold ? "; --json prints the portal's own words" : ''})`

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { backupStore } from '../../index.ts'
-import { counted, describeBytes, describePending } from '../output.ts'
+import { formatBytes, formatCount, formatPendingEffects } from '../output.ts'
 import { createStoppableProgress } from '../progress.ts'
 
 /** The command `averba backup`. */
@@ -21,11 +21,11 @@ async function backup(store: string, to: string, { json = false }: { json?: bool
   const made = await backupStore({ store, to, onProgress: createStoppableProgress() })
   if (json) return console.log(JSON.stringify(made))
   const { position, at, bytes, parts, keyring, epochs, owed } = made
-  const extent = `${counted(position, 'event')} up to ${at}, ${counted(parts, 'part')}`
-  console.log(`${to}: ${extent}, ${describeBytes(bytes)}, checked.`)
+  const extent = `${formatCount(position, 'event')} up to ${at}, ${formatCount(parts, 'part')}`
+  console.log(`${to}: ${extent}, ${formatBytes(bytes)}, checked.`)
   console.log(`Its parts open with the keyring ${keyring}, epochs ${epochs.join(', ') || 'none yet'}.`)
   console.log(`The keyring is NOT in it: back up ${store}.keys too, in another place.`)
   if (owed.length === 0) return
   console.log('Owed at that moment, and so in the backup: a restored log would make these calls again.')
-  for (const line of describePending(owed)) console.log(line)
+  for (const line of formatPendingEffects(owed)) console.log(line)
 }

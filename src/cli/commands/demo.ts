@@ -6,7 +6,7 @@ import { dirname, join, resolve } from 'node:path'
 import { type Averba, AverbaError, openAverba, type SubjectRef, valueOf } from '../../index.ts'
 import { type RunningServices, startServices, VirtualClock } from '../../simulation/index.ts'
 import { dayMs, hourMs } from '../../vocabulary/instant.ts'
-import { timeline } from '../timeline.ts'
+import { formatTimelineLine } from '../timeline.ts'
 
 /** What a demonstration did, for machines. */
 export interface DemoResult {
@@ -30,7 +30,7 @@ const eventos = { duimp: 'dimp-situacao-import', lpco: 'talp-altsit-lpco-anu' } 
 
 /** Walks every lifecycle against the simulated services over real TLS, on a file in `dir` or a new folder. */
 export async function runDemo(say: (line: string) => void, dir?: string): Promise<DemoResult> {
-  const store = newStore(dir)
+  const store = createStorePath(dir)
   const clock = new VirtualClock()
   const services = await startServices({ clock })
   say('The consent service (mutual TLS), the token gateway, the validation service and the portal are up.')
@@ -62,7 +62,7 @@ export async function runDemo(say: (line: string) => void, dir?: string): Promis
 }
 
 /** A log of its own for every run: an existing one would tell of other services. */
-function newStore(dir?: string): string {
+function createStorePath(dir?: string): string {
   if (dir === undefined) return join(mkdtempSync(join(tmpdir(), 'averba-demo-')), 'averba.sqlite')
   const store = join(resolve(dir), 'averba.sqlite')
   try {
@@ -168,7 +168,7 @@ async function walkSubscriptions(
   say(`The portal was asked for ${outcomes.map(outcome => valueOf(outcome).evento).join(' and ')}.`)
 
   const { portal, samples, receiver } = services
-  const server = await listen(averba, receiver)
+  const server = await startHttpsServer(averba, receiver)
   services.connect(host, portOf(server))
   const company = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
   const situation = {
@@ -189,7 +189,7 @@ async function walkSubscriptions(
   })
   say(`${portal.deliveries.succeeded} notifications arrived, each stored before it was acknowledged.`)
 
-  await stop(server)
+  await stopServer(server)
   await clock.advance(dayMs)
   await portal.notify({ evento: eventos.lpco, ...company, body: { numeroLPCO: 'I2600000003' } })
   const failures = await averba.subscriptions.failures()
@@ -221,7 +221,7 @@ async function summarize(
   let events = 0
   for await (const event of averba.log.read()) {
     events = event.position
-    const line = timeline(event)
+    const line = formatTimelineLine(event)
     if (line) say(`  ${line}`)
   }
   const inactive = await averba.subscriptions.list({ inactive: true })
@@ -266,7 +266,10 @@ async function writePages(
 }
 
 /** The receiver as a host would run it: Node's own HTTPS server around the listener. */
-async function listen(averba: Averba, { cert, key }: { cert: string; key: string }): Promise<Server> {
+async function startHttpsServer(
+  averba: Averba,
+  { cert, key }: { cert: string; key: string },
+): Promise<Server> {
   const server = createServer({ cert, key, minVersion: 'TLSv1.2' }, averba.receiver.listener)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   return server
@@ -276,7 +279,7 @@ function portOf(server: Server): number {
   return (server.address() as AddressInfo).port // It listens on a port, not on a pipe.
 }
 
-function stop(server: Server): Promise<void> {
+function stopServer(server: Server): Promise<void> {
   return new Promise(resolve => {
     server.close(() => resolve())
     server.closeAllConnections()

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { AverbaError, openAverba, valueOf } from '../../index.ts'
 import { type RunningServices, ShiftedClock, startControl, startServices } from '../../simulation/index.ts'
-import { untilToldToStop } from '../stop-signals.ts'
+import { waitForStop } from '../stop-signals.ts'
 
 /** How the simulated portal is to notify a receiver under development. */
 export interface DevOptions {
@@ -30,7 +30,7 @@ export async function runDev(options: DevOptions, say: (line: string) => void): 
   const clock = new ShiftedClock()
   const services = await startServices({ clock })
   const control = await startControl(services, clock)
-  const stopped = untilToldToStop()
+  const stopped = waitForStop()
   const endpoint = `https://${host}${path}`
   const own = to === undefined ? await startReceiver(services, evento, endpoint, say) : undefined
   if (to !== undefined)
@@ -111,13 +111,13 @@ async function startReceiver(
   services.connect(host, (server.address() as AddressInfo).port) // It listens on a port, not on a pipe.
   return {
     async close() {
-      await stop(server)
+      await stopServer(server)
       await averba.close()
     },
   }
 }
 
-function stop(server: Server): Promise<void> {
+function stopServer(server: Server): Promise<void> {
   return new Promise(resolve => {
     server.close(() => resolve())
     server.closeAllConnections()

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { AverbaError, type Diagnosis, diagnoseStore, type Examination, examine } from '../../index.ts'
 import { defaultConfig, loadConfig } from '../load-config.ts'
-import { counted, describeBytes, describePending, print } from '../output.ts'
+import { formatBytes, formatCount, formatPendingEffects, printSafely } from '../output.ts'
 import { createProgress } from '../progress.ts'
 
 interface Options {
@@ -49,37 +49,37 @@ async function doctor(store: string | undefined, options: Options): Promise<void
     onProgress: createProgress(),
   })
   if (found.problems.length > 0) process.exitCode = 1
-  if (json) print(JSON.stringify(found))
-  else for (const line of describe(found)) print(line)
+  if (json) printSafely(JSON.stringify(found))
+  else for (const line of formatDiagnosis(found)) printSafely(line)
 }
 
 async function examineConfig({ config, token = false, deep = false, json = false }: Options): Promise<void> {
   const { ok, checks, store } = await loadConfig(config).then(
     options => examine(options, { token, isDeep: deep }),
-    cannotLoad,
+    toFailedExamination,
   )
   if (!ok) process.exitCode = 1
-  if (json) return print(JSON.stringify({ ok, checks, ...(store && { store }) }))
+  if (json) return printSafely(JSON.stringify({ ok, checks, ...(store && { store }) }))
   for (const { name, ok: isWell, detail } of checks)
-    print(`${isWell ? 'well ' : 'WRONG'}  ${name.padEnd(19)}  ${detail}`)
-  print(ok ? 'Nothing is wrong.' : `${checks.filter(each => !each.ok).length} to look after.`)
+    printSafely(`${isWell ? 'well ' : 'WRONG'}  ${name.padEnd(19)}  ${detail}`)
+  printSafely(ok ? 'Nothing is wrong.' : `${checks.filter(each => !each.ok).length} to look after.`)
 }
 
 /** The finding for a configuration that cannot even be loaded. */
-function cannotLoad(error: unknown): Examination {
+function toFailedExamination(error: unknown): Examination {
   if (!(error instanceof AverbaError)) throw error
   const detail = [error.message, error.hint].filter(Boolean).join(': ')
   return { ok: false, checks: [{ name: 'configuration', ok: false, detail }] }
 }
 
-function* describe(found: Diagnosis): Iterable<string> {
+function* formatDiagnosis(found: Diagnosis): Iterable<string> {
   const { fileBytes, walBytes, freeBytes, position, since, at, bytesPerEvent, keys, checked } = found
-  const size = [fileBytes, walBytes, freeBytes].map(describeBytes)
+  const size = [fileBytes, walBytes, freeBytes].map(formatBytes)
   yield `file     ${size[0]}, and ${size[1]} in its -wal; ${size[2]} of it free`
-  yield `log      ${found.origin}: ${counted(position, 'event')} from ${since} to ${at}`
+  yield `log      ${found.origin}: ${formatCount(position, 'event')} from ${since} to ${at}`
   yield `event    ${bytesPerEvent} bytes each, everything counted in`
   for (const { month, events, bytes } of found.months)
-    yield `growth   ${month}: ${counted(events, 'event')}, about ${describeBytes(bytes)}`
+    yield `growth   ${month}: ${formatCount(events, 'event')}, about ${formatBytes(bytes)}`
   const epochs = `${keys.epochs?.join(', ') ?? 'unknown'}; needed: ${found.epochs.join(', ') || 'none yet'}`
   yield keys.isPresent
     ? `keyring  ${keys.path}: ${keys.id ?? 'unreadable'}, mode ${keys.mode}, epochs ${epochs}`
@@ -87,10 +87,10 @@ function* describe(found: Diagnosis): Iterable<string> {
   for (const { view, version, position: at, isRunning } of found.views)
     yield `view     ${view}, version ${version}, ${isRunning ? 'at' : 'stands still at'} ${at}`
   yield found.owed.length === 0 ? 'owed     nothing' : 'owed'
-  yield* describePending(found.owed)
+  yield* formatPendingEffects(found.owed)
   const pragmas = Object.entries(found.pragmas).map(([name, value]) => `${name} ${value}`)
   yield `pragmas  ${pragmas.join(', ')}`
-  if (checked) yield `checked  ${counted(checked.events, 'event')}, ${counted(checked.parts, 'part')}`
+  if (checked) yield `checked  ${formatCount(checked.events, 'event')}, ${formatCount(checked.parts, 'part')}`
   yield found.problems.length === 0 ? 'Nothing is wrong.' : 'WRONG:'
   for (const problem of found.problems) yield `  ${problem}`
 }

@@ -9,8 +9,8 @@ import {
   type SubjectRef,
   type SubjectSelector,
 } from '../../index.ts'
-import { counted } from '../output.ts'
-import { type RootKeyOption, rootKeyOf, rootKeyOption } from '../root-key.ts'
+import { formatCount } from '../output.ts'
+import { parseRootKey, type RootKeyOption, rootKeyOption } from '../root-key.ts'
 
 interface Options extends RootKeyOption {
   readonly subject?: string
@@ -54,7 +54,7 @@ async function erase(store: string, options: Options): Promise<void> {
   const { subject, requester, legalBasis, keep, backupsKept, json = false } = options
   const selector: SubjectSelector =
     subject === undefined ? { cpf: await readCpf() } : { subject: subject as SubjectRef } // Looked up.
-  const { rootKey: keys } = rootKeyOf(options)
+  const { rootKey: keys } = parseRootKey(options)
   // Opening would create one.
   if (!existsSync(store)) throw new AverbaError('NOT_FOUND', `Cannot open "${store}": it is not there`)
   const averba = await openAverba({
@@ -71,7 +71,7 @@ async function erase(store: string, options: Options): Promise<void> {
       ...(kinds && { keep: kinds }),
     })
     if (json) console.log(JSON.stringify(receipt))
-    else describe(receipt)
+    else printReceipt(receipt)
     if (!receipt.completed) process.exitCode = 1
   } finally {
     await averba.close()
@@ -98,7 +98,7 @@ async function readCpf(): Promise<string> {
   )
 }
 
-function describe({
+function printReceipt({
   subject,
   erasedAt,
   keeps,
@@ -108,21 +108,21 @@ function describe({
 }: ErasureReceipt): void {
   const { parts, keys, indexRows, calls } = destroyed
   console.log(
-    `Erased ${subject} at ${erasedAt}: ${counted(parts.length, 'part')}, ${counted(keys, 'key')}, ${counted(indexRows, 'index row')}.`,
+    `Erased ${subject} at ${erasedAt}: ${formatCount(parts.length, 'part')}, ${formatCount(keys, 'key')}, ${formatCount(indexRows, 'index row')}.`,
   )
   if (keeps.length > 0) console.log(`Kept, with the key: ${keeps.join(', ')}.`)
   if (calls.length > 0)
-    console.log(`Cancelled ${counted(calls.length, 'call')}, owed or in doubt: ${calls.join(', ')}.`)
+    console.log(`Cancelled ${formatCount(calls.length, 'call')}, owed or in doubt: ${calls.join(', ')}.`)
   if (!completed) {
     console.log('Not complete yet: run this again with --subject, or an engine.')
     return
   }
   const { rewrapped, epoch, searchedBytes, searchedFor, found, unsearched, copiesOpenUntil } = completed
-  console.log(`Wrapped anew, by epoch ${epoch}: ${counted(rewrapped, 'other key')}.`)
-  const pieces = counted(searchedFor, 'piece')
+  console.log(`Wrapped anew, by epoch ${epoch}: ${formatCount(rewrapped, 'other key')}.`)
+  const pieces = formatCount(searchedFor, 'piece')
   console.log(`${searchedBytes} bytes of the file were searched for ${pieces}: ${found} found.`)
   if (unsearched > 0)
-    console.log(`Not searched for, since the file is large: ${counted(unsearched, 'other part')}.`)
+    console.log(`Not searched for, since the file is large: ${formatCount(unsearched, 'other part')}.`)
   if (keys === 0) console.log('While the key is kept, backups of the store open it.')
   else if (epochsDestroyedAt === null)
     console.log(`Until ${copiesOpenUntil} a backup of the store opens it with a backup of the keyring.`)

@@ -1,8 +1,8 @@
 import { Command } from 'commander'
 import { exportBundle } from '../../index.ts'
-import { counted } from '../output.ts'
+import { formatCount } from '../output.ts'
 import { createProgress } from '../progress.ts'
-import { type RootKeyOption, rootKeyOf, rootKeyOption } from '../root-key.ts'
+import { parseRootKey, type RootKeyOption, rootKeyOption } from '../root-key.ts'
 
 /** The command `averba export`. */
 export function exportCommand(): Command {
@@ -30,11 +30,13 @@ async function exportTo(
   const exported = await exportBundle({
     store,
     dir,
-    ...rootKeyOf(options),
+    ...parseRootKey(options),
     onProgress: (done, end) => progress('export', done, end),
   })
   if (json) return console.log(JSON.stringify(exported))
   const { origin, events, parts } = exported
-  console.log(`${dir}: ${counted(events, 'event')} and ${counted(parts, 'sealed part')} of ${origin}.`)
+  console.log(
+    `${dir}: ${formatCount(events, 'event')} and ${formatCount(parts, 'sealed part')} of ${origin}.`,
+  )
   console.log('Its README says how to verify it. Hand its file "key" over in another way as well.')
 }

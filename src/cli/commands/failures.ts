@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import type { Failure } from '../../index.ts'
 import { defaultConfig, withConfigured } from '../load-config.ts'
-import { print } from '../output.ts'
+import { printSafely } from '../output.ts'
 
 interface Options {
   readonly config: string
@@ -27,18 +27,20 @@ async function failures({ config, day, recover = false, json = false }: Options)
   await withConfigured(config, async ({ subscriptions }) => {
     const found = subscriptions.failures(asked)
     // One JSON object holds them all.
-    if (json) return print(JSON.stringify({ failures: await found }))
+    if (json) return printSafely(JSON.stringify({ failures: await found }))
     let count = 0
     for await (const each of found) {
-      print(describe(each))
+      printSafely(formatFailure(each))
       count += 1
     }
-    print(count === 0 ? 'No delivery failed.' : `${count} failed ${count === 1 ? 'delivery' : 'deliveries'}.`)
+    printSafely(
+      count === 0 ? 'No delivery failed.' : `${count} failed ${count === 1 ? 'delivery' : 'deliveries'}.`,
+    )
   })
 }
 
 /** Without the content, which may be personal data. */
-function describe({ id, data, evento, descricao, notification, recovery }: Failure): string {
+function formatFailure({ id, data, evento, descricao, notification, recovery }: Failure): string {
   const became = recovery === null ? 'not looked for in the inbox' : `${recovery}: ${notification}`
   return `${data ?? 'at a time that cannot be read'} ${evento} ${id} ${descricao} (${became})`
 }

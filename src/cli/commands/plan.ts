@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import type { Plan } from '../../index.ts'
 import { defaultConfig, withConfigured } from '../load-config.ts'
-import { print } from '../output.ts'
+import { printSafely } from '../output.ts'
 
 interface Options {
   readonly config: string
@@ -29,9 +29,9 @@ async function plan({ config, takeOver = false, json = false }: Options): Promis
   const { hash, changes, unreadable } = made
   const count = countChanges(made, takeOver)
   if (count > 0) process.exitCode = 2
-  if (json) return print(JSON.stringify({ hash, changes, unreadable }))
-  if (changes.length + unreadable.length > 0) for (const line of String(made).split('\n')) print(line)
-  print(count === 0 ? 'Nothing to do.' : `${count} to do. To do just this: averba apply --hash ${hash}`)
+  if (json) return printSafely(JSON.stringify({ hash, changes, unreadable }))
+  if (changes.length + unreadable.length > 0) for (const line of String(made).split('\n')) printSafely(line)
+  printSafely(count === 0 ? 'Nothing to do.' : `${count} to do. To do just this: averba apply --hash ${hash}`)
 }
 
 /** How many changes an apply would make. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 import { AverbaError, openAverba, proveRecorded } from '../../index.ts'
 import { NewFile } from '../new-file.ts'
-import { type RootKeyOption, rootKeyOf, rootKeyOption } from '../root-key.ts'
+import { parseRootKey, type RootKeyOption, rootKeyOption } from '../root-key.ts'
 
 interface Options extends RootKeyOption {
   readonly out?: string
@@ -39,7 +39,7 @@ async function prove(store: string, which: string, options: Options): Promise<vo
   const file = out === undefined ? undefined : new NewFile(out, disclose ? 0o600 : 0o666)
   const making = disclose
     ? discloseRecorded(store, event, options)
-    : proveRecorded({ store, event, ...rootKeyOf(options) })
+    : proveRecorded({ store, event, ...parseRootKey(options) })
   const proof = await making.catch(error => {
     file?.discard()
     throw error
@@ -53,11 +53,11 @@ async function prove(store: string, which: string, options: Options): Promise<vo
 
 async function discloseRecorded(store: string, event: number | string, options: Options): Promise<string> {
   const { actor: ref, purpose } = options
-  if (ref === undefined) throw missing('--actor')
-  if (purpose === undefined) throw missing('--purpose')
+  if (ref === undefined) throw missingOption('--actor')
+  if (purpose === undefined) throw missingOption('--purpose')
   // Opening would create one.
   if (!existsSync(store)) throw new AverbaError('NOT_FOUND', `Cannot open "${store}": it is not there`)
-  const { rootKey: keys } = rootKeyOf(options)
+  const { rootKey: keys } = parseRootKey(options)
   const averba = await openAverba({ store, schedules: false, ...(keys && { keys }) })
   try {
     return await averba.audit.disclose(event, { actor: { kind: 'person', ref }, purpose })
@@ -66,6 +66,6 @@ async function discloseRecorded(store: string, event: number | string, options: 
   }
 }
 
-function missing(option: string): AverbaError {
+function missingOption(option: string): AverbaError {
   return new AverbaError('INVALID_INPUT', `Cannot disclose the event: ${option} is missing`)
 }

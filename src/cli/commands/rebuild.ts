@@ -1,8 +1,8 @@
 import { Command } from 'commander'
 import { rebuildStore } from '../../index.ts'
-import { print } from '../output.ts'
+import { printSafely } from '../output.ts'
 import { createProgress } from '../progress.ts'
-import { type RootKeyOption, rootKeyOf, rootKeyOption } from '../root-key.ts'
+import { parseRootKey, type RootKeyOption, rootKeyOption } from '../root-key.ts'
 
 /** The command `averba rebuild`. */
 export function rebuildCommand(): Command {
@@ -30,18 +30,18 @@ async function rebuild(
   const rebuilt = await rebuildStore({
     store,
     ...(views && { views }),
-    ...rootKeyOf(options),
+    ...parseRootKey(options),
     signal: stop.signal,
     onProgress: createProgress(),
   })
   const isWhole = !stop.signal.aborted
   if (!isWhole || rebuilt.some(each => each.differences > 0)) process.exitCode = 1
-  if (json) return print(JSON.stringify({ isWhole, views: rebuilt }))
+  if (json) return printSafely(JSON.stringify({ isWhole, views: rebuilt }))
   for (const { view: name, rows, differences, examples } of rebuilt) {
-    print(
+    printSafely(
       `${name}: ${rows} ${rows === 1 ? 'row' : 'rows'}, ${differences === 0 ? 'as they were' : `${differences} differed`}`,
     )
-    for (const key of examples) print(`  ${key}`)
+    for (const key of examples) printSafely(`  ${key}`)
   }
-  if (!isWhole) print('Ended before it was done: the next rebuild goes on from here.')
+  if (!isWhole) printSafely('Ended before it was done: the next rebuild goes on from here.')
 }

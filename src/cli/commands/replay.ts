@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { replayLog } from '../../index.ts'
-import { print } from '../output.ts'
+import { printSafely } from '../output.ts'
 import { createProgress } from '../progress.ts'
 
 /** Exit code for a decision that comes out differently. */
@@ -36,11 +36,14 @@ async function replay(
   })
   const { decisions, otherVersions, position, divergence } = replayed
   if (divergence) process.exitCode = divergedCode
-  if (json) return print(JSON.stringify(replayed))
-  print(`${decisions} decisions up to ${position} were made again.`)
-  if (otherVersions > 0) print(`${otherVersions} were made by versions that are not here, and were not.`)
-  if (!divergence) return print('All come out as they are recorded.')
-  print(`At ${divergence.position}, in ${divergence.stream}, ${divergence.causedBy} comes out otherwise:`)
-  print(`recorded  ${divergence.recorded}`)
-  print(`decided   ${divergence.decided}`)
+  if (json) return printSafely(JSON.stringify(replayed))
+  printSafely(`${decisions} decisions up to ${position} were made again.`)
+  if (otherVersions > 0)
+    printSafely(`${otherVersions} were made by versions that are not here, and were not.`)
+  if (!divergence) return printSafely('All come out as they are recorded.')
+  printSafely(
+    `At ${divergence.position}, in ${divergence.stream}, ${divergence.causedBy} comes out otherwise:`,
+  )
+  printSafely(`recorded  ${divergence.recorded}`)
+  printSafely(`decided   ${divergence.decided}`)
 }

@@ -54,7 +54,7 @@ export function reportCommand(): Command {
 async function report(options: Options): Promise<void> {
   const { config, html = false, language, out, processing = false } = options
   const page = { format: html ? 'html' : 'json', language } as PageOptions // Checked by the API.
-  const selector = processing ? undefined : await whoOf(options)
+  const selector = processing ? undefined : await readSubjectSelector(options)
   const text = await withExisting(config, averba => {
     return selector ? reportOn(averba, selector, options, page) : reportProcessing(averba, options, page)
   })
@@ -71,36 +71,36 @@ async function reportOn(
 ): Promise<string> {
   const { consent: id, at, knownAt } = options
   if (id === undefined) return averba.subjects.report(selector, page)
-  if (at === undefined) throw missing('--at')
+  if (at === undefined) throw missingOption('--at')
   const isPosition = knownAt !== undefined && /^\d+$/.test(knownAt)
-  const known = isPosition ? Number(knownAt) : knownAt && instantOf(knownAt)
+  const known = isPosition ? Number(knownAt) : knownAt && normalizeInstant(knownAt)
   const question = {
     consent: { ...selector, id },
-    at: instantOf(at),
+    at: normalizeInstant(at),
     ...(known !== undefined && { knownAt: known }),
   }
   return averba.audit.prove(question, page)
 }
 
 function reportProcessing(averba: Averba, { from, until }: Options, page: PageOptions): Promise<string> {
-  if (from === undefined) throw missing('--from')
-  if (until === undefined) throw missing('--until')
-  return averba.audit.processingReport({ from: instantOf(from), until: instantOf(until) }, page)
+  if (from === undefined) throw missingOption('--from')
+  if (until === undefined) throw missingOption('--until')
+  return averba.audit.processingReport({ from: normalizeInstant(from), until: normalizeInstant(until) }, page)
 }
 
-function missing(option: string): AverbaError {
+function missingOption(option: string): AverbaError {
   return new AverbaError('INVALID_INPUT', `Cannot write the report: ${option} is missing`, {
     hint: `Give a day or an instant in UTC, such as ${option} 2026-01-31`,
   })
 }
 
 /** A day means its first moment, and whole seconds will do, as `date -u` prints them. */
-function instantOf(text: string): string {
+function normalizeInstant(text: string): string {
   if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return `${text}T00:00:00.000Z`
   return text.replace(/^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})Z$/, '$1.000Z')
 }
 
-async function whoOf({ subject }: Options): Promise<SubjectSelector> {
+async function readSubjectSelector({ subject }: Options): Promise<SubjectSelector> {
   if (subject !== undefined) return { subject: subject as SubjectRef } // One that is none is not found.
   if (process.stdin.isTTY) process.stderr.write('CPF: ')
   return { cpf: await readLine() }

@@ -1,8 +1,8 @@
 import { Command } from 'commander'
 import { type RestoreResult, restoreStore } from '../../index.ts'
-import { counted, describePending, print } from '../output.ts'
+import { formatCount, formatPendingEffects, printSafely } from '../output.ts'
 import { createStoppableProgress } from '../progress.ts'
-import { type RootKeyOption, rootKeyOf, rootKeyOption } from '../root-key.ts'
+import { parseRootKey, type RootKeyOption, rootKeyOption } from '../root-key.ts'
 
 /** The command `averba restore`. */
 export function restoreCommand(): Command {
@@ -35,38 +35,40 @@ async function restore(
     acceptRollback,
     onProgress,
     ...(keys !== undefined && { keys }),
-    ...rootKeyOf(options),
+    ...parseRootKey(options),
   })
-  if (json) return print(JSON.stringify(restored))
+  if (json) return printSafely(JSON.stringify(restored))
   const { position, at, parts, owed, views, resumedAs, lostEvents } = restored
-  print(
-    `${store}: ${counted(position, 'event')} up to ${at}, ${counted(parts, 'part')}, checked. Nothing later is in it.`,
+  printSafely(
+    `${store}: ${formatCount(position, 'event')} up to ${at}, ${formatCount(parts, 'part')}, checked. Nothing later is in it.`,
   )
-  print(`Its keyring is ${restored.keys}.`)
-  if (resumedAs !== undefined) print(`The log goes on as ${resumedAs}, and says so itself.`)
+  printSafely(`Its keyring is ${restored.keys}.`)
+  if (resumedAs !== undefined) printSafely(`The log goes on as ${resumedAs}, and says so itself.`)
   if (lostEvents !== undefined)
-    print(`Lost by that, as its high-water mark tells: at least ${counted(lostEvents, 'event')}.`)
-  for (const { examples } of views) print(`A view has to be rebuilt: ${examples.join('; ')}`)
-  for (const line of describeLost(restored.lostErasures, store)) print(line)
-  print(
+    printSafely(`Lost by that, as its high-water mark tells: at least ${formatCount(lostEvents, 'event')}.`)
+  for (const { examples } of views) printSafely(`A view has to be rebuilt: ${examples.join('; ')}`)
+  for (const line of formatLostErasures(restored.lostErasures, store)) printSafely(line)
+  printSafely(
     'Holds that were set after it are not in it: set them again before a process with retention opens it.',
   )
-  if (owed.length === 0) return print('Nothing was owed when the backup was made.')
-  print('')
+  if (owed.length === 0) return printSafely('Nothing was owed when the backup was made.')
+  printSafely('')
   if (resumedAs !== undefined) {
-    print('These calls were owed then, and may have been made since. All but readings become unknown:')
-    for (const line of describePending(owed)) print(line)
+    printSafely('These calls were owed then, and may have been made since. All but readings become unknown:')
+    for (const line of formatPendingEffects(owed)) printSafely(line)
     return
   }
-  print('WARNING: these calls were owed then, and may have been made since. An engine that opens this store')
-  print(
+  printSafely(
+    'WARNING: these calls were owed then, and may have been made since. An engine that opens this store',
+  )
+  printSafely(
     'makes them AGAIN, but for what is unknown or parked, which waits for you. Look into the records of the',
   )
-  print('services first:')
-  for (const line of describePending(owed)) print(line)
+  printSafely('services first:')
+  for (const line of formatPendingEffects(owed)) printSafely(line)
 }
 
-function* describeLost(lost: RestoreResult['lostErasures'], store: string): Iterable<string> {
+function* formatLostErasures(lost: RestoreResult['lostErasures'], store: string): Iterable<string> {
   if (lost.length === 0) return
   yield ''
   yield 'WARNING: these persons were erased after the backup, and are BACK. Erase them again before anything else:'

@@ -26,7 +26,7 @@ export function runCommand(): Command {
         'Exit codes: 0 stopped as told, 1 it could not start, 130 and 143 ended by a second signal, 70 a bug.',
     )
     .action(async ({ config }: { config: string[] }) => {
-      await run(config)
+      await runTenants(config)
       // A handler of the host may keep the process alive.
       process.exit()
     })
@@ -37,13 +37,13 @@ interface RunningTenant extends Tenant {
   readonly metrics: Metrics
 }
 
-async function run(configs: readonly string[]): Promise<void> {
+async function runTenants(configs: readonly string[]): Promise<void> {
   ignoreBrokenPipe()
   const stopping = stopSignals()
   const running: RunningTenant[] = []
   try {
     for (const config of configs) {
-      if (!stopping.aborted) running.push(await open(config, configs.length > 1))
+      if (!stopping.aborted) running.push(await openTenant(config, configs.length > 1))
     }
     for (const { averba, options } of running) {
       if (!stopping.aborted) await options.run?.prepare?.(averba)
@@ -57,7 +57,7 @@ async function run(configs: readonly string[]): Promise<void> {
 }
 
 /** Opens the log of a configuration. Where there are several, each line names its own. */
-async function open(config: string, isNamed: boolean): Promise<RunningTenant> {
+async function openTenant(config: string, isNamed: boolean): Promise<RunningTenant> {
   const options = await loadConfig(config)
   const { clock = systemClock } = options
   const logger = (line: LogLine) => {
@@ -83,7 +83,7 @@ async function serveAndRun(running: readonly RunningTenant[], stopping: AbortSig
       logger({ message: 'listening', host, port: status.port })
     }
     servers.push(...(await serveTenants(running)))
-    const draining = aborted(stopping).then(async () => {
+    const draining = waitForAbort(stopping).then(async () => {
       for (const { logger } of running) logger({ message: 'stopping', signal: String(stopping.reason) })
       await closeAll()
     })
@@ -94,7 +94,7 @@ async function serveAndRun(running: readonly RunningTenant[], stopping: AbortSig
   }
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
+function waitForAbort(signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })

@@ -11,7 +11,7 @@ import {
   startControl,
   startServices,
 } from '../../simulation/index.ts'
-import { untilToldToStop } from '../stop-signals.ts'
+import { waitForStop } from '../stop-signals.ts'
 
 /** Where the simulated services are, for programs: file paths for certificates, whole addresses. */
 export interface SimulationAddresses {
@@ -52,7 +52,7 @@ export async function runSimulation(
   announce: (addresses: SimulationAddresses) => void,
   { dir, seed, ...options }: SimulateOptions,
 ): Promise<void> {
-  const folder = folderOf(dir)
+  const folder = createFolder(dir)
   try {
     await serveFrom(folder, announce, options, seed)
   } catch (error) {
@@ -73,14 +73,14 @@ async function serveFrom(
   const entropy = seed !== undefined && { entropy: seededEntropy(seed) }
   const services = await startServices({ clock, ...options, ...entropy })
   const control = await startControl(services, clock)
-  const stopped = untilToldToStop()
-  announce(await addressesOf(services, control.baseUrl, folder))
+  const stopped = waitForStop()
+  announce(await writeAddresses(services, control.baseUrl, folder))
   await stopped
   await control.close()
   await services.close()
 }
 
-function folderOf(dir?: string): string {
+function createFolder(dir?: string): string {
   if (dir === undefined) return mkdtempSync(join(tmpdir(), 'averba-simulate-'))
   const folder = resolve(dir)
   try {
@@ -95,7 +95,7 @@ function folderOf(dir?: string): string {
   return folder
 }
 
-async function addressesOf(
+async function writeAddresses(
   services: RunningServices,
   controlUrl: string,
   folder: string,
@@ -126,11 +126,11 @@ async function addressesOf(
     ca,
     samples,
   }
-  return { ...addresses, env: write('averba.env', environmentOf(addresses)) }
+  return { ...addresses, env: write('averba.env', formatEnvironment(addresses)) }
 }
 
 /** The variables of the configuration template, with the values for these services. */
-function environmentOf({
+function formatEnvironment({
   consentService,
   tokenService,
   validationService,

@@ -10,9 +10,9 @@ import {
   verifyDisclosure,
   verifyTlogProof,
 } from '../../verify.ts'
-import { print } from '../output.ts'
+import { printSafely } from '../output.ts'
 import { createProgress } from '../progress.ts'
-import { type RootKeyOption, rootKeyOf, rootKeyOption } from '../root-key.ts'
+import { parseRootKey, type RootKeyOption, rootKeyOption } from '../root-key.ts'
 
 const proofBytesMax = 16 * 1024 * 1024
 
@@ -59,20 +59,20 @@ async function verify(store: string, options: Options): Promise<void> {
   const { key, mark, witness, json = false } = options
   const proof = readProof(store)
   if (proof !== undefined) {
-    checkOfProof(options)
-    return verifyProof(proof, { keys: keysIn(key), witnesses: keysIn(witness) }, json)
+    rejectLogOptions(options)
+    return verifyProof(proof, { keys: parseKeyOptions(key), witnesses: parseKeyOptions(witness) }, json)
   }
   const verdict = await verifyLog({
     store,
     onProgress: createProgress(),
-    ...(key && { keys: readLines(key) }),
-    ...rootKeyOf(options),
+    ...(key && { keys: readKeyLines(key) }),
+    ...parseRootKey(options),
     ...(mark !== undefined && { mark }),
-    ...(witness && { witnesses: readLines(witness) }),
+    ...(witness && { witnesses: readKeyLines(witness) }),
   })
   process.exitCode = exitCodes[verdict.level]
-  if (json) print(JSON.stringify(verdict))
-  else for (const line of describe(verdict)) print(line)
+  if (json) printSafely(JSON.stringify(verdict))
+  else for (const line of formatVerdict(verdict)) printSafely(line)
 }
 
 /** The text of a proof or a disclosure of one event, if the file is one. */
@@ -83,7 +83,7 @@ function readProof(path: string): string | undefined {
 }
 
 /** A proof stands alone: what is given beside it would be taken for checked. */
-function checkOfProof({ mark, rootKeyFrom }: Options): void {
+function rejectLogOptions({ mark, rootKeyFrom }: Options): void {
   const given = mark !== undefined ? '--mark' : rootKeyFrom !== undefined ? '--root-key-from' : undefined
   if (given === undefined) return
   const hint = 'Verify the store, or an export of it, to hold it against a checkpoint that was kept'
@@ -97,8 +97,8 @@ interface TrustedKeys {
   readonly witnesses: readonly VerifierKey[]
 }
 
-function keysIn(given: readonly string[] | undefined): VerifierKey[] {
-  return readLines(given ?? []).map(line => {
+function parseKeyOptions(given: readonly string[] | undefined): VerifierKey[] {
+  return readKeyLines(given ?? []).map(line => {
     const key = parseVerifierKey(line)
     if (key) return key
     throw new AverbaError('INVALID_INPUT', 'Cannot verify the proof: a given key is no verifier key line', {
@@ -115,18 +115,18 @@ async function verifyProof(text: string, { keys, witnesses }: TrustedKeys, json:
   }
   const { header, opened, closed, ...verdict } = text.startsWith('{')
     ? await verifyDisclosure(text, keys, { witnesses })
-    : await verifyAlone(text, { keys, witnesses })
+    : await verifyTlogProofText(text, { keys, witnesses })
   if (!verdict.isProven) process.exitCode = exitCodes.broken
-  if (json) return print(JSON.stringify({ ...verdict, header, ...(opened && { opened, closed }) }))
-  if (!verdict.isProven) return print(`NOT PROVEN: ${verdict.fault}`)
-  print(`Proven: this event is in the log, signed by ${verdict.signedBy.join(', ')}:`)
-  print(header ?? '')
+  if (json) return printSafely(JSON.stringify({ ...verdict, header, ...(opened && { opened, closed }) }))
+  if (!verdict.isProven) return printSafely(`NOT PROVEN: ${verdict.fault}`)
+  printSafely(`Proven: this event is in the log, signed by ${verdict.signedBy.join(', ')}:`)
+  printSafely(header ?? '')
   for (const { name, owner, value } of opened ?? [])
-    print(`Sealed with it as "${name}", of ${owner}: ${JSON.stringify(value)}`)
-  if (closed && closed.length > 0) print(`Not disclosed: ${closed.join(', ')}`)
+    printSafely(`Sealed with it as "${name}", of ${owner}: ${JSON.stringify(value)}`)
+  if (closed && closed.length > 0) printSafely(`Not disclosed: ${closed.join(', ')}`)
 }
 
-async function verifyAlone(
+async function verifyTlogProofText(
   text: string,
   { keys, witnesses }: TrustedKeys,
 ): Promise<ProofVerdict & Partial<DisclosureVerdict>> {
@@ -135,7 +135,7 @@ async function verifyAlone(
 }
 
 /** Key lines as given: either the lines themselves, or files that hold them. */
-function readLines(given: readonly string[]): string[] {
+function readKeyLines(given: readonly string[]): string[] {
   return given.flatMap(each => {
     if (!statSync(each, { throwIfNoEntry: false })?.isFile()) return [each]
     const lines = readFileSync(each, 'utf8').split('\n')
@@ -145,7 +145,7 @@ function readLines(given: readonly string[]): string[] {
   })
 }
 
-function* describe(verdict: Verdict): Iterable<string> {
+function* formatVerdict(verdict: Verdict): Iterable<string> {
   const { level, next, faults, unproven, origin, events, parts, erasedParts, checkpoints, signed } = verdict
   yield `log          ${origin}: ${events} events, root ${verdict.root}`
   yield `parts        ${parts} there, ${erasedParts} erased`

@@ -47,7 +47,7 @@ export async function checkStore(snapshot: Snapshot, options: CheckOptions = {})
   const verifier = new LogVerifier([], [])
   const checked = await checkRows(snapshot, verifier, faults, options)
   // Illegal decisions are reported by `verifyStore`: they do not make a copy of the store unsound.
-  faults.take(verifier.faults.list().filter(({ check }) => check !== 'legality'))
+  faults.addAll(verifier.faults.list().filter(({ check }) => check !== 'legality'))
   return { ...checked, faults: faults.list() }
 }
 

@@ -47,7 +47,7 @@ export async function verifyStore(snapshot: Snapshot, options: VerifyStoreOption
   const verifier = new LogVerifier(points, keys.map(writeVerifierKey))
   const how = { views, claimedKinds, ...(onProgress && { onProgress }) }
   const { origin = '', root = '', ...checked } = await checkRows(snapshot, verifier, faults, how)
-  faults.take(verifier.faults.list())
+  faults.addAll(verifier.faults.list())
   await runCheck(faults, async () => {
     const [head, ...others] = snapshot.run(readHead)
     if (!head || others.length > 0 || head.id !== 1 || head.schema < 1)
@@ -58,7 +58,7 @@ export async function verifyStore(snapshot: Snapshot, options: VerifyStoreOption
   return conclude({
     ...{ origin, root, ...checked, ...found, held: mark },
     faults: faults.list(),
-    whyNotHeld:
+    notHeldReason:
       'There is no high-water mark: no evidence from outside the store shows how far the log had come.',
   })
 }

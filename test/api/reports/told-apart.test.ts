@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type SubjectReport, valueOf } from '../../../src/index.ts'
-import { sourceOf } from '../../../src/pages/source-of.ts'
+import { findDataSource } from '../../../src/pages/source-of.ts'
 import { simulate, type World } from '../../../src/simulation/index.ts'
 import { givenConsent } from '../../scenarios/consents/given-consent.ts'
 
@@ -90,7 +90,7 @@ test.each([
   ['subscription.failing/content', 'portal'],
   ['notification.received/body', 'portal'],
 ])('the source of %s is %s', (kind, source) => {
-  expect(sourceOf(kind)).toBe(source)
+  expect(findDataSource(kind)).toBe(source)
 })
 
 test('a list does not show a controller that the service no longer returns', async () => {

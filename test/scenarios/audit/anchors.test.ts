@@ -187,7 +187,7 @@ test('an older copy keeps its level, and every verdict says that newer events ma
     const { unproven, events, ...verdict } = await verifyLog({ store: older, ...given })
     expect(verdict).toMatchObject({ level, faults: [] })
     expect(unproven.join()).toContain(
-      `That it is the newest copy: what came behind event ${events} may be missing`,
+      `That it is the newest copy: events after ${events} may be missing`,
     )
   }
 })

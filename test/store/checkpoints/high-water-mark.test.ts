@@ -123,7 +123,7 @@ test('without its mark a log is only self-consistent, and opening it writes the 
     held: 0,
     next: expect.stringContaining('no high-water mark'),
   })
-  expect(verdict.unproven.join(' ')).toContain('nothing was cut off its end')
+  expect(verdict.unproven.join(' ')).toContain('That its end was not cut off')
   await (await openAverba({ store })).close()
   expect(readFileSync(`${store}.mark`, 'utf8')).toBe(readFileSync(`${sample}.mark`, 'utf8'))
 })
