@@ -7,7 +7,7 @@ import { type ScriptTexts, writePageScript } from './page-script.ts'
 import { showTimeline } from './show-timeline.ts'
 import { showLog } from './subject-page.ts'
 
-/** Writes the answer about a consent as one page, which checks its own proof offline. Pure, as the other pages are. */
+/** Writes a consent report as one HTML page, which checks its own proof offline. Pure: one report gives one text. */
 export function writeConsentPage(report: ConsentReport): string {
   const { language, log, proof, at, knownAt } = report
   const labels = labelsOf(language)

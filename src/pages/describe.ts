@@ -4,21 +4,21 @@ import type { Language } from './language.ts'
 import { portuguese } from './portuguese.ts'
 import type { CallEnding, LanguageWords } from './words.ts'
 
-/** The words of a language. */
+/** Returns the texts of a language. */
 export function getLanguageWords(language: Language): LanguageWords {
   return language === 'en' ? english : portuguese
 }
 
-/** Says an event in words. */
+/** Describes an event in a sentence. */
 export function describeEvent(
   { type, data }: Pick<RecordedEvent, 'type' | 'data'>,
   words: LanguageWords,
 ): string {
   const events: Readonly<Record<string, ((data: never) => string) | undefined>> = words.events
-  return events[type]?.(data as never) ?? words.otherEvent(type) // The words of a type take the data of that type.
+  return events[type]?.(data as never) ?? words.otherEvent(type) // The text of a type takes the data of that type.
 }
 
-/** Says what became of a call, by the event that ended it where that is no answer. */
+/** Describes the outcome of a call. `ending` is the event that ended it, when it ended without an answer. */
 export function describeCall(
   { state }: Pick<PendingEffect, 'state'>,
   ending: Pick<RecordedEvent, 'type' | 'resolves' | 'data'> | undefined,
@@ -30,10 +30,7 @@ export function describeCall(
   return byType[callEndingKey(ending)] ?? (ending.resolves ? callEndings[found] : effectStates[state])
 }
 
-/**
- * How the words call what ended a call: by its type, and apart where the call had been sent all the same, or what it
- * asked for was there.
- */
+/** The key of `callEndings` for the event that ended a call: its type, and whether it was sent before or done. */
 function callEndingKey({ type, data }: Pick<RecordedEvent, 'type' | 'data'>): string {
   const { sentBefore, isDone } = data as { sentBefore?: true; isDone?: true } // As the machines write them.
   return `${type}${sentBefore ? ', sent before' : ''}${isDone ? ', done' : ''}`
@@ -43,7 +40,7 @@ function isEnded(state: PendingEffect['state']): boolean {
   return state === 'settled' || state === 'declined' || state === 'cancelled'
 }
 
-/** Names a kind of sealed data. */
+/** Returns the name of a kind of sealed data. */
 export function describeKind(kind: string, { kinds }: LanguageWords): string {
   return kinds[kind] ?? kinds[kind.slice(kind.indexOf('/') + 1)] ?? kind
 }

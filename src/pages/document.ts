@@ -3,18 +3,18 @@ import { type Html, html, trustedHtml } from './html.ts'
 import type { Labels } from './labels.ts'
 import type { Language } from './language.ts'
 
-/** What a page is made of. */
+/** The parts of a page. */
 export interface DocumentParts {
   readonly language: Language
   readonly title: string
   readonly body: Html
-  /** The text of its script, our own; it has none otherwise. */
+  /** The source text of its script, which must be our own. */
   readonly script?: string
 }
 
 /**
- * Puts a page together: one file that needs nothing else. Its policy lets only this very style and this very script
- * work, and nothing be loaded or sent anywhere.
+ * Writes a page as one file that needs no other file. Its Content-Security-Policy allows exactly this style and this
+ * script, and forbids to load or send anything.
  */
 export function writeDocument({ language, title, body, script }: DocumentParts): string {
   const policy = [
@@ -48,7 +48,7 @@ function cspHash(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`
 }
 
-/** Shows rows under headings; says so where there are none. */
+/** Writes a table, or a short text when there are no rows. */
 export function showTable(
   caption: string,
   headings: readonly string[],
@@ -62,7 +62,7 @@ export function showTable(
 ${rows.map(cells => html`<tr>${cells.map(cell => html`<td>${cell ?? labels.none}</td>`)}</tr>\n`)}</tbody></table></div>`
 }
 
-/** How pages look: on a screen by day and by night, on a small one, and on paper. */
+/** The style of all pages: light and dark, for large and small screens, and for print. */
 const style = `
 :root{color-scheme:light dark;--ink:#1c2430;--soft:#566072;--line:#d8dde6;--paper:#fff;--tint:#f4f6f9;--blue:#1351b4;--good:#0f6b3a;--good-tint:#e5f4eb;--bad:#a3171d;--bad-tint:#fdebec;--doubt:#7a5200;--doubt-tint:#fff4dc}
 @media(prefers-color-scheme:dark){:root{--ink:#e7eaf0;--soft:#a4aec0;--line:#38404f;--paper:#12161d;--tint:#1b212b;--blue:#8ab4ff;--good:#7fd8a4;--good-tint:#12301f;--bad:#ff9a9e;--bad-tint:#3a1719;--doubt:#f2c76b;--doubt-tint:#33270d}}

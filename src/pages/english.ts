@@ -1,19 +1,19 @@
 import { englishEvents, englishRetained } from './english-events.ts'
 import type { LanguageWords } from './words.ts'
 
-/** English, for readers who ask for it. */
+/** The texts of reports in English. */
 export const english: LanguageWords = {
   events: englishEvents,
   otherEvent: type => `Another record (${type})`,
   kinds: {
     cpf: 'CPF',
     record: "The service's record: its id and texts",
-    detail: "The service's whole record",
+    detail: "The service's full record",
     'consent.appeared/record': "Consent: the service's id and texts",
-    'consent.described/detail': "Consent: the service's whole record",
+    'consent.described/detail': "Consent: the service's full record",
     'subject.awarenessAppeared/record': "Awareness record: the service's id and texts",
     'subject.awarenessAmended/record': "Awareness record: the service's id and texts",
-    'subject.awarenessDescribed/detail': "Awareness record: the service's whole record",
+    'subject.awarenessDescribed/detail': "Awareness record: the service's full record",
     'validation.inconclusive/unreadable': 'Answer to a validation in an unknown form',
     why: "Reason and evidence of the person's decision",
     unreadable: 'Records of the service in an unknown form',
@@ -21,7 +21,7 @@ export const english: LanguageWords = {
     redirect: 'Address to return to after the login',
     address: 'Login address',
     claims: 'Data sent for validation',
-    'validation.requested/reason': 'Why a validation was made again',
+    'validation.requested/reason': 'Why a validation was repeated',
     result: 'Result of the validation, field by field',
     note: 'Note on a validation',
     problem: "The service's error message",
@@ -51,10 +51,10 @@ export const english: LanguageWords = {
   },
   operations: {
     'consentService.listConsents': 'reading of the list of consents',
-    'consentService.readConsent': 'whole reading of a consent',
+    'consentService.readConsent': 'full reading of a consent',
     'consentService.changeStatus': 'change of the status of a consent',
     'consentService.listAwareness': 'reading of the list of awareness records',
-    'consentService.readAwareness': 'whole reading of an awareness record',
+    'consentService.readAwareness': 'full reading of an awareness record',
     'consentService.readLogin': 'reading of the login state',
     'consentService.readLoginAddress': 'request for a login address',
     'validationService.validatePerson': "validation of a person's data",
@@ -64,7 +64,7 @@ export const english: LanguageWords = {
     started: 'under way',
     deferred: 'not done: it will be tried again',
     parked: 'not done: on hold',
-    unknown: 'perhaps done: the answer was lost',
+    unknown: 'may be done: the answer was lost',
     settled: 'answered',
     cancelled: 'cancelled',
     declined: 'declined by the service',
@@ -73,36 +73,36 @@ export const english: LanguageWords = {
     'subject.erased': "cancelled: the person's data was erased",
     'subject.scheduled': 'cancelled: another interval was set',
     'subject.unscheduled': 'cancelled: periodic readings were ended',
-    'subject.syncRequested': 'cancelled: a newer reading took its place',
-    'subject.awarenessRequested': 'cancelled: a newer reading took its place',
-    'subject.loginRequested': 'cancelled: a newer reading took its place',
-    'effect.withdrawn': 'withdrawn: another call takes its place',
-    'validation.withheld': 'not sent: the consent that it names did not stand any more',
+    'subject.syncRequested': 'cancelled: a newer reading replaced it',
+    'subject.awarenessRequested': 'cancelled: a newer reading replaced it',
+    'subject.loginRequested': 'cancelled: a newer reading replaced it',
+    'effect.withdrawn': 'withdrawn: another call replaces it',
+    'validation.withheld': 'not sent: the consent that it names was no longer valid',
     'validation.withheld, sent before':
-      'not repeated: it was sent, and not processed; then the consent that it names did not stand any more',
+      'not repeated: it was sent and not processed, and then the consent that it names was no longer valid',
     'consent.changeWithheld': 'not sent: the consent had another status by then',
     'consent.changeWithheld, sent before':
-      'not repeated: it was sent, and not processed; then the consent had another status',
-    'consent.changeWithheld, done': 'not sent: the consent had the status that was asked for',
+      'not repeated: it was sent and not processed, and then the consent had another status',
+    'consent.changeWithheld, done': 'not sent: the consent had the requested status',
     'consent.changeWithheld, sent before, done':
-      'not repeated: it was sent, and not processed; then the consent had the status that was asked for',
+      'not repeated: it was sent and not processed, and then the consent had the requested status',
     'validation.resolved': 'without a result: it was found out whether it was charged',
-    'found done': 'done: that was found out later',
-    'found not done': 'not done: that was found out later',
+    'found done': 'done, as was found out later',
+    'found not done': 'not done, as was found out later',
   },
   reasons: {
-    active: 'it was ATIVO and within its term, by all that was known',
+    active: 'it was ATIVO and within its term, as far as was known',
     pending: 'it was PENDENTE',
     denied: 'it was NEGADO',
     revoked: 'it was REVOGADO',
     expired: 'it was EXPIRADO or past its term',
     stale: 'the last reading of the service was too old',
     vanished: 'the service no longer listed it',
-    uncertain: 'there was doubt: a request under way, a lost answer or an unreadable record',
-    'never-read': 'nothing was known of it at that instant',
+    uncertain: 'it was uncertain: a request under way, a lost answer or an unreadable record',
+    'never-read': 'it was not known at that instant',
   },
   validationStates: {
-    requested: 'asked for, not answered',
+    requested: 'requested, not answered',
     answered: 'answered',
     declined: 'declined by the service',
     inconclusive: 'inconclusive: the answer was lost',
@@ -110,7 +110,7 @@ export const english: LanguageWords = {
   },
   origins: {
     host: 'enrolment by this organisation',
-    validation: 'a validation that this organisation asked for',
+    validation: 'a validation that this organisation requested',
     notification: 'a notification of the portal',
   },
   owners: {
@@ -127,12 +127,12 @@ export const english: LanguageWords = {
   retentionRule: (kind, days) =>
     `${englishRetained[kind] ?? kind}: ${days === null ? 'until it is settled' : days === 1 ? '1 day' : `${days} days`}`,
   security:
-    'Personal data is encrypted (AES-256-GCM) under a key per person, kept under a keyring apart from the database. The log is append-only, with a Merkle tree and signed checkpoints.',
+    'Personal data is encrypted (AES-256-GCM) with one key per person, and these keys with a keyring apart from the database. The log is append-only, with a Merkle tree and signed checkpoints.',
   unproven: [
     "That the key is this organisation's: compare the key's id with the one that it publishes.",
     'That the log has no other events of this consent than those shown: only the whole log shows that (averba verify).',
-    'That the log was not rewritten as a whole by who has the key: only a checkpoint that others kept or signed shows that.',
+    'That the owner of the key did not rewrite the whole log: only a checkpoint that others kept or signed shows that.',
     'That the service told the truth: the log keeps what was received, and when.',
-    'The conclusion: it follows from the events by the published rules, which this page does not compute again.',
+    'The conclusion: it follows from the events by the published rules, which this page does not apply again.',
   ],
 }

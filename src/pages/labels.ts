@@ -44,7 +44,7 @@ const portuguese = {
   count: 'Registros',
   actors: 'Quem agiu',
   actor: 'Quem',
-  noActor: 'ninguém daqui: fato de fora',
+  noActor: 'ninguém desta organização: fato externo',
   actorKinds: { subject: 'titular', person: 'pessoa', system: 'sistema' },
   told: 'Com quem foi compartilhado',
   toldNote: 'Chamadas a serviços, com os dados que cada uma abre ao ser feita e o desfecho.',
@@ -102,7 +102,7 @@ const portuguese = {
   shownWrong: 'Um texto mostrado nesta página NÃO é o que está na prova: posição',
   faults: {
     path: 'O evento não leva à raiz do checkpoint: posição',
-    position: 'O evento diz estar em outro lugar: posição',
+    position: 'O evento indica uma posição diferente de',
     checkpoint: 'O checkpoint não tem a forma certa.',
   },
   unproven: 'O que esta prova não mostra',
@@ -125,7 +125,7 @@ const portuguese = {
   footer: 'Horários de Brasília, com UTC ao lado. Este arquivo não carrega nem envia nada.',
 }
 
-/** The texts of pages. */
+/** The texts of the HTML pages. */
 export type Labels = typeof portuguese
 
 const english: Labels = {
@@ -133,9 +133,9 @@ const english: Labels = {
   subjectTitle: 'Report to the data subject',
   subjectLead:
     'What is held about you, since when, on what basis, who acted, and with whom it was shared (LGPD, articles 18 and 19).',
-  consentTitle: 'Did this consent stand?',
+  consentTitle: 'Was this consent valid?',
   consentLead:
-    'The answer, the records that it rests on, and the proof that they are in the log (LGPD, article 8, § 2).',
+    'The answer, the events that it is based on, and the proof that they are in the log (LGPD, article 8, § 2).',
   processingTitle: 'Record of processing operations',
   processingLead:
     'Operations with personal data in the period, by purpose and legal basis (LGPD, article 37).',
@@ -150,15 +150,15 @@ const english: Labels = {
   origin: 'Origin',
   erasure: 'Erasure',
   erasedLead:
-    'The personal data of this person was erased. What follows are the records that are left, without the data.',
-  requester: 'Asked for by',
+    'The personal data of this person was erased. Below are the remaining records, without the data.',
+  requester: 'Requested by',
   erasedParts: 'Pieces destroyed',
   cancelledCalls: 'Calls cancelled',
   kept: 'Kept by law',
   erasureCompleted: 'Completed at',
-  copiesOpenUntil: 'Backups open until',
-  whileKeyKept: 'The key is kept: while it is, copies open',
-  epochsDestroyed: 'No backup opens since',
+  copiesOpenUntil: 'Backups can be opened until',
+  whileKeyKept: 'The key was kept: backups can be opened as long as it exists',
+  epochsDestroyed: 'Backups can no longer be opened since',
   held: 'What is held',
   heldNote: 'Personal data is sealed and was not opened for this report: only its kind and date are shown.',
   kind: 'Kind',
@@ -172,10 +172,10 @@ const english: Labels = {
   count: 'Records',
   actors: 'Who acted',
   actor: 'Who',
-  noActor: 'nobody here: a fact from outside',
+  noActor: 'nobody of this organisation: an external fact',
   actorKinds: { subject: 'data subject', person: 'person', system: 'system' },
   told: 'With whom it was shared',
-  toldNote: 'Calls to services, with the data that each opens when it is made, and what became of it.',
+  toldNote: 'Calls to services, with the data that each call opens and its outcome.',
   recipient: 'Recipient',
   operation: 'Operation',
   opened: 'Data opened',
@@ -204,33 +204,33 @@ const english: Labels = {
   with: 'with',
   anomaly: 'Unexpected',
   question: 'Question',
-  instant: 'Instant asked about',
-  knownAt: 'By what was known at',
+  instant: 'Instant in question',
+  knownAt: 'According to what was known at',
   consent: 'Consent',
-  valid: 'Yes, it stood',
-  invalid: 'It did not stand',
-  asThen: 'By what was known then',
-  asToday: 'By all that is known now',
+  valid: 'Yes, it was valid',
+  invalid: 'It was not valid',
+  asThen: 'According to what was known then',
+  asToday: 'According to all that is known now',
   readAt: 'Last reading of the service',
-  restsOn: 'What the answer rests on',
+  restsOn: 'What the answer is based on',
   later: 'What became known later',
   proof: 'Proof',
   checking: 'Checking the proof in this browser…',
-  noScript: "The proof was not checked: this reader does not run the page's program.",
+  noScript: 'The proof was not checked: this reader does not run the script of the page.',
   noCrypto:
     'The proof was not checked: the browser offers no cryptography here. Open the file locally or over HTTPS.',
-  right: 'The proof is right',
-  partly: 'The proof is right in part',
-  wrong: 'The proof is WRONG',
+  right: 'The proof is valid',
+  partly: 'The proof is valid in part',
+  wrong: 'The proof is NOT valid',
   included: 'events checked: the bytes of each lead to the root of the checkpoint.',
-  signatureRight: "The checkpoint's Ed25519 signature fits the key of this page.",
-  signatureWrong: "The checkpoint's signature does NOT fit the key of this page.",
-  signatureUnsupported: 'The signature was not checked: this browser does not know Ed25519.',
+  signatureRight: "The checkpoint's Ed25519 signature matches the key of this page.",
+  signatureWrong: "The checkpoint's signature does NOT match the key of this page.",
+  signatureUnsupported: 'The signature was not checked: this browser does not support Ed25519.',
   shownRight: 'The text of every event shown below is the one that was checked.',
   shownWrong: 'A text shown on this page is NOT the one in the proof: position',
   faults: {
     path: 'The event does not lead to the root of the checkpoint: position',
-    position: 'The event says that it stands elsewhere: position',
+    position: 'The event names a position other than',
     checkpoint: 'The checkpoint does not have the right form.',
   },
   unproven: 'What this proof does not show',
@@ -248,7 +248,7 @@ const english: Labels = {
   footer: 'Times in Brasilia, with UTC beside them. This file loads nothing and sends nothing.',
 }
 
-/** The texts of pages in a language. */
+/** Returns the texts of the HTML pages in a language. */
 export function labelsOf(language: Language): Labels {
   return language === 'en' ? english : portuguese
 }

@@ -1,9 +1,7 @@
-/** The languages that reports are written in. */
+/** The languages of reports. */
 export type Language = 'pt-BR' | 'en'
 
-/**
- * How a report is written: as JSON, the default, or as one HTML page; in Brazilian Portuguese unless said otherwise.
- */
+/** How to write a report: JSON (the default) or one HTML page; Brazilian Portuguese (the default) or English. */
 export interface PageOptions {
   readonly format?: 'json' | 'html'
   readonly language?: Language

@@ -1,6 +1,6 @@
 import { checkPageProof, type PageCheck, type PageProof } from '../proof/check-page.ts'
 
-/** What the script of a page is told. */
+/** The texts that the script of a page shows. */
 export interface ScriptTexts {
   readonly checking: string
   readonly noCrypto: string
@@ -16,13 +16,13 @@ export interface ScriptTexts {
   readonly faults: Readonly<Record<PageCheck['faults'][number]['what'], string>>
 }
 
-/** The part of a document that the script needs. */
+/** The members of a document that the script needs. */
 type PageDocument = Pick<Document, 'getElementById' | 'querySelectorAll' | 'createElement'>
 
 /**
- * Checks the proof of the page that it stands in, compares what is shown with it, and says so in words.
+ * Checks the proof of its page, compares the shown texts with it, and shows the result.
  *
- * Its own text is put into pages: it uses nothing from outside but its arguments.
+ * Its source text is put into pages, so it refers to nothing but its arguments.
  */
 async function showPageCheck(
   page: PageDocument,
@@ -53,10 +53,10 @@ async function showPageCheck(
   const proven = new Map(proof.events.map(({ header, index }) => [String(index + 1), header]))
   proven.set('key', proof.key).set('checkpoint', proof.checkpoint)
   const pieces = [...page.querySelectorAll<HTMLElement>('pre')]
-  const nameOf = (piece: HTMLElement) => piece.dataset.position ?? piece.dataset.shown ?? ''
-  const differing = pieces.filter(piece => piece.textContent !== proven.get(nameOf(piece))).map(nameOf)
-  // What is checked and not shown leaves room for something else.
-  const shown = new Set(pieces.map(nameOf))
+  const pieceName = (piece: HTMLElement) => piece.dataset.position ?? piece.dataset.shown ?? ''
+  const differing = pieces.filter(piece => piece.textContent !== proven.get(pieceName(piece))).map(pieceName)
+  // Everything in the proof must also be shown: a missing text could hide a false one.
+  const shown = new Set(pieces.map(pieceName))
   for (const name of proven.keys()) if (!shown.has(name)) differing.push(name)
   const signed = {
     right: texts.signatureRight,
@@ -77,7 +77,7 @@ async function showPageCheck(
   else say('yes', texts.right, lines)
 }
 
-/** The script of a page that carries its proof: the very functions above, as text. */
+/** Writes the script of a page with a proof: the source text of the functions above. */
 export function writePageScript(): string {
   return `'use strict';
 const checkPageProof = ${checkPageProof};

@@ -11,7 +11,7 @@ const origins = {
 } as const
 const countRecords = (count: number) => (count === 1 ? '1 registro' : `${count} registros`)
 
-/** Kinds of data that are kept for some time only. */
+/** Names of the kinds of data that retention can destroy. */
 export const portugueseRetained: Readonly<Record<string, string>> = {
   'validation.claims': 'dados declarados para a validação',
   'validation.result': 'resultado da validação',
@@ -19,7 +19,7 @@ export const portugueseRetained: Readonly<Record<string, string>> = {
   'consent.detail': 'consentimento completo',
 }
 
-/** Every event in Brazilian Portuguese. */
+/** The Brazilian Portuguese texts of all events. */
 export const portugueseEvents: EventWords = {
   'subject.enrolled': ({ origin }) => `Titular cadastrado ${origins[origin]}`,
   'subject.syncRequested': () => 'Leitura dos consentimentos pedida',
@@ -51,9 +51,9 @@ export const portugueseEvents: EventWords = {
   'consent.expired': ({ by }) => `Consentimento expirado ${changedBy[by]}`,
   'consent.conflicted': ({ status, held, isVanished, isContrary }) =>
     isContrary
-      ? `O serviço respondeu à mudança com ${status}, que não é o pedido: uma leitura diz como está`
+      ? `O serviço respondeu à mudança com ${status}, que não foi o pedido: uma nova leitura mostrará a situação`
       : isVanished
-        ? `O serviço responde com ${status} pelo consentimento, que deixou de listar: vale o que o serviço diz`
+        ? `O serviço deixou de listar o consentimento, mas responde que está ${status}: vale o que o serviço diz`
         : `O serviço mostra ${status}, que não podia seguir a ${held}: vale o que o serviço diz`,
   'consent.vanished': () => 'O consentimento deixou de constar no serviço',
   'consent.lapsed': () => 'A data de expiração do consentimento passou',
@@ -65,7 +65,7 @@ export const portugueseEvents: EventWords = {
     'O consentimento não pôde ser lido por completo durante um dia: vale o que a lista mostra',
   'consent.answeredLate': ({ asked, status }) =>
     status === null
-      ? 'Chegou o fim de uma mudança que uma leitura já havia mostrado'
+      ? 'Uma mudança terminou depois que uma leitura já havia mostrado o resultado'
       : status === asked
         ? `O serviço respondeu que fez a mudança para ${status}, que uma leitura já havia mostrado`
         : `A resposta a uma mudança chegou tarde, com ${status}`,
@@ -89,14 +89,14 @@ export const portugueseEvents: EventWords = {
   'validation.declined': ({ httpStatus }) => `O serviço recusou a validação (HTTP ${httpStatus})`,
   'validation.withheld': ({ sentBefore }) =>
     sentBefore
-      ? 'Validação não repetida, enviada antes e não processada: o consentimento em que se baseava deixou de valer'
+      ? 'Validação não repetida depois de uma tentativa não processada: o consentimento em que se baseava deixou de valer'
       : 'Validação não enviada: o consentimento em que se baseava deixou de valer',
   'validation.inconclusive': () => 'A resposta da validação se perdeu: talvez tenha sido feita',
   'validation.resolved': ({ charged, by }) =>
     by === 'attempt'
-      ? 'A tentativa se manifestou tarde: a validação não foi feita'
+      ? 'A tentativa respondeu tarde: a validação não foi feita'
       : `Uma pessoa apurou que a validação ${charged ? 'foi' : 'não foi'} cobrada`,
-  'validation.repeated': () => 'A validação foi refeita de propósito por outra',
+  'validation.repeated': () => 'A validação foi repetida de propósito',
   'notification.received': ({ evento }) => `Notificação recebida: ${evento}`,
   'notification.recovered': ({ evento }) => `Notificação recuperada de um registro de falha: ${evento}`,
   'notification.copied': () => 'A mesma notificação chegou de novo',

@@ -1,7 +1,7 @@
 import { portugueseEvents, portugueseRetained } from './portuguese-events.ts'
 import type { LanguageWords } from './words.ts'
 
-/** Brazilian Portuguese, the language of reports unless another is asked for. */
+/** The texts of reports in Brazilian Portuguese, the default language. */
 export const portuguese: LanguageWords = {
   events: portugueseEvents,
   otherEvent: type => `Outro registro (${type})`,

@@ -5,7 +5,7 @@ import { labelsOf } from './labels.ts'
 import type { ProcessingOperation, ProcessingReport } from './processing-report.ts'
 import { showLog } from './subject-page.ts'
 
-/** Writes the operations of a period as one page: those of one kind are one row. Pure. */
+/** Writes a processing report as one HTML page, with one row for each kind of operation. Pure. */
 export function writeProcessingPage(report: ProcessingReport): string {
   const { language, log, from, until, retention, security, operations } = report
   const labels = labelsOf(language)

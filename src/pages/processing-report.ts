@@ -2,7 +2,7 @@ import type { Actor, Basis, Instant } from '../vocabulary/message.ts'
 import type { Language } from './language.ts'
 import type { ReportedLog } from './subject-report.ts'
 
-/** What was done with personal data: it came in, it left for a service, or it was used under a consent. */
+/** What was done with personal data: received, sent to a service, used under a consent, or a use was refused. */
 export type ProcessingKind = 'collected' | 'shared' | 'used' | 'refused'
 
 /** One operation with personal data (LGPD article 37). */
@@ -14,19 +14,19 @@ export interface ProcessingOperation {
   readonly kinds: readonly ProcessingKind[]
   readonly basis: Basis | null
   readonly actor: Actor | null
-  /** Who it is about: a data subject's ref, an organisation or a subscription, as the owners of the data. */
+  /** The owners of the data: refs of data subjects, an organisation or a subscription. */
   readonly owners: readonly string[]
-  /** Whom the data is about, in words. */
+  /** The categories of people that the data is about. */
   readonly subjects: readonly string[]
-  /** Kinds of data that came in or were opened. */
+  /** The kinds of data that were received or opened. */
   readonly data: readonly string[]
-  /** Who gave what came in. */
+  /** Who gave the received data. */
   readonly sources: readonly string[]
-  /** The services that it left for. */
+  /** The services that data was sent to. */
   readonly recipients: readonly string[]
 }
 
-/** The operations of a period, with what is true of all of them. */
+/** The operations of a period, with the retention and security that apply to all of them (LGPD article 37). */
 export interface ProcessingReport {
   readonly format: 'averba processing report 1'
   readonly language: Language

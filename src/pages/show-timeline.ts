@@ -3,7 +3,7 @@ import { showInstant } from './instants.ts'
 import type { Labels } from './labels.ts'
 import type { TimelineEntry } from './subject-report.ts'
 
-/** How many routine entries in a row are shown before they are folded. */
+/** More routine entries in a row than this are folded. */
 const routineMax = 2
 
 const routineTypes: ReadonlySet<string> = new Set([
@@ -39,21 +39,21 @@ const tones: Readonly<Record<string, 'good' | 'bad' | 'doubt'>> = {
   'validation.inconclusive': 'doubt',
 }
 
-/** Shows events as a timeline; what is routine is folded. `proofs` are the bytes of each, where the page has them. */
+/** Writes events as a timeline and folds routine events. `headers` are their exact texts, where the page has them. */
 export function showTimeline(
   entries: readonly TimelineEntry[],
   labels: Labels,
-  proofs: ReadonlyMap<number, string> = new Map(),
+  headers: ReadonlyMap<number, string> = new Map(),
 ): Html {
   if (entries.length === 0) return html`<p class="none">${labels.nothing}</p>`
   const runs: TimelineEntry[][] = []
   for (const entry of entries) {
-    // A run is of routine entries as a whole, or one other.
+    // A run consists of routine entries only, or is one other entry.
     const last = runs.at(-1)
     if (last?.[0] && isRoutine(last[0]) && isRoutine(entry)) last.push(entry)
     else runs.push([entry])
   }
-  const show = (entry: TimelineEntry) => showEntry(entry, labels, proofs.get(entry.position))
+  const show = (entry: TimelineEntry) => showEntry(entry, labels, headers.get(entry.position))
   const items = runs.map(run => (run.length > routineMax ? foldRoutine(run, labels, show) : run.map(show)))
   return html`<ol class="timeline">${items}</ol>`
 }

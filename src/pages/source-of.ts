@@ -1,13 +1,13 @@
 import type { DataSource } from './words.ts'
 
-/** What averba itself wrote: no service was asked, or none has said it. */
+/** Kinds of sealed data that averba writes itself. */
 const writtenByAverba: ReadonlySet<string> = new Set([
   'validation.withheld/problem',
   'validation.resolved/problem',
   'consent.changeWithheld/problem',
 ])
 
-/** What services give, by the name of the part. */
+/** Names of parts that services give. */
 const givenByServices: ReadonlySet<string> = new Set([
   'record',
   'detail',
@@ -17,11 +17,11 @@ const givenByServices: ReadonlySet<string> = new Set([
   'problem',
 ])
 
-/** Says who gave a kind of sealed data, by the type of its event and its name: the host, unless a service did. */
+/** Finds who gave a kind of sealed data (`<event type>/<part name>`): a service, otherwise the host. */
 export function findDataSource(kind: string): DataSource {
   const machine = kind.slice(0, kind.indexOf('.'))
   const name = kind.slice(kind.indexOf('/') + 1)
-  // All that is sealed there came from the portal.
+  // All sealed data of these machines comes from the portal.
   if (machine === 'portal' || machine === 'subscription' || machine === 'notification') return 'portal'
   if (writtenByAverba.has(kind) || !givenByServices.has(name)) return 'host'
   return machine === 'validation' ? 'validationService' : 'consentService'

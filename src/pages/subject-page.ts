@@ -11,7 +11,7 @@ import type {
   SubjectReport,
 } from './subject-report.ts'
 
-/** Writes the report of a data subject as one page. Pure: the same report gives the same text. */
+/** Writes a subject report as one HTML page. Pure: one report gives one text. */
 export function writeSubjectPage(report: SubjectReport): string {
   const { language, log, subject, cpf, origin, enrolledAt } = report
   const labels = labelsOf(language)
@@ -43,13 +43,13 @@ ${showTimeline(report.timeline, labels)}
   return writeDocument({ language, title: labels.subjectTitle, body })
 }
 
-/** Says which log a page is about, and up to where. */
+/** Writes which log a page is about, and up to which position. */
 export function showLog({ origin, position, at }: ReportedLog, labels: Labels): Html {
   return html`<dt>${labels.log}</dt><dd><code>${origin}</code></dd>
 <dt>${labels.upTo}</dt><dd>${position} <span class="soft">·</span> ${showInstant(at, labels)}</dd>`
 }
 
-/** Tells a person who was erased so, before anything else. */
+/** Writes the erasure first, if the person was erased. */
 function showErasure(erasure: ReportedErasure | null, labels: Labels): Html {
   if (!erasure) return html``
   const { requester, legalBasis, erasedAt, keeps, parts, cancelledCalls } = erasure
@@ -106,7 +106,7 @@ function showActors(actors: readonly ActorCount[], labels: Labels): Html {
 ${showTable(labels.actors, [labels.actor, labels.count, labels.since, labels.last], rows, labels)}`
 }
 
-/** Calls of one kind with one outcome are one row: readings recur for years. */
+/** Calls with the same operation and outcome are one row, since readings repeat for years. */
 function showCalls(told: readonly ReportedCall[], labels: Labels): Html {
   const groups = new Map<string, ReportedCall[]>()
   for (const call of told) {

@@ -1,22 +1,22 @@
 import type { Actor, Basis, EffectState, Instant } from '../vocabulary/message.ts'
 import type { Language } from './language.ts'
 
-/** When something was seen, from the first to the last event of something. */
+/** The times of the first and the last event of something. */
 export interface SeenPeriod {
   readonly first: Instant
   readonly last: Instant
 }
 
-/** Up to where a report looked at the log. What comes later is not in it. */
+/** The log of a report, and the last position that the report covers. */
 export interface ReportedLog {
   /** The log's own name. */
   readonly origin: string
   readonly position: number
-  /** When the event at that position was recorded: the log's own time, not the time of the request. */
+  /** When the event at that position was recorded. It is not the time of the request. */
   readonly at: Instant
 }
 
-/** One kind of sealed personal data, with how many pieces of it there are. */
+/** One kind of sealed personal data, with the number of its pieces. */
 export interface HeldKind extends SeenPeriod {
   /** The type of the event and the name of the part, such as `consent.described/detail`. */
   readonly kind: string
@@ -24,32 +24,33 @@ export interface HeldKind extends SeenPeriod {
   /** Who gave it. */
   readonly source: string
   readonly pieces: number
-  /** How many of them are sealed in the store, or destroyed. */
+  /** The number of pieces in the store. */
   readonly held: number
+  /** The number of destroyed pieces. */
   readonly gone: number
   readonly bytes: number
 }
 
-/** On what basis data was processed, and how often. Events that name none are counted under null. */
+/** The basis on which data was processed, and how often. Null counts the events without a basis. */
 export interface UnderBasis extends SeenPeriod {
   readonly basis: Basis | null
   readonly events: number
 }
 
-/** Who acted, and how often. Events that name nobody are counted under null: facts from outside, and time. */
+/** Who acted, and how often. Null counts the events without an actor: facts from outside, and timers. */
 export interface ActorCount extends SeenPeriod {
   readonly actor: Actor | null
   readonly events: number
 }
 
-/** A call to a service: what is to leave for it, and what became of that. */
+/** A call to a service: the data that it opens, and its outcome. */
 export interface ReportedCall {
   readonly effect: string
   readonly position: number
   readonly service: string
   readonly operation: string
   readonly label: string
-  /** The kinds of sealed data that are opened for it, when it is made. */
+  /** The kinds of sealed data that are opened for the call. */
   readonly opened: readonly string[]
   readonly owedAt: Instant
   readonly state: EffectState
@@ -58,7 +59,7 @@ export interface ReportedCall {
   readonly attempts: number
 }
 
-/** A consent as last known. */
+/** The last known state of a consent. */
 export interface ReportedConsent {
   readonly consent: string
   readonly controller: string | null
@@ -74,7 +75,7 @@ export interface ReportedConsent {
 export interface ReportedUse {
   readonly position: number
   readonly at: Instant
-  /** Null for a consent that nobody had seen. */
+  /** Null for an unknown consent. */
   readonly consent: string | null
   readonly isAllowed: boolean
   readonly reason: string
@@ -98,11 +99,11 @@ export interface ReportedNotification {
   readonly evento: string
   readonly receivedAt: Instant
   readonly copies: number
-  /** The handlers of the host that were given it. */
+  /** The handlers of the host that received it. */
   readonly handlers: readonly string[]
 }
 
-/** One event, in words. */
+/** One event, described in a sentence. */
 export interface TimelineEntry {
   readonly position: number
   readonly at: Instant
@@ -112,11 +113,11 @@ export interface TimelineEntry {
   readonly actor: Actor | null
   readonly basis: Basis | null
   readonly anomaly: string | null
-  /** The kinds of sealed data that came with it. */
+  /** The kinds of sealed data in the event. */
   readonly parts: readonly string[]
 }
 
-/** An erasure as its receipt has it, without the parts one by one: null where the person was not erased. */
+/** An erasure: the members of its receipt, without the single parts. */
 export interface ReportedErasure {
   readonly requester: string
   readonly legalBasis: string
@@ -125,30 +126,31 @@ export interface ReportedErasure {
   readonly keeps: readonly string[]
   readonly parts: number
   readonly cancelledCalls: number
-  /** The key stayed with what was kept: as long as it does, backups open what they hold. */
+  /** Whether the key was kept, together with the kept parts. As long as it is, backups can still be opened. */
   readonly isKeyKept: boolean
-  /** When the keys of all others were renewed and the file searched; null until then. */
+  /** When the keys of all other people were renewed and the file was searched; null until then. */
   readonly completedAt: Instant | null
   /**
-   * Until when a backup still opens with a backup of its keyring; null until the erasure is completed, and while the
-   * key is kept.
+   * Until when a backup can still be opened with a backup of its keyring; null until the erasure is completed, and
+   * while the key is kept.
    */
   readonly copiesOpenUntil: Instant | null
-  /** Since when no backup opens what there was; null until then, and while the key is kept. */
+  /** Since when no backup can open the erased data; null until then, and while the key is kept. */
   readonly epochsDestroyedAt: Instant | null
 }
 
-/** What is held of a data subject, since when, on what basis, who acted and who was told (LGPD articles 18 and 19). */
+/** What is held about a person, since when, on what basis, who acted and who received it (LGPD articles 18 and 19). */
 export interface SubjectReport {
   readonly format: 'averba subject report 1'
   readonly language: Language
   readonly log: ReportedLog
   readonly subject: string
-  /** Masked as `***.456.789-**`; null when the report was asked for by ref, and nothing was opened. */
+  /** Masked as `***.456.789-**`; null when the report was requested by ref, since then no sealed data is opened. */
   readonly cpf: string | null
-  /** Where the person was met first, and when. */
+  /** How the person was enrolled. */
   readonly origin: string
   readonly enrolledAt: Instant
+  /** Null when the person was not erased. */
   readonly erasure: ReportedErasure | null
   readonly held: readonly HeldKind[]
   readonly bases: readonly UnderBasis[]

@@ -17,7 +17,7 @@ type ReportedEvent =
   | SubjectEvent
   | ValidationEvent
 
-/** How a call ends without an answer: an event by its type, or what was found out of one whose answer was lost. */
+/** How a call ended without an answer: the type of the event, or what was found out after the answer was lost. */
 export type CallEnding =
   | 'subject.erased'
   | 'subject.scheduled'
@@ -36,18 +36,18 @@ export type CallEnding =
   | 'found done'
   | 'found not done'
 
-/** Words for every event that a report may show, by its clear data. */
+/** The texts of every event that a report may show, made from its clear data. */
 export type EventWords = { readonly [E in ReportedEvent as E['type']]: (data: E['data']) => string }
 
 /** Who gave a piece of data. */
 export type DataSource = 'host' | 'consentService' | 'validationService' | 'portal'
 
-/** What a language has to say. */
+/** The texts of reports in one language. */
 export interface LanguageWords {
   readonly events: EventWords
-  /** An event of a type that has no words yet. */
+  /** The text of an event whose type has no text here. */
   readonly otherEvent: (type: string) => string
-  /** Sealed data by the name of its part, or by the type of its event and that name. */
+  /** Names of sealed data, by the name of the part, or by `<event type>/<part name>`. */
   readonly kinds: Readonly<Record<string, string>>
   readonly sources: Readonly<Record<DataSource, string>>
   readonly services: Readonly<Record<string, string>>
@@ -57,12 +57,12 @@ export interface LanguageWords {
   readonly reasons: Readonly<Record<StandingReason, string>>
   readonly validationStates: Readonly<Record<string, string>>
   readonly origins: Readonly<Record<string, string>>
-  /** Whom data is about, by the kind of its owner. */
+  /** The categories of people that data is about, by the kind of its owner. */
   readonly owners: Readonly<Record<string, string>>
   readonly retention: string
-  /** What the rules of an organisation are called, before them. */
+  /** The heading before the retention rules of an organisation. */
   readonly retentionRules: string
-  /** How long a kind of sealed data is kept, in days or until what it belongs to is settled. */
+  /** How long a kind of sealed data is kept: a number of days, or null for until it is settled. */
   readonly retentionRule: (kind: string, days: number | null) => string
   readonly security: string
   /** What a proof of events in a log does not prove. */

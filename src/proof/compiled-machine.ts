@@ -137,7 +137,7 @@ function ruleViolation(
   return owed && `"${type}" may not request the effect "${owed.type}"`
 }
 
-/** Reports whether one of the states is allowed. In a parallel machine, a region that no rule names is always allowed. */
+/** Reports whether one of the states is allowed. A parallel region that the rule does not name is always allowed. */
 function isStateAllowed(states: readonly string[], allowed: readonly string[], isParallel: boolean): boolean {
   const isNamed = (state: string) => allowed.some(each => state === each || state.startsWith(`${each}.`))
   if (states.some(isNamed)) return true

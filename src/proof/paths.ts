@@ -4,8 +4,8 @@ import { emptyRoot, nodeHashHex } from './compact-tree.ts'
 export type LeafRange = readonly [from: number, to: number]
 
 /**
- * Returns the ranges whose roots prove that the leaf at an index is in a tree of `size` leaves, from its sibling upwards
- * (RFC 6962, section 2.1.1).
+ * Returns the ranges whose roots prove that the leaf at an index is in a tree of `size` leaves, from its sibling
+ * upwards (RFC 6962, section 2.1.1).
  *
  * @throws {RangeError} when the tree has no such leaf
  */
@@ -69,7 +69,7 @@ export function rootOfInclusion(
   }, leaf)
 }
 
-/** Reports whether a proof shows that the smaller tree is the beginning of the larger. Always false for an empty tree. */
+/** Reports whether a proof shows that the smaller tree is the beginning of the larger. False for an empty tree. */
 export function isConsistent(
   before: { readonly size: number; readonly root: string },
   after: { readonly size: number; readonly root: string },

@@ -30,8 +30,8 @@ const algorithms: Readonly<Record<string, string>> = {
 }
 
 /**
- * Reads what was stamped, and when, from a time-stamp token or from the answer of an authority that holds one (RFC 3161,
- * section 2.4.2). `undefined` for anything else, and for a hash algorithm that is not listed above.
+ * Reads what was stamped, and when, from a time-stamp token or from the answer of an authority that holds one (RFC
+ * 3161, section 2.4.2). `undefined` for anything else, and for a hash algorithm that is not listed above.
  */
 export function readTimeStamp(bytes: Uint8Array): TimeStamp | undefined {
   const outer = childrenOf(parseElements(new Uint8Array(bytes))[0], sequence)

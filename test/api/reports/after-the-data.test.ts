@@ -47,8 +47,8 @@ test('the timeline describes reveals and destruction by retention', async () => 
     'Prazo de conservação encerrado, dados eliminados: resultado da validação',
   ])
   expect(wordsOf(english, 'retention.applied').sort()).toEqual([
-    'The time to keep it is over, data destroyed: data declared for a validation',
-    'The time to keep it is over, data destroyed: result of a validation',
+    'Retention time over, data destroyed: data declared for a validation',
+    'Retention time over, data destroyed: result of a validation',
   ])
   // No data of the other person was revealed.
   expect(wordsOf(await report('en', other), 'reveal.recorded')).toEqual([])
@@ -121,7 +121,7 @@ test('the report describes an erasure that kept parts', async () => {
   await averba.validations.validate({ id: 'kept', cpf: samples.cpf, claims: { nome: 'X' } })
   await averba.subjects.erase({ subject }, { ...asked, keep: ['validation.claims'] })
   expect(wordsOf(await report('en'), 'subject.erased')).toEqual([
-    "The person's data was erased, but for what the law keeps",
+    "The person's data was erased, except what the law requires to keep",
   ])
   expect(wordsOf(await report('pt-BR'), 'subject.erased')).toEqual([
     'Dados do titular eliminados, exceto os que a lei manda conservar',

@@ -150,7 +150,7 @@ test('a validation whose consent was revoked is reported as not sent, a deferred
   await clock.advance(86_400_000)
   await averba.settle()
   const { outcomes, validations, words } = await readOutcomes(world, subject)
-  const outcome = 'not sent: the consent that it names did not stand any more'
+  const outcome = 'not sent: the consent that it names was no longer valid'
   expect(outcomes).toContainEqual(['validatePerson', outcome])
   expect(validations).toMatchObject([{ id: 'v', outcome }])
   expect(words).toContain('Attempt 1 at the call begun')
@@ -177,8 +177,8 @@ test('a withdrawn change and one that was not made are reported as such', async 
   await averba.settle()
   const changes = (await readOutcomes(world, subject)).outcomes.filter(([call]) => call === 'changeStatus')
   expect(changes).toEqual([
-    ['changeStatus', 'withdrawn: another call takes its place'],
-    ['changeStatus', 'not done: that was found out later'],
+    ['changeStatus', 'withdrawn: another call replaces it'],
+    ['changeStatus', 'not done, as was found out later'],
   ])
   await world.close()
 })

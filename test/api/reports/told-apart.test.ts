@@ -67,7 +67,7 @@ test('an answer with the opposite of the requested status is reported as such', 
   await given.world.averba.consents.revoke({ subject: given.subject, id })
   const { timeline } = await reportOf(given.world, { subject: given.subject })
   expect(timeline.find(({ type }) => type === 'consent.conflicted')?.words).toBe(
-    'The service answered the change with ATIVO, which is not what was asked for: a reading tells how it stands',
+    'The service answered the change with ATIVO, which was not requested: a new reading will show the status',
   )
   await given.world.close()
 })

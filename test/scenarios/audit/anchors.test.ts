@@ -186,8 +186,6 @@ test('an older copy keeps its level, and every verdict says that newer events ma
   ] as const) {
     const { unproven, events, ...verdict } = await verifyLog({ store: older, ...given })
     expect(verdict).toMatchObject({ level, faults: [] })
-    expect(unproven.join()).toContain(
-      `That it is the newest copy: events after ${events} may be missing`,
-    )
+    expect(unproven.join()).toContain(`That it is the newest copy: events after ${events} may be missing`)
   }
 })

@@ -62,7 +62,7 @@ test('the disclosure of a record is recorded and can be read offline', async () 
   })
   const report = JSON.parse(await averba.subjects.report({ subject }, { language: 'en' }))
   expect(JSON.stringify(report.timeline)).toContain(
-    `Key of one record given away, which opens its sealed data`,
+    `Key that opens the sealed data of one record given to a third party`,
   )
   await world.close()
 })

@@ -108,7 +108,7 @@ test.each([
   ])
   const report = await averba.subjects.report({ subject }, { language: 'en' })
   expect(report).toContain(
-    'not repeated: it was sent, and not processed; then the consent had another status',
+    'not repeated: it was sent and not processed, and then the consent had another status',
   )
   expect((await consents.standing({ ...which, ageMaxMs: 0 })).reason).toBe(held)
   await world.close()
@@ -225,9 +225,11 @@ test('a deferred revocation is settled without sending it when the service shows
     { data: { asked: 'REVOGADO', sentBefore: true, isDone: true } },
   ])
   const english = await averba.subjects.report({ subject }, { language: 'en' })
-  expect(english).toContain('The change to REVOGADO was not sent again: the service had shown it already')
   expect(english).toContain(
-    'not repeated: it was sent, and not processed; then the consent had the status that was asked for',
+    'The change to REVOGADO was not sent again: the service had already shown this status',
+  )
+  expect(english).toContain(
+    'not repeated: it was sent and not processed, and then the consent had the requested status',
   )
   const portuguese = await averba.subjects.report({ subject })
   expect(portuguese).toContain(

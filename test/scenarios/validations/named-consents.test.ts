@@ -176,7 +176,7 @@ async function toldOf({ averba }: World) {
 const sentBefore = {
   call: expect.stringMatching(/^não repetida: foi enviada e não processada/),
   validation: expect.stringMatching(/^não repetida: foi enviada e não processada/),
-  words: expect.stringMatching(/^Validação não repetida, enviada antes/),
+  words: expect.stringMatching(/^Validação não repetida depois de uma tentativa não processada/),
   recipients: ['Serviço de validação'],
 }
 

@@ -349,7 +349,7 @@ test('while the key is kept, no receipt, report or page says that copies can no 
   expect(checkErasureReceipt({ ...receipt, epochsDestroyedAt: receipt.erasedAt })).toHaveLength(1)
   const page = (language: 'en' | 'pt-BR') =>
     averba.subjects.report({ subject: erasedSubject }, { format: 'html', language })
-  expect(await page('en')).toContain('The key is kept: while it is, copies open')
+  expect(await page('en')).toContain('The key was kept: backups can be opened as long as it exists')
   expect(await page('pt-BR')).toContain('A chave foi conservada: enquanto existir, as cópias abrem')
   expect(JSON.parse(await averba.subjects.report({ subject: erasedSubject })).erasure).toMatchObject({
     ...{ isKeyKept: true, copiesOpenUntil: null, epochsDestroyedAt: null },
