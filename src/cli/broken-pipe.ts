@@ -1,26 +1,26 @@
 import { writeSync } from 'node:fs'
 
-/** Where output goes by its number, as every shell has it. */
+/** The file descriptor of standard output. */
 const standardOutput = 1
 let continuesWithoutOutput = false
 let isReported = false
 
-/** Lets a command that serves go on without its output, whatever becomes of that: its work is not to print. */
+/** Lets a serving command continue when its output cannot be written. */
 export function ignoreBrokenPipe(): void {
   continuesWithoutOutput = true
 }
 
-/** Prints a line of a command that serves: also where output broke once, and there is room again. */
+/** Prints a line of a serving command. Tries again after earlier output failed, since the disk may have room again. */
 export function printOrDrop(line: string): void {
   try {
     if (process.stdout.writable) console.log(line)
     else writeSync(standardOutput, `${line}\n`)
   } catch {
-    // Nobody reads it, or there is still no room.
+    // The pipe is closed, or the disk is still full.
   }
 }
 
-/** Hears of output that cannot be written. Whoever stops reading ends a command; what has no room makes it fail. */
+/** Handles failing output: a closed pipe ends the command, a full disk makes it fail. Serving commands continue. */
 export function handleBrokenOutput(): void {
   process.stderr.on('error', () => undefined)
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
@@ -28,6 +28,8 @@ export function handleBrokenOutput(): void {
     if (!continuesWithoutOutput) process.exitCode = 1
     if (isReported) return
     isReported = true
-    console.error(`What it prints cannot be written (${code})${continuesWithoutOutput ? ': it goes on' : ''}`)
+    console.error(
+      `Cannot write the output (${code})${continuesWithoutOutput ? ': continuing without it' : ''}`,
+    )
   })
 }

@@ -6,47 +6,47 @@ import { isFileError } from '../vocabulary/file-errors.ts'
 import { printable } from '../vocabulary/printable.ts'
 import { requiredVariables } from './config-template.ts'
 
-/** Where a configuration is looked for by default. */
+/** The default file of the configuration. */
 export const defaultConfig = 'averba.config.ts'
 
 /**
- * Loads the options that a configuration exports by default, as `averba init` writes them.
+ * Loads the options that a configuration file exports by default.
  *
- * @throws {AverbaError} `NOT_FOUND` when there is none, `MISCONFIGURED` when it fails or exports no options
+ * @throws {AverbaError} `NOT_FOUND` when the file is missing, `MISCONFIGURED` when it fails or exports no options
  */
 export async function loadConfig(file: string = defaultConfig): Promise<AverbaOptions> {
   const path = resolve(file)
   if (!existsSync(path)) {
     const hint = 'Write one with averba init, or name it with --config'
-    throw new AverbaError('NOT_FOUND', `Cannot load "${path}": it is not there`, { hint })
+    throw new AverbaError('NOT_FOUND', `Cannot load "${path}": the file is missing`, { hint })
   }
   const { default: options } = (await import(pathToFileURL(path).href).catch((cause: unknown) => {
     throw new AverbaError('MISCONFIGURED', `Cannot load "${path}": ${loadErrorReason(cause, path)}`, {
       cause,
       hint: loadErrorHint(cause, path),
     })
-  })) as { default?: unknown } // What a module exports is checked below, and by openAverba.
+  })) as { default?: unknown } // The options are checked below, and by openAverba.
   if (typeof options === 'object' && options !== null) return options as AverbaOptions // Checked by openAverba.
   const hint = 'End it with: export default defineConfig({ ... })'
   throw new AverbaError('MISCONFIGURED', `Cannot load "${path}": it exports no options by default`, { hint })
 }
 
-/** The error of a configuration that `averba init` wrote, for a missing variable. */
+/** The error that the function `env` of the template throws for a missing variable. */
 const missingVariable = /^The environment variable (\w+) is not set$/
 
 function loadErrorHint(cause: unknown, path: string): string {
   if (cause instanceof Error && missingVariable.test(cause.message))
-    return 'Set what is missing, or delete what you do not use from the configuration'
+    return 'Set them, or delete the services that you do not use from the configuration'
   const module = cause instanceof SyntaxError ? 'Its package.json has to say "type": "module". ' : ''
   return `${module}To see where and why, run it alone: node "${path}"`
 }
 
-/** An error's message may quote a secret; a variable's name does not. */
+/** Quotes no message of another error, since it may contain a secret. The name of a variable is not secret. */
 function loadErrorReason(cause: unknown, path: string): string {
-  if (!(cause instanceof Error)) return 'it fails'
+  if (!(cause instanceof Error)) return 'it throws something that is not an Error'
   const [, missing] = missingVariable.exec(cause.message) ?? []
-  if (missing === undefined) return `it ends with ${cause.name}${isFileError(cause) ? ` ${cause.code}` : ''}`
-  // It fails at the first variable: others that it requires in the same way are named too.
+  if (missing === undefined) return `it throws ${cause.name}${isFileError(cause) ? ` ${cause.code}` : ''}`
+  // The configuration fails at the first missing variable: name the other missing ones too.
   const others = requiredVariables(readFileSync(path, 'utf8')).filter(name => !process.env[name])
   const names = [...new Set([missing, ...others])]
   if (names.length === 1) return cause.message
@@ -54,9 +54,9 @@ function loadErrorReason(cause: unknown, path: string): string {
 }
 
 /**
- * Opens the log of a configuration that is there. A new one would answer every question with nothing.
+ * Opens the existing log of a configuration for one task, and never creates a new one.
  *
- * @throws {AverbaError} `NOT_FOUND` when there is none
+ * @throws {AverbaError} `NOT_FOUND` when the log does not exist
  */
 export async function withExisting<T>(
   file: string | undefined,
@@ -64,13 +64,13 @@ export async function withExisting<T>(
 ): Promise<T> {
   const { store } = await loadConfig(file)
   if (typeof store === 'string' && store !== ':memory:' && !existsSync(store)) {
-    const hint = 'Run it in the folder of the log, or name the store with its whole path in the configuration'
-    throw new AverbaError('NOT_FOUND', `Cannot open "${resolve(store)}": it is not there`, { hint })
+    const hint = 'Run it in the folder of the log, or give the store an absolute path in the configuration'
+    throw new AverbaError('NOT_FOUND', `Cannot open "${resolve(store)}": the file is missing`, { hint })
   }
   return withConfigured(file, work)
 }
 
-/** Opens the log of a configuration for one task. What it logs goes to standard error. */
+/** Opens the log of a configuration for one task. Log lines go to standard error. */
 export async function withConfigured<T>(
   file: string | undefined,
   work: (averba: Averba) => Promise<T>,

@@ -1,31 +1,32 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Averba, Clock, Figures, Health } from '../index.ts'
 
-/** Metrics of one log, as Prometheus reads them. */
+/** The metrics of one log in the format of Prometheus. */
 export interface Metrics {
   readonly contentType: string
   scrape(): Promise<string>
   close(): void
 }
 
-/** A durable commit takes less than a millisecond on a good disk, and on a bad one holds up everything else. */
+/** A durable commit takes less than a millisecond on a good disk; on a slow one it blocks everything else. */
 const commitBuckets = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2]
 /** The portal gives up after 3.5 seconds. */
 const answerBuckets = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 3.5]
 const attemptBuckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10]
 
-/** Counts averba's work from now on, and asks for its state at every scrape. */
+/** Counts averba's work from now on, and reads its state at every scrape. */
 export function createMetrics(averba: Averba, clock: Clock): Metrics {
   const register = new Registry()
   const registers = [register]
   collectDefaultMetrics({ register })
   const stops = [...countWork(averba, registers)]
-  const shown = createGauges(registers)
+  const setFigures = createFigureGauges(registers)
+  const setHealth = createHealthGauges(registers)
   return {
     contentType: register.contentType,
     async scrape() {
-      shown.figures(await averba.figures(), clock.now())
-      shown.health(await averba.health())
+      setFigures(await averba.figures(), clock.now())
+      setHealth(await averba.health())
       return register.metrics()
     },
     close() {
@@ -35,11 +36,11 @@ export function createMetrics(averba: Averba, clock: Clock): Metrics {
   }
 }
 
-/** Labels are names of our own code alone: states, classes, operations, machines, statuses. */
+/** Label values are only names from our own code: states, classes, operations, machines, statuses. */
 function* countWork(averba: Averba, registers: Registry[]): Iterable<() => void> {
   const commits = new Histogram({
     name: 'averba_commit_seconds',
-    help: 'Time of a durable commit, for which the event loop stands still.',
+    help: 'Time of a durable commit, which blocks the event loop.',
     buckets: commitBuckets,
     registers,
   })
@@ -55,7 +56,7 @@ function* countWork(averba: Averba, registers: Registry[]): Iterable<() => void>
 
   const attempts = new Counter({
     name: 'averba_attempts_total',
-    help: 'Attempts at calls that ended, by operation and outcome.',
+    help: 'Ended attempts at calls, by operation and outcome.',
     labelNames: ['operation', 'outcome'],
     registers,
   })
@@ -96,61 +97,66 @@ function* countWork(averba: Averba, registers: Registry[]): Iterable<() => void>
   yield averba.on('answered', ({ status, ms }) => answers.observe({ status }, ms / 1_000))
 }
 
-function createGauges(registers: Registry[]) {
-  const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
+function gaugeFactory(registers: Registry[]) {
+  return <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
     new Gauge({ name: `averba_${name}`, help, labelNames, registers })
-  const position = gauge('log_position', 'The end of the log.')
+}
+
+function createFigureGauges(registers: Registry[]) {
+  const gauge = gaugeFactory(registers)
+  const position = gauge('log_position', 'The position of the last event.')
   const effects = gauge('effects', 'Calls that have not ended.', ['service', 'class', 'state'])
-  const underWay = gauge('under_way', 'Commands and facts that are recorded, or wait for it.', ['what'])
-  const underWayMax = gauge('under_way_max', 'How many may be: more are turned away, or wait.', ['what'])
+  const underWay = gauge('under_way', 'Commands and facts that are being recorded or wait for it.', ['what'])
+  const underWayMax = gauge('under_way_max', 'Their limit: further ones are refused, or wait.', ['what'])
   const viewLag = gauge('view_lag_events', 'Events that a view is behind the log.', ['view'])
   const followerLag = gauge('followers_lag_events', 'Events that the slowest follower is behind the log.')
-  const followersParked = gauge('followers_parked', 'Followers that wait for a person.')
+  const followersParked = gauge('followers_parked', 'Parked followers, which wait for an operator.')
   const notifications = gauge('notifications', 'Notifications that a handler failed at.', ['state'])
-  const newest = gauge('reading_age_seconds', 'Time since consents were last read, of anybody.')
+  const newest = gauge('reading_age_seconds', 'Time since the last reading of any consents.')
   const oldest = gauge(
     'reading_age_oldest_seconds',
-    'The same of whom has waited the longest of those scheduled.',
+    'Time since the last reading of the scheduled person who has waited the longest.',
   )
-  const daysLeft = gauge('certificate_days_left', 'Days until a certificate ends.', ['certificate'])
+  /** Without a reading the gauge has no value, and is left out. */
+  const setAge = (of: Gauge, at: string | null, now: number) =>
+    at === null ? of.remove() : of.set((now - Date.parse(at)) / 1_000)
+  return ({ effects: pending, views, followers, readings, ...figures }: Figures, now: number) => {
+    position.set(figures.position)
+    for (const each of [effects, viewLag, notifications]) each.reset()
+    for (const { service, effectClass, state, count } of pending)
+      effects.set({ service, class: effectClass, state }, count)
+    for (const what of ['commands', 'facts'] as const) {
+      underWay.set({ what }, figures.underWay[what].count)
+      underWayMax.set({ what }, figures.underWay[what].max)
+    }
+    for (const { view, behind } of views) viewLag.set({ view }, behind)
+    followerLag.set(followers.behindMax)
+    followersParked.set(followers.parked)
+    for (const [state, count] of Object.entries(figures.notifications ?? {}))
+      notifications.set({ state }, count)
+    setAge(newest, readings.newestAt, now)
+    setAge(oldest, readings.oldestAt, now)
+  }
+}
+
+function createHealthGauges(registers: Registry[]) {
+  const gauge = gaugeFactory(registers)
+  const daysLeft = gauge('certificate_days_left', 'Days until a certificate expires.', ['certificate'])
   const subscription = gauge(
     'subscription_days_left',
-    'Days until the portal deletes a subscription for its errors.',
+    'Days until the portal deletes a subscription because of its errors.',
   )
-  const ready = gauge('ready', 'Whether it may be given work.')
-  const checks = gauge('check_ok', 'Whether a check of averba.health() is well.', ['check'])
-  /** What was never read has no age: the metric is left out. */
-  const showAge = (of: Gauge, at: string | null, now: number) =>
-    at === null ? of.remove() : of.set((now - Date.parse(at)) / 1_000)
-  return {
-    figures({ effects: owed, views, followers, readings, ...figures }: Figures, now: number) {
-      position.set(figures.position)
-      for (const each of [effects, viewLag]) each.reset()
-      for (const { service, effectClass, state, count } of owed)
-        effects.set({ service, class: effectClass, state }, count)
-      for (const what of ['commands', 'facts'] as const) {
-        underWay.set({ what }, figures.underWay[what].count)
-        underWayMax.set({ what }, figures.underWay[what].max)
-      }
-      for (const { view, behind } of views) viewLag.set({ view }, behind)
-      followerLag.set(followers.behindMax)
-      followersParked.set(followers.parked)
-      notifications.reset()
-      for (const [state, count] of Object.entries(figures.notifications ?? {}))
-        notifications.set({ state }, count)
-      showAge(newest, readings.newestAt, now)
-      showAge(oldest, readings.oldestAt, now)
-    },
-    health({ ready: isReady, checks: found }: Health) {
-      ready.set(isReady ? 1 : 0)
-      for (const each of [checks, daysLeft]) each.reset()
-      subscription.remove()
-      for (const { name: check, ok, daysLeft: days } of found) {
-        checks.set({ check }, ok ? 1 : 0)
-        if (days === undefined) continue
-        if (check === 'subscriptions') subscription.set(days)
-        else daysLeft.set({ certificate: check }, days)
-      }
-    },
+  const ready = gauge('ready', 'Whether the process is ready for work.')
+  const checks = gauge('check_ok', 'Whether a check of averba.health() is ok.', ['check'])
+  return ({ ready: isReady, checks: found }: Health) => {
+    ready.set(isReady ? 1 : 0)
+    for (const each of [checks, daysLeft]) each.reset()
+    subscription.remove()
+    for (const { name: check, ok, daysLeft: days } of found) {
+      checks.set({ check }, ok ? 1 : 0)
+      if (days === undefined) continue
+      if (check === 'subscriptions') subscription.set(days)
+      else daysLeft.set({ certificate: check }, days)
+    }
   }
 }

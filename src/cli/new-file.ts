@@ -1,18 +1,18 @@
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { AverbaError } from '../index.ts'
 
-/** A file that a command makes: it overwrites nothing, and leaves none that is cut off. */
+/** A new file that a command writes. It never overwrites a file, and leaves no incomplete one. */
 export class NewFile {
   readonly #path: string
   readonly #descriptor: number
 
-  /** @throws {AverbaError} `INVALID_INPUT` when something is there, or a file cannot be */
+  /** @throws {AverbaError} `INVALID_INPUT` when the file exists, or cannot be created */
   constructor(path: string, mode: number) {
     this.#path = path
     this.#descriptor = explainWriteErrors(path, () => openSync(path, 'wx', mode))
   }
 
-  /** Writes all that is to stand in it. */
+  /** Writes the whole content, and closes the file. */
   write(text: string): void {
     try {
       explainWriteErrors(this.#path, () => writeFileSync(this.#descriptor, text))
@@ -23,7 +23,7 @@ export class NewFile {
     closeSync(this.#descriptor)
   }
 
-  /** Removes it again. */
+  /** Deletes the file. */
   discard(): void {
     closeSync(this.#descriptor)
     rmSync(this.#path, { force: true })
@@ -35,8 +35,8 @@ function explainWriteErrors<T>(path: string, work: () => T): T {
     return work()
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-    const why = code === 'EEXIST' ? 'something is there' : code
-    const hint = 'Name a file that is not there, in a folder that is, on a disk with room'
-    throw new AverbaError('INVALID_INPUT', `Cannot write "${path}": ${why}`, { cause, hint })
+    const reason = code === 'EEXIST' ? 'it exists already' : code
+    const hint = 'Name a new file in an existing folder, on a disk with free space'
+    throw new AverbaError('INVALID_INPUT', `Cannot write "${path}": ${reason}`, { cause, hint })
   }
 }

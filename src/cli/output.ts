@@ -1,22 +1,22 @@
 import type { Diagnosis } from '../index.ts'
 import { printable } from '../vocabulary/printable.ts'
 
-/** Prints one line that may hold foreign text, as from a service or another log: a terminal obeys none of it. */
-export function printSafely(line: string): void {
+/** Prints one line that may hold text from a service or another log. Terminal control characters become codes. */
+export function printLine(line: string): void {
   console.log(printable(line))
 }
 
-/** A number of things as people read it: one of them is no plural. */
-export function formatCount(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`
+/** Formats a number of things, such as "1 event" or "2 events". */
+export function formatCount(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** One line for each kind of call that is owed. */
+/** Formats pending calls, one line for each type and state. */
 export function formatPendingEffects(owed: Diagnosis['owed']): string[] {
   return owed.map(({ type, state, count, dueAt }) => `  ${count} ${type}, ${state}, due from ${dueAt}`)
 }
 
-/** A number of bytes as people read it. */
+/** Formats a number of bytes, such as "1.5 MB". */
 export function formatBytes(bytes: number): string {
   const units = ['bytes', 'KB', 'MB', 'GB', 'TB']
   const power = bytes < 1_000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), units.length - 1)

@@ -21,9 +21,9 @@ import { restoreCommand } from './commands/restore.ts'
 import { runCommand } from './commands/run.ts'
 import type { SimulateOptions } from './commands/simulate.ts'
 import { verifyCommand } from './commands/verify.ts'
-import { printSafely } from './output.ts'
+import { printLine } from './output.ts'
 
-/** Exit codes: 0 done, 1 an error that the message explains, 70 a bug. */
+/** Exit codes besides 0: 1 for an error that the message explains, 70 for a bug. */
 const exitCodes = { error: 1, bug: 70 } as const
 
 /** Parses the arguments and runs the command that they name. */
@@ -33,7 +33,7 @@ export async function runProgram(): Promise<void> {
   } catch (cause) {
     const error = isFileError(cause) ? asFileError('use', cause.path ?? 'a file', cause) : cause
     if (!(error instanceof AverbaError)) {
-      console.error('This is a bug, in averba or in code of yours that it called:', error)
+      console.error('This is a bug in averba, or in your code that averba called:', error)
       process.exit(exitCodes.bug)
     }
     console.error(printable(`${error.code}: ${error.message}`))
@@ -50,46 +50,12 @@ function createProgram(): Command {
     .showHelpAfterError('averba --help shows every command.')
   program
     .command('init')
-    .description('Write averba.config.ts: every option, with what it is and where its value comes from.')
+    .description('Write averba.config.ts with every option, its meaning and the source of its value.')
     .option('--json', 'print one JSON object on the last line')
-    .option('--dir <folder>', 'where to write it', '.')
-    .option('--force', 'write it anew where one is there already')
+    .option('--dir <folder>', 'the folder to write it to', '.')
+    .option('--force', 'overwrite an existing configuration')
     .action(runInit)
-  program
-    .command('demo')
-    .description('Walk every lifecycle against simulated services over real TLS, on a SQLite file.')
-    .option('--json', 'print one JSON object on the last line')
-    .option('--dir <folder>', 'where to put the log; a new temporary folder otherwise')
-    .action(runDemoCommand)
-  program
-    .command('simulate')
-    .description('Serve the simulated services over TLS on loopback, until stopped.')
-    .option('--json', 'print where they are as one JSON object on the first line')
-    .option('--dir <folder>', 'a new folder for the certificates; a temporary one otherwise')
-    .option('--seed <number>', 'repeat ids, tokens and the chances of faults', readSeed)
-    .option('--fault <json>', 'what goes wrong from the start; may be given again', addFault, [])
-    .option('--policies <json>', 'what the services do where the contracts are silent', readPolicies)
-    .option('--deliver-from <address>', 'the address of 127.0.0.0/8 that notifications come from')
-    .action(runSimulateCommand)
-  program
-    .command('dev')
-    .description(
-      'Let the simulated portal notify a receiver on this machine, without root and without port 443.',
-    )
-    .option('--evento <evento...>', 'the events to subscribe to', ['dimp-situacao-import'])
-    .option('--to <host:port>', 'your receiver; a receiver of averba otherwise')
-    .option('--path <path>', "the path of your receiver's address", '/averba')
-    .option('--secret <text>', 'a made-up chaveSecreta for your receiver, which stands in its subscription')
-    .action(async (options: DevOptions) => {
-      const { runDev } = await import('./commands/dev.ts')
-      await runDev(options, printSafely)
-      process.exit()
-    })
-  program
-    .command('trigger <evento>')
-    .description('Let the portal of averba dev send one notification.')
-    .option('--body <json>', 'its body', '{"numero":"26BR0000000001"}')
-    .action(runTrigger)
+  addSimulationCommands(program)
   for (const create of [
     backupCommand,
     restoreCommand,
@@ -101,15 +67,55 @@ function createProgram(): Command {
     proveCommand,
     replayCommand,
     eraseCommand,
+    runCommand,
+    planCommand,
+    applyCommand,
+    failuresCommand,
+    reportCommand,
   ])
-    program.addCommand(create())
-  program.addCommand(runCommand())
-  for (const create of [planCommand, applyCommand, failuresCommand, reportCommand])
     program.addCommand(create())
   return program
 }
 
-/** The version of the package, which is equally far from the source of this file and from its built form. */
+function addSimulationCommands(program: Command): void {
+  program
+    .command('demo')
+    .description('Demonstrate every lifecycle against simulated services over real TLS, on a SQLite file.')
+    .option('--json', 'print one JSON object on the last line')
+    .option('--dir <folder>', 'the folder for the log; by default a new temporary folder')
+    .action(runDemoCommand)
+  program
+    .command('simulate')
+    .description('Serve the simulated services over TLS on loopback, until stopped.')
+    .option('--json', 'print their addresses as one JSON object on the first line')
+    .option('--dir <folder>', 'a new folder for the certificates; by default a temporary folder')
+    .option('--seed <number>', 'make ids, tokens and random faults repeatable', readSeed)
+    .option('--fault <json>', 'a fault from the start; may be repeated', addFault, [])
+    .option('--policies <json>', 'the behaviour that the contracts leave open', readPolicies)
+    .option('--deliver-from <address>', 'the address in 127.0.0.0/8 that notifications come from')
+    .action(runSimulateCommand)
+  program
+    .command('dev')
+    .description(
+      'Let the simulated portal notify a receiver on this machine, without root and without port 443.',
+    )
+    .option('--evento <evento...>', 'the events to subscribe to', ['dimp-situacao-import'])
+    .option('--to <host:port>', 'your receiver; by default a receiver of averba')
+    .option('--path <path>', "the path of your receiver's address", '/averba')
+    .option('--secret <text>', 'a made-up chaveSecreta for the subscription of your receiver')
+    .action(async (options: DevOptions) => {
+      const { runDev } = await import('./commands/dev.ts')
+      await runDev(options, printLine)
+      process.exit()
+    })
+  program
+    .command('trigger <evento>')
+    .description('Let the portal of averba dev send one notification.')
+    .option('--body <json>', 'its body', '{"numero":"26BR0000000001"}')
+    .action(runTrigger)
+}
+
+/** Reads the version of the package. Its path is the same relative to this source file and to its built form. */
 function readVersion(): string {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   return version
@@ -119,41 +125,37 @@ async function runInit({ json = false, ...options }: { json?: boolean; dir: stri
   const { writeConfig } = await import('./commands/init.ts')
   const result = writeConfig(options)
   if (json) return console.log(JSON.stringify(result))
-  console.log(`Wrote ${result.file}. What to do next:`)
+  console.log(`Wrote ${result.file}. Next steps:`)
   console.log('1. Delete the services in it that you do not use.')
-  console.log(`2. Set the environment variables that are left: ${result.variables.join(', ')}.`)
+  console.log(`2. Set the remaining environment variables: ${result.variables.join(', ')}.`)
   console.log(
-    `3. Say "type": "module" in package.json, and open the log: import config from './averba.config.ts', then await openAverba(config).`,
+    `3. Set "type": "module" in package.json, and open the log: import config from './averba.config.ts', then await openAverba(config).`,
   )
-  console.log('To try it without any account, start averba simulate: it writes a file of these variables.')
+  console.log('To try it without any account, start averba simulate: it writes a file with these variables.')
 }
 
 async function runTrigger(evento: string, { body }: { body: string }): Promise<void> {
-  const { adviceOn, trigger } = await import('./commands/dev.ts')
+  const { adviceFor, trigger } = await import('./commands/dev.ts')
   const deliveries = await trigger(evento, body)
   for (const delivery of deliveries) {
-    printSafely(delivery.isDelivered ? 'delivered' : `not delivered: ${delivery.description}`)
-    const advice = adviceOn(delivery)
-    if (advice !== undefined) printSafely(advice)
+    printLine(delivery.isDelivered ? 'delivered' : `not delivered: ${delivery.description}`)
+    const advice = adviceFor(delivery)
+    if (advice !== undefined) printLine(advice)
   }
   if (deliveries.length === 0) {
-    throw new AverbaError(
-      'NOT_FOUND',
-      `Cannot trigger "${evento.slice(0, 40)}": nothing is subscribed to it`,
-      {
-        hint: `Start averba dev with --evento ${evento.slice(0, 40)}`,
-      },
-    )
+    throw new AverbaError('NOT_FOUND', `Cannot trigger "${evento.slice(0, 40)}": it has no subscription`, {
+      hint: `Start averba dev with --evento ${evento.slice(0, 40)}`,
+    })
   }
   if (deliveries.some(each => !each.isDelivered)) process.exitCode = exitCodes.error
 }
 
 function readSeed(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new AverbaError('INVALID_INPUT', 'Cannot use the seed: it is a number of up to nine digits')
+  throw new AverbaError('INVALID_INPUT', 'Cannot use the seed: it has to be a number of up to nine digits')
 }
 
-/** Parses one more fault; the simulation checks its members. */
+/** Parses a fault and appends it; the simulation checks its members. */
 function addFault(text: string, before: readonly Fault[]): readonly Fault[] {
   try {
     return [...before, JSON.parse(text)]
@@ -169,7 +171,7 @@ function readPolicies(text: string): Policies {
     return JSON.parse(text)
   } catch (cause) {
     const hint = `Give an object, such as --policies '{"consentService":{"missingRecord":"badRequest"}}'`
-    throw new AverbaError('INVALID_INPUT', 'Cannot set the policies: it is not JSON', { cause, hint })
+    throw new AverbaError('INVALID_INPUT', 'Cannot set the policies: they are not JSON', { cause, hint })
   }
 }
 
@@ -190,12 +192,12 @@ async function runSimulateCommand({
       )
       console.log(`portal              ${portal.baseUrl}/portal/api/ext/webhook`)
       console.log(`control             ${control.baseUrl}`)
-      console.log(`certificates        ${consentService.ca} and beside it`)
+      console.log(`certificates        ${consentService.ca}, and others in its folder`)
       console.log(`environment         ${env}, for the configuration of averba init`)
       console.log(
         `samples             CPF ${samples.cpf}, CNPJ ${samples.cnpj}: made up, and known to all services`,
       )
-      console.log('Stop with Ctrl-C. --json prints all of it for programs.')
+      console.log('Stop with Ctrl-C. --json prints all of this for programs.')
     },
     { ...options, faults },
   )
@@ -219,6 +221,6 @@ async function runDemoCommand({ json = false, dir }: { json?: boolean; dir?: str
   console.log(
     `${result.deliveries} deliveries of which ${result.failures} failed, ${result.deletedByPortal} subscription`,
   )
-  console.log(`deleted by the portal, ${result.owed} calls still owed; views ${result.views}; ${seconds} s.`)
+  console.log(`deleted by the portal, ${result.owed} calls pending; views ${result.views}; ${seconds} s.`)
   console.log(`The log is at ${result.store}`)
 }

@@ -1,6 +1,5 @@
 import { AverbaError } from '../index.ts'
 
-/** Where it is drawn. */
 interface Terminal {
   readonly isTTY?: boolean
   write(text: string): unknown
@@ -8,7 +7,7 @@ interface Terminal {
 
 const barWidth = 24
 
-/** Shows a person at a terminal how far a long task has come; other programs see nothing of it. */
+/** Shows a progress bar on a terminal. Prints nothing when the output is not a terminal. */
 export function createProgress(
   terminal: Terminal = process.stderr,
 ): (what: string, done: number, end: number) => void {
@@ -25,7 +24,7 @@ export function createProgress(
   }
 }
 
-/** The same for a task that makes a copy: the first signal ends it there, so that what is half made is removed. */
+/** Shows progress of a task that makes a copy. The first signal makes it throw, so that the task removes the copy. */
 export function createStoppableProgress(terminal?: Terminal): ReturnType<typeof createProgress> {
   const show = createProgress(terminal)
   let stoppedBy: string | undefined
@@ -35,7 +34,7 @@ export function createStoppableProgress(terminal?: Terminal): ReturnType<typeof 
     })
   }
   return (what, done, end) => {
-    if (stoppedBy !== undefined) throw new AverbaError('CLOSED', `Ended by ${stoppedBy}: nothing was made`)
+    if (stoppedBy !== undefined) throw new AverbaError('CLOSED', `Ended by ${stoppedBy}: no file was made`)
     show(what, done, end)
   }
 }

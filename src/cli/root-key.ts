@@ -1,7 +1,7 @@
 import { Option } from 'commander'
 import { environmentKeys, type Keys } from '../index.ts'
 
-/** What the option gives. */
+/** The value of the option. */
 export interface RootKeyOption {
   readonly rootKeyFrom?: string
 }
@@ -10,12 +10,12 @@ export interface RootKeyOption {
 export function rootKeyOption(): Option {
   return new Option(
     '--root-key-from <variable>',
-    'the environment variable of the root key, where the keyring has none',
+    'the environment variable that holds the root key, when the keyring does not',
   )
 }
 
 /**
- * Turns the option into what the functions of a store take: nothing without it.
+ * Reads the root key that the option names; an empty object without the option.
  *
  * @throws {AverbaError} as `environmentKeys`
  */

@@ -10,43 +10,43 @@ import {
 } from '../index.ts'
 import { errorName } from '../vocabulary/error-words.ts'
 
-/** A log that `averba run` has open, with its configuration. */
+/** A log that `averba run` has opened, with its configuration. */
 export interface Tenant {
-  /** The file of its configuration, as it was named. */
+  /** The path of its configuration, as given on the command line. */
   readonly config: string
   readonly options: AverbaOptions
   readonly averba: Averba
   readonly logger: (line: LogLine) => void
 }
 
-/** A tenant whose receiver is served by this process. */
+/** A tenant whose receiver this process serves. */
 interface ServedTenant extends Tenant {
   readonly receiver: NonNullable<AverbaOptions['receiver']>
-  readonly on: Omit<ServeReceiversOptions, 'receivers' | 'onTrouble' | 'clock'>
+  readonly serverOptions: Omit<ServeReceiversOptions, 'receivers' | 'onTrouble' | 'clock'>
 }
 
 /**
- * Serves the receivers of all tenants over HTTPS: one server for those that name the same host and port, which tells
- * them apart by path, and shows each name the certificate of its tenant.
+ * Serves the receivers of all tenants over HTTPS. Tenants with the same host and port share one server, which
+ * distinguishes them by path, and presents for each host name the certificate of its tenant.
  *
- * @throws {AverbaError} `MISCONFIGURED` as `serveReceivers` does, and when two tenants have one path, or one name and
- * two certificates
+ * @throws {AverbaError} `MISCONFIGURED` as `serveReceivers` does, and when two tenants of one server have the same
+ * path, or the same host name with different certificates
  */
 export async function serveTenants(tenants: readonly Tenant[]): Promise<ReceiverServer[]> {
-  const together = new Map<string, ServedTenant[]>()
+  const groups = new Map<string, ServedTenant[]>()
   for (const tenant of tenants) {
-    const { receiver, run: { receiver: on } = {} } = tenant.options
-    if (receiver && !on) warnUnserved(tenant)
-    if (!receiver || !on) continue
-    const address = `${on.host ?? ''}:${on.port ?? ''}`
-    together.set(address, [...(together.get(address) ?? []), { ...tenant, receiver, on }])
+    const { receiver, run: { receiver: serverOptions } = {} } = tenant.options
+    if (receiver && !serverOptions) warnUnserved(tenant)
+    if (!receiver || !serverOptions) continue
+    const address = `${serverOptions.host ?? ''}:${serverOptions.port ?? ''}`
+    groups.set(address, [...(groups.get(address) ?? []), { ...tenant, receiver, serverOptions }])
   }
   const servers: ReceiverServer[] = []
   try {
-    for (const served of together.values()) {
-      const server = await serveGroup(served)
+    for (const group of groups.values()) {
+      const server = await serveGroup(group)
       servers.push(server)
-      for (const { logger } of served) logger({ message: 'receiving', port: server.port })
+      for (const { logger } of group) logger({ message: 'receiving', port: server.port })
     }
     return servers
   } catch (error) {
@@ -55,15 +55,15 @@ export async function serveTenants(tenants: readonly Tenant[]): Promise<Receiver
   }
 }
 
-/** The bounds are those of the first tenant: there is one server. */
-async function serveGroup(served: readonly ServedTenant[]): Promise<ReceiverServer> {
-  const [first] = served
-  if (!first) throw new TypeError('Cannot serve no tenant')
+/** Starts one server for a group of tenants, with the limits of the first. */
+async function serveGroup(group: readonly ServedTenant[]): Promise<ReceiverServer> {
+  const [first] = group
+  if (!first) throw new TypeError('Cannot serve receivers: the group is empty')
   const { clock } = first.options
   return serveReceivers({
-    ...first.on,
-    receivers: receiversByPath(served),
-    certificates: certificatesByName(served),
+    ...first.serverOptions,
+    receivers: receiversByPath(group),
+    certificates: certificatesByName(group),
     onTrouble: error =>
       first.logger({
         message: 'the certificate of the receiver could not be renewed',
@@ -73,21 +73,20 @@ async function serveGroup(served: readonly ServedTenant[]): Promise<ReceiverServ
   })
 }
 
-/** The certificate that each name is shown. */
+/** The certificate for each host name. */
 function certificatesByName(
-  served: readonly ServedTenant[],
+  group: readonly ServedTenant[],
 ): NonNullable<ServeReceiversOptions['certificates']> {
   const byName: Record<string, ServeReceiversOptions['certificate']> = {}
-  for (const { config, receiver, on } of served) {
-    const own = { [new URL(receiver.publicUrl).hostname]: on.certificate, ...on.certificates }
+  for (const { config, receiver, serverOptions } of group) {
+    const { certificate: main, certificates } = serverOptions
+    const own = { [new URL(receiver.publicUrl).hostname]: main, ...certificates }
     for (const [name, certificate] of Object.entries(own)) {
       if (byName[name] !== undefined && !isDeepStrictEqual(byName[name], certificate))
         throw new AverbaError(
           'MISCONFIGURED',
-          `Cannot serve the receiver of ${config}: another one shows "${name}" another certificate`,
-          {
-            hint: 'Give the receivers of one name one certificate, or each run.receiver a port',
-          },
+          `Cannot serve the receiver of ${config}: another receiver has another certificate for "${name}"`,
+          { hint: 'Give receivers with the same host name the same certificate, or different ports' },
         )
       byName[name] = certificate
     }
@@ -95,9 +94,9 @@ function certificatesByName(
   return byName
 }
 
-function receiversByPath(served: readonly ServedTenant[]): ServeReceiversOptions['receivers'] {
+function receiversByPath(group: readonly ServedTenant[]): ServeReceiversOptions['receivers'] {
   const byPath = new Map<string, ServedTenant>()
-  for (const tenant of served) {
+  for (const tenant of group) {
     for (const path of receiverPaths(tenant)) {
       const other = byPath.get(path)
       if (other && other !== tenant) throw pathConflict(path, other, tenant)
@@ -107,10 +106,7 @@ function receiversByPath(served: readonly ServedTenant[]): ServeReceiversOptions
   return Object.fromEntries([...byPath].map(([path, { averba }]) => [path, averba.receiver]))
 }
 
-/**
- * The paths that the portal sends to: that of the receiver, and those of subscriptions with an endpoint on the same
- * host.
- */
+/** The paths that the portal sends to: the receiver's, and those of subscription endpoints on the same host. */
 function receiverPaths({ receiver, options: { subscriptions = [] } }: ServedTenant): Set<string> {
   const { origin, pathname } = new URL(receiver.publicUrl)
   const own = subscriptions.flatMap(({ endpoint }) => (endpoint === undefined ? [] : [new URL(endpoint)]))
@@ -120,7 +116,7 @@ function receiverPaths({ receiver, options: { subscriptions = [] } }: ServedTena
 function pathConflict(path: string, one: Tenant, other: Tenant): AverbaError {
   const message = `Cannot serve the receivers of ${one.config} and ${other.config}: both have the path "${path}"`
   return new AverbaError('MISCONFIGURED', message, {
-    hint: 'Give each receiver.publicUrl a path of its own, or each run.receiver a port',
+    hint: 'Give each receiver.publicUrl its own path, or each run.receiver its own port',
   })
 }
 

@@ -1,26 +1,27 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Averba, AverbaError } from '../index.ts'
+import { closeServer } from './close-server.ts'
 import type { Metrics } from './metrics.ts'
 
-/** The answer at a path. */
+/** The answer of a path. */
 export interface StatusAnswer {
   readonly status: number
-  /** JSON unless it is a text. */
+  /** An object is sent as JSON. */
   readonly body: object | string
   readonly contentType?: string
 }
 
-/** A small server for probes and scrapers, to be closed. */
+/** A running HTTP server for probes and scrapers. */
 export interface StatusServer {
   readonly port: number
   close(): Promise<void>
 }
 
 /**
- * Serves answers by their path, over HTTP. Accepts only reading requests, without a body.
+ * Serves answers by path over HTTP. Accepts only GET and HEAD.
  *
- * @throws {AverbaError} `MISCONFIGURED` when nothing can listen there
+ * @throws {AverbaError} `MISCONFIGURED` when it cannot listen on the address
  */
 export async function serveStatus(
   { host, port }: { readonly host: string; readonly port: number },
@@ -37,20 +38,13 @@ export async function serveStatus(
     if (!answer) return send({ status: 404, body: { paths: Object.keys(answers) } })
     if (incoming.method !== 'GET' && incoming.method !== 'HEAD')
       return send({ status: 405, body: { methods: ['GET', 'HEAD'] } })
-    // An error here is a bug, and its message may hold anything.
+    // An error here is a bug, and its message may hold personal data.
     answer().then(send, () => send({ status: 500, body: { error: 'it failed' } }))
   })
   server.maxConnections = 100
   await startListening(server, host, port)
-  const { port: taken } = server.address() as AddressInfo // It listens on a port, not on a pipe.
-  return {
-    port: taken,
-    close: () =>
-      new Promise(resolve => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
+  const { port: usedPort } = server.address() as AddressInfo // It listens on a port, not on a pipe.
+  return { port: usedPort, close: () => closeServer(server) }
 }
 
 function startListening(server: Server, host: string, port: number): Promise<void> {
@@ -59,7 +53,7 @@ function startListening(server: Server, host: string, port: number): Promise<voi
       reject(
         new AverbaError('MISCONFIGURED', `Cannot listen on ${host}:${port} (${cause.code})`, {
           cause,
-          hint: 'Give run.host and run.port an address that is free',
+          hint: 'Set run.host and run.port to a free address',
         }),
       ),
     )
@@ -67,7 +61,7 @@ function startListening(server: Server, host: string, port: number): Promise<voi
   })
 }
 
-/** Answers probes and scrapers: whether the process is alive, whether it may be given work, and its metrics. */
+/** Creates the answers for probes and scrapers: whether the process is alive, whether it is ready, and its metrics. */
 export function createProbes(
   averba: Averba,
   metrics: Metrics,

@@ -1,11 +1,11 @@
 import { fstatSync } from 'node:fs'
 
-/** Exit codes of a process that a second signal ends: those that a shell gives for a process killed by it. */
+/** The exit codes when a second signal ends the process: the same as a shell reports for a killed process. */
 const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const
 
 /**
- * Aborts at the first SIGTERM or SIGINT, with its name as the reason. The second one ends the process at once: what
- * was under way stays in the ledger as begun.
+ * Aborts at the first SIGTERM or SIGINT, with its name as the reason. The second one ends the process at once: calls
+ * under way stay in the ledger as started.
  */
 export function stopSignals(): AbortSignal {
   const stopping = new AbortController()
@@ -18,7 +18,7 @@ export function stopSignals(): AbortSignal {
   return stopping.signal
 }
 
-/** Resolves at a signal, or when the pipe at our standard input ends: then nobody is left to stop us. */
+/** Resolves at a signal, or when the pipe at standard input ends, because the process that started this one ended. */
 export function waitForStop(): Promise<void> {
   return new Promise(stop => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop())

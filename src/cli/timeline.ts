@@ -1,12 +1,12 @@
 import type { Recorded } from '../index.ts'
 
-/** Says an event in words, in one line; `undefined` for those that only ask. */
+/** Describes an event in one line; `undefined` for events that only request something. */
 export function formatTimelineLine(event: Recorded): string | undefined {
-  const words = summarizeEvent(event)
-  if (words === undefined) return undefined
+  const summary = summarizeEvent(event)
+  if (summary === undefined) return undefined
   const position = String(event.position).padStart(4)
   const anomaly = event.anomaly === undefined ? '' : ` (unexpected: ${event.anomaly})`
-  return `${position}  ${event.at.slice(0, 16).replace('T', ' ')}  ${words}${anomaly}`
+  return `${position}  ${event.at.slice(0, 16).replace('T', ' ')}  ${summary}${anomaly}`
 }
 
 function summarizeEvent(event: Recorded): string | undefined {
@@ -18,11 +18,11 @@ function summarizeEvent(event: Recorded): string | undefined {
     case 'subject.synced':
       return `the consents of a data subject were read: ${event.data.read}, changes: ${event.data.changed}`
     case 'consent.appeared':
-      return `a consent appeared: ${event.data.status}, controller ${event.data.controller ?? 'not told'}`
+      return `a consent appeared: ${event.data.status}, controller ${event.data.controller ?? 'unknown'}`
     case 'consent.described':
       return 'a consent was read in full'
     case 'consent.changeSeen':
-      return `a list shows a consent as ${event.data.status}: it is read in full`
+      return `a list shows a consent as ${event.data.status}: it will be read in full`
     case 'consent.vanished':
       return 'a consent is no longer listed'
     case 'consent.used':

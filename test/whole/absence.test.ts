@@ -31,7 +31,7 @@ function placesIn(store: string): Place[] {
   return places
 }
 
-test('each part that is there and goes without an event is missed, by all three verifiers', async () => {
+test('all three verifiers find each part that is deleted without an event', async () => {
   const store = await makeSampleStore(2, eraseSamplePersons)
   const dir = `${newPath()}.bundle`
   await exportBundle({ store, dir })
@@ -70,7 +70,7 @@ test('each part that is there and goes without an event is missed, by all three 
   }
 }, 120_000)
 
-test('the key of who was erased is there exactly where parts were kept, and is the one that was made', async () => {
+test('an erased owner has its original key exactly when parts were kept', async () => {
   const store = await makeSampleStore(2, eraseSamplePersons)
   const looked = async (change: string) => {
     const copy = copyStore(store)

@@ -108,7 +108,7 @@ const wrongs: [string, string, (text: string) => string][] = [
 ]
 
 describe('a bundle', () => {
-  test('is verified by averba: self-consistent alone, held against a checkpoint that was kept', async () => {
+  test('is verified by averba: self-consistent alone, held with a kept checkpoint', async () => {
     const alone = await averba('verify', bundle)
     expect(alone.code).toBe(3)
     expect(alone.stdout).toContain('level        self-consistent')
@@ -121,7 +121,7 @@ describe('a bundle', () => {
     expect((await verifyLog({ store })).root).toBe(verdict.root)
   })
 
-  test('is verified by someone with Python and openssl alone, by the steps of its README', async () => {
+  test('is verified with only Python and openssl, by the steps of its README', async () => {
     const file = programOf(bundle)
     const good = await run('python3', [file], bundle)
     expect(good.stdout, good.stderr).toMatch(/^self-consistent: \d+ events, \d+ parts, 0 erased/)
@@ -131,7 +131,7 @@ describe('a bundle', () => {
     }
   })
 
-  test('with parts that were erased, or destroyed by retention is verified by those steps too', async () => {
+  test('with erased parts, and parts destroyed by retention, is verified by the same steps', async () => {
     const path = join(newFolder(), 'erased.sqlite')
     const retention = { 'validation.claims': 'until-settled' } as const
     const world = await simulate({ averba: { store: path, retention, schedules: true } })
@@ -174,7 +174,7 @@ describe('a bundle', () => {
     expect(faults.length).toBeGreaterThan(0)
   })
 
-  test('whose anchor gave nothing that counts is said to, and is no more broken than without', async () => {
+  test('with an unusable answer of an anchor reports it, and is not broken', async () => {
     const dir = changed('checkpoints.ndjson', text => text.replace(/\}\n/, ',"anchor":"*"}\n'))
     const { code, stdout } = await averba('verify', dir)
     expect(code).toBe(3)
@@ -183,14 +183,14 @@ describe('a bundle', () => {
     )
   })
 
-  test('is not of the log whose key was given', async () => {
+  test('is broken when it does not belong to the log of the given key', async () => {
     const dir = await exportOther()
     const verdict = await verifyLog({ store: dir, keys: [key] })
     expect(verdict.level).toBe('broken')
     expect(await verifyLog({ store: dir, mark: `${store}.mark` })).toMatchObject({ level: 'broken' })
   })
 
-  test('is whole, or an error where the disk ends', async () => {
+  test('is not left incomplete when the disk is full', async () => {
     const largest = Math.max(...readdirSync(bundle).map(name => statSync(join(bundle, name)).size))
     const limitKb = Math.floor((largest - 1) / 1024)
     const script = `
@@ -206,7 +206,7 @@ describe('a bundle', () => {
     expect((await averba('export', store, '--dir', dir)).code).toBe(0)
   })
 
-  test.each(['parts.ndjson', 'key'])('of which %s cannot be read is an error, and no verdict', async file => {
+  test.each(['parts.ndjson', 'key'])('whose %s cannot be read gives an error, and no verdict', async file => {
     const dir = join(newFolder(), 'bundle')
     cpSync(bundle, dir, { recursive: true })
     rmSync(join(dir, file))
@@ -219,7 +219,7 @@ describe('a bundle', () => {
     })
   })
 
-  test('of another export, which began between a look and a write, is left as it is', async () => {
+  test('of another export that began in the meantime is left unchanged', async () => {
     const dir = join(newFolder(), 'bundle')
     const snapshot = await Snapshot.open(store)
     const late = {
@@ -240,18 +240,18 @@ describe('a bundle', () => {
     expect(readFileSync(join(dir, 'key'), 'utf8')).toBe('of the other')
   })
 
-  test('is not to be found in another folder', async () => {
+  test('is reported as missing in another folder', async () => {
     const notOurs = expect.stringMatching(/^NOT_OURS: .* holds no export of a log\n/)
     expect(await averba('verify', newFolder())).toMatchObject({ code: 1, stderr: notOurs })
   })
 
-  test('overwrites nothing', async () => {
+  test('does not overwrite another one', async () => {
     const again = await averba('export', store, '--dir', bundle)
     expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('INVALID_INPUT') })
   })
 })
 
-test('averba verify says of a store what it reaches, by exit codes', async () => {
+test('averba verify reports the level of a store, with its exit code', async () => {
   const held = await averba('verify', store)
   expect(held.code).toBe(0)
   expect(held.stdout).toContain('level        held')
@@ -270,7 +270,7 @@ test('averba verify says of a store what it reaches, by exit codes', async () =>
   expect((await averba('verify', store, '--key', 'x')).code).toBe(1)
 })
 
-test('averba verify says nothing of a log whose keyring it may not read', async () => {
+test('averba verify fails without a verdict when it cannot read the keyring', async () => {
   const copy = copyStore(store)
   rmSync(`${copy}.keys`)
   mkdirSync(`${copy}.keys`)
@@ -278,7 +278,7 @@ test('averba verify says nothing of a log whose keyring it may not read', async 
   expect(await averba('verify', copy)).toMatchObject({ code: 1, stderr: unread })
 })
 
-test('one event is proven to whoever has the key, and to nobody with another event or another key', async () => {
+test('the proof of one event verifies with its key only, and not when it is changed', async () => {
   const file = join(newFolder(), 'event.tlog-proof')
   expect((await averba('prove', store, '100', '--out', file)).code).toBe(0)
   const good = await averba('verify', file, '--key', key, '--json')
@@ -312,7 +312,7 @@ test('one event is proven to whoever has the key, and to nobody with another eve
   expect((await averba('prove', store, '1000000')).code).toBe(1)
 })
 
-test('one record is disclosed to whoever has its file and the key of the log, and only its own parts are read', async () => {
+test('one record is disclosed with its file and the key of the log, and only its parts', async () => {
   const file = join(newFolder(), 'record.json')
   const { header } = JSON.parse(
     (await averba('verify', await proofOf('validation'), '--key', key, '--json')).stdout,

@@ -64,7 +64,7 @@ function putUnderLoad(engine: Averba, from: number) {
   }
 }
 
-test('the drill: a backup under load, restored elsewhere, holds all that was acknowledged, and goes on', async () => {
+test('a backup made under load and restored elsewhere has everything acknowledged, and works', async () => {
   const store = newPath()
   const engine = await openAverba({ store, receiver })
   const all: number[] = []
@@ -107,7 +107,7 @@ test('the drill: a backup under load, restored elsewhere, holds all that was ack
   await engine.close()
 })
 
-test('neither command overwrites anything, or leaves anything when it fails', async () => {
+test('neither command overwrites a file, or leaves one when it fails', async () => {
   const store = await makeSampleStore(2)
   const folder = dirname(store)
   const [backup, other] = [join(folder, 'b'), join(folder, 'other')]
@@ -132,7 +132,7 @@ test('neither command overwrites anything, or leaves anything when it fails', as
   expect(readdirSync(folder).filter(name => !name.startsWith('log.sqlite'))).toEqual(['b'])
 })
 
-test('a log that is lost is said to be, opening it leaves nothing, and what holds nothing is in the way of no restore', async () => {
+test('a lost log is reported, opening it creates no file, and an empty file allows a restore', async () => {
   const store = await makeSampleStore(2)
   const folder = dirname(store)
   const backup = newPath()
@@ -164,7 +164,7 @@ test('a log that is lost is said to be, opening it leaves nothing, and what hold
   expect(readdirSync(folder).sort()).toEqual(['log.sqlite', ...left])
 })
 
-test('a restore asks for the right keyring, and takes the one that is beside', async () => {
+test('a restore requires the right keyring, and takes the one beside the store or the backup', async () => {
   const store = await makeSampleStore(2)
   const stranger = await makeSampleStore(2)
   const [backup, other] = [newPath(), newPath()]
@@ -186,7 +186,7 @@ test('a restore asks for the right keyring, and takes the one that is beside', a
   expect((await restoreStore({ backup, store: other })).keys).toBe(`${other}.keys`)
 })
 
-test('a restore refuses a keyring that is beside and lacks an epoch, whatever other keyring is named', async () => {
+test('a restore refuses a keyring beside the store that lacks an epoch, even with --keys', async () => {
   const store = await makeSampleStore(2)
   const [backup, other] = [newPath(), newPath()]
   await backupStore({ store, to: backup })
@@ -208,7 +208,7 @@ test('a restore refuses a keyring that is beside and lacks an epoch, whatever ot
   await (await openAverba({ store: other })).close()
 })
 
-test('a damaged store gives no backup, and a damaged backup no store', async () => {
+test('a damaged store cannot be backed up, and a damaged backup cannot be restored', async () => {
   const store = await makeSampleStore(2)
   const [backup, elsewhere] = [newPath(), newPath()]
   await backupStore({ store, to: backup })
@@ -227,7 +227,7 @@ test('a damaged store gives no backup, and a damaged backup no store', async () 
   expect(readdirSync(dirname(elsewhere))).toEqual([])
 })
 
-test('whatever page of a backup is damaged, a restore refuses what a look at the backup finds, and names that one', async () => {
+test('a restore refuses a backup exactly when diagnoseStore finds a fault, on any damaged page', async () => {
   const store = await makeSampleStore(2)
   const folder = dirname(store)
   const [backup, elsewhere] = [join(folder, 'backup'), join(folder, 'elsewhere', 'log.sqlite')]
@@ -271,7 +271,7 @@ test('whatever page of a backup is damaged, a restore refuses what a look at the
   })
 })
 
-test('the commands say what an operator has to know, to people and to programs', async () => {
+test('the commands report what an operator has to know, as text and as JSON', async () => {
   const store = await makeSampleStore(2)
   const [backup, elsewhere] = [newPath(), newPath()]
   const made = await averba('backup', store, backup)
@@ -320,7 +320,7 @@ test('the commands say what an operator has to know, to people and to programs',
     expect((await averba(command, '--help')).stdout).toMatch(/Exit codes: 0 /)
 })
 
-test('a restore says on its screen who was erased since the backup, and how to do that again', async () => {
+test('a restore prints who was erased since the backup, and the command to repeat it', async () => {
   const store = newPath()
   const engine = await openAverba({ store, schedules: false })
   const subject = await engine.consents.enrol({ cpf: '25774435016' })

@@ -46,7 +46,7 @@ async function countOf(store: string): Promise<number> {
   return rows.length
 }
 
-test('a disk without room is said in words, nothing acknowledged is lost, and the log goes on once there is room', async () => {
+test('a full disk is reported, nothing acknowledged is lost, and the log continues with room', async () => {
   const store = newPath()
   const full = await inChild(
     `
@@ -83,7 +83,7 @@ test('a disk without room is said in words, nothing acknowledged is lost, and th
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
 })
 
-test('a backup for which there is no room leaves nothing behind', async () => {
+test('a backup without room on the disk leaves no file behind', async () => {
   const [store, backup] = [await makeSampleStore(400), newPath()]
   const { code } = await inChild(
     `
@@ -126,7 +126,7 @@ describe('a file or folder that this user may not write', () => {
     expect(error.message).toMatch(/cannot be written/)
   })
 
-  test('a folder in which a new one would be made', async () => {
+  test('a folder in which a new log would be created', async () => {
     const store = newPath()
     chmodSync(dirname(store), 0o555)
     expect(await asNobody(store)).toMatchObject({ code: 'STORE_UNSAFE' })
@@ -135,7 +135,7 @@ describe('a file or folder that this user may not write', () => {
   })
 })
 
-test('a file that another process locks is busy, to open and to append to, and then goes on', async () => {
+test('a file locked by another process is STORE_BUSY, and works after the lock is released', async () => {
   const store = await makeSampleStore(1)
   const averba = await openAverba({ store })
   const script = `
@@ -164,7 +164,7 @@ test('a file that another process locks is busy, to open and to append to, and t
   await averba.close()
 })
 
-test('a notification that waits for a locked file is answered 503, and is stored once when the lock goes', async () => {
+test('a notification during a lock is answered 503, and is stored once after the lock', async () => {
   const store = newPath()
   const evento = 'e'
   const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
@@ -240,7 +240,7 @@ async function lookAt(store: string): Promise<{ code: string; events: number }> 
   }
 }
 
-test('a file that was cut off, at whatever size, says so or is whole', async () => {
+test('a file cut off at any size is reported, or is still complete', async () => {
   const sample = await makeSampleStore(30)
   const { size } = statSync(sample)
   const sizes = [0, 1, 15, 16, 99, 100, 101, 511, 512, 1_023, 4_095]
@@ -254,7 +254,7 @@ test('a file that was cut off, at whatever size, says so or is whole', async () 
   expect([...codes].sort()).toEqual(['CORRUPT', 'KEYS_MISMATCH', 'NOT_OURS'])
 })
 
-test('a look at a file that was cut off says so where opening it does', async () => {
+test('diagnoseStore reports a cut-off file whenever opening it does', async () => {
   const sample = await makeSampleStore(3)
   const { size } = statSync(sample)
   const store = copyStore(sample)
@@ -307,7 +307,7 @@ describe('a write-ahead log that was left by a crash', () => {
     ['never moved into the file', false],
     ['partly moved into the file', true],
   ])(
-    '%s: whole it loses nothing, and cut, flipped or gone it is right in itself or says so',
+    '%s: intact it loses nothing; damaged or missing it is consistent or reported',
     async (_, isMoved) => {
       const crashed = await makeCrashed(isMoved)
       const whole = await lookAt(copyOf(crashed, wal => wal))
@@ -351,7 +351,7 @@ test.each([
   ['left without its -wal', (store: string) => rmSync(`${store}-wal`)],
   ['left without its -shm', (store: string) => rmSync(`${store}-shm`)],
 ])(
-  'nothing is acknowledged that would be written into a file that was %s, and probes say so',
+  'nothing is acknowledged after the file was %s, and health reports it',
   async (_, act) => {
     const store = newPath()
     const subscriptions = [{ evento: 'e', chaveSecreta: 'chave-um' }]
@@ -372,7 +372,7 @@ test.each([
   },
 )
 
-test('a process that changes its folder goes on with a store that was named from there', async () => {
+test('a relative store path keeps working after the process changes its working directory', async () => {
   const answer = await inChild(`
     const { openAverba } = await import(${index})
     const { basename, dirname } = await import('node:path')

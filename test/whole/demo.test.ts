@@ -10,7 +10,7 @@ const root = resolve(import.meta.dirname, '../..')
 const averba = (...args: string[]) =>
   promisify(execFile)(process.execPath, ['src/cli/main.ts', ...args], { cwd: root })
 
-test('the demonstration walks every lifecycle, and ends with one JSON object', async () => {
+test('the demonstration shows every lifecycle, and ends with one JSON object', async () => {
   const { stdout, stderr } = await averba('demo', '--json')
   const result = JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
   expect(result).toEqual({
@@ -38,14 +38,14 @@ test('the demonstration walks every lifecycle, and ends with one JSON object', a
   expect(canaries.filter(canary => seen.includes(canary))).toEqual([])
 })
 
-test('the person at the command line is told what is wrong, without a stack', async () => {
+test('an error at the command line is printed without a stack', async () => {
   const failing = averba('no-such-command')
   await expect(failing).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('unknown command') })
   const error = await failing.catch((reason: { stderr: string }) => reason.stderr)
   expect(error).not.toMatch(/^\s+at /m)
 })
 
-test('a demonstration that cannot write says so, and exits with 1', async () => {
+test('a demonstration that cannot write reports it, and exits with 1', async () => {
   const failing = promisify(execFile)(
     process.execPath,
     ['src/cli/main.ts', 'demo', '--dir', '/proc/averba'],
@@ -68,7 +68,7 @@ test('a folder that holds a log is not used again', async () => {
   })
 })
 
-test('a reader that stops reading is no error', async () => {
+test('a closed output pipe is no error', async () => {
   const command = `"${process.execPath}" src/cli/main.ts demo | head -n 1`
   const { stdout, stderr } = await promisify(exec)(command, { cwd: root })
   expect(stdout.trim().split('\n')).toHaveLength(1)

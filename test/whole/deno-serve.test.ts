@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 const root = resolve(import.meta.dirname, '../..')
 
-test('Deno.serve and node:http: notifications are stored before they are acknowledged, and handled', async () => {
+test('with Deno.serve and node:http, notifications are stored before they are acknowledged', async () => {
   const args = ['run', '--allow-all', '--no-check', '--no-lock', '--node-modules-dir=manual']
   const script = join(import.meta.dirname, 'receiver-on-deno.ts')
   const { stdout } = await promisify(execFile)(join(root, 'node_modules/.bin/deno'), [...args, script], {

@@ -34,7 +34,7 @@ async function start({ args = [] as string[], cwd = mkdtempSync(join(tmpdir(), '
   return { cwd, lines, trigger, running, ended }
 }
 
-test('a newcomer sees the first notification arrive with two commands', async () => {
+test('averba dev and averba trigger deliver a first notification', async () => {
   const { lines, trigger, running, ended } = await start()
   expect((await trigger('dimp-situacao-import')).stdout).toBe('delivered\n')
   await expect(trigger('')).rejects.toMatchObject({
@@ -54,7 +54,7 @@ test('a newcomer sees the first notification arrive with two commands', async ()
   })
 })
 
-test('a second one in the same folder is refused, and the first goes on; one that was killed is in no way', async () => {
+test('a second averba dev in the same folder is refused; one that was killed is no obstacle', async () => {
   const { cwd, trigger, running, ended } = await start()
   const second = promisify(execFile)(process.execPath, [main, 'dev'], { cwd })
   await expect(second).rejects.toMatchObject({
@@ -69,7 +69,7 @@ test('a second one in the same folder is refused, and the first goes on; one tha
 })
 
 test.each(['', 'null', '{"control":"http://127.0.0.1:1"}'])(
-  'what one that was killed has left (%s) is in no way',
+  'the state file of a killed averba dev (%s) is no obstacle',
   async left => {
     const cwd = mkdtempSync(join(tmpdir(), 'averba-dev-'))
     mkdirSync(join(cwd, '.averba'))
@@ -79,7 +79,7 @@ test.each(['', 'null', '{"control":"http://127.0.0.1:1"}'])(
   },
 )
 
-test('a receiver of one’s own is notified, on any port', async () => {
+test('a given receiver is notified, on any port', async () => {
   const bodies: string[] = []
   const server = createServer((incoming, outgoing) => {
     let body = ''
@@ -106,7 +106,7 @@ test('a receiver of one’s own is notified, on any port', async () => {
   server.close()
 })
 
-test('a receiver of averba is given its secret, and what refuses a delivery says what to do', async () => {
+test('a receiver of averba gets its secret, and a refused delivery is printed with advice', async () => {
   const averba = await openAverba({
     store: ':memory:',
     receiver: { publicUrl: 'https://receptor.exemplo.br/averba', sources: ['127.0.0.0/8'] },
@@ -142,7 +142,7 @@ test('a receiver of averba is given its secret, and what refuses a delivery says
   await away.close()
 })
 
-test('an address elsewhere is refused', async () => {
+test('an address of another machine is refused', async () => {
   const { ended } = await start({ args: ['--to', '203.0.113.7:443'] })
   expect(await ended).toBe(1)
 })
@@ -150,7 +150,7 @@ test('an address elsewhere is refused', async () => {
 test.each([
   ['SIGINT', (child: ChildProcess) => child.kill('SIGINT')],
   ['the end of the pipe of whoever started it', (child: ChildProcess) => child.stdin?.end()],
-])('it stops cleanly on %s', async (_, stop) => {
+])('averba dev stops cleanly on %s', async (_, stop) => {
   const { cwd, running, ended } = await start()
   expect(existsSync(join(cwd, '.averba/dev.json'))).toBe(true)
   stop(running)

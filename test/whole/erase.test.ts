@@ -26,7 +26,7 @@ function averba(
 
 const asked = ['--requester', 'pedido-4711', '--legal-basis', 'LGPD art. 18, VI']
 
-test('averba erase reads the CPF from standard input, says what it did, and gives the receipt again', async () => {
+test('averba erase reads the CPF from standard input, and prints the receipt again on repeat', async () => {
   const store = await makeSampleStore(2)
   const first = await averba(`${samples.cpf}\n`, 'erase', store, ...asked, '--backups-kept', '7')
   expect(first).toMatchObject({ code: 0, err: '' })
@@ -49,7 +49,7 @@ test('averba erase reads the CPF from standard input, says what it did, and give
   await log.close()
 })
 
-test('averba erase takes no text for a number of days that is none: 0 would end all older backups', async () => {
+test('averba erase refuses a --backups-kept that is not a number, and does not take it for 0', async () => {
   const store = await makeSampleStore(2)
   for (const days of ['', ' ', '7d', '1e3', '-1', '100000']) {
     const refused = await averba(`${samples.cpf}\n`, 'erase', store, ...asked, `--backups-kept=${days}`)
@@ -59,7 +59,7 @@ test('averba erase takes no text for a number of days that is none: 0 would end 
   expect(await diagnoseStore({ store })).toMatchObject({ problems: [], epochs: [1] })
 })
 
-test('averba erase, asked again, gives the receipt with the --keep of then, and destroys what was kept without it', async () => {
+test('averba erase repeated with its --keep prints the receipt, and without it erases the rest', async () => {
   const store = await makeSampleStore(2)
   const keep = ['--keep', 'validation.result', '--json']
   const first = JSON.parse((await averba(`${samples.cpf}\n`, 'erase', store, ...asked, ...keep)).out)
@@ -82,7 +82,7 @@ test('averba erase, asked again, gives the receipt with the --keep of then, and 
   expect(help).toMatch(/without that --keep, what was kept goes now/)
 })
 
-test('averba erase refuses what it cannot do, without a person in its words', async () => {
+test('the errors of averba erase hold no personal data', async () => {
   const store = await makeSampleStore(2)
   const runs = await Promise.all([
     averba('52998224725\n', 'erase', store, ...asked),

@@ -25,7 +25,7 @@ async function variablesOf(cwd: string): Promise<string[]> {
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '').variables
 }
 
-test('it writes where it is told to, says what to do next, and overwrites nothing unless told to', async () => {
+test('averba init writes to --dir, prints the next steps, and overwrites only with --force', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'averba-init-'))
   const { stdout } = await init(cwd, '--dir', 'a/b')
   const written = join(cwd, 'a/b/averba.config.ts')
@@ -47,7 +47,7 @@ test('it writes where it is told to, says what to do next, and overwrites nothin
   })
 })
 
-test('every option stands in it, and every secret comes from elsewhere', async () => {
+test('the configuration has every option, and reads every secret from the environment', async () => {
   await init(folder, '--force')
   const text = readFileSync(file, 'utf8')
   const top = optionNames[''] ?? []
@@ -73,9 +73,9 @@ describe('a strict compiler takes it', () => {
   }
 
   test.each([
-    ['as it is written', (text: string) => text],
+    ['as written', (text: string) => text],
     [
-      'with everything in it that is optional',
+      'with all optional lines',
       (text: string) =>
         text
           .replace(/^( *)\/\/ (?!certificate)(\w+: .*,)/gm, '$1$2')
@@ -104,7 +104,7 @@ describe('a strict compiler takes it', () => {
   })
 })
 
-test('with the variables that it names set, averba opens with it and works', async () => {
+test('averba works with the written configuration when its variables are set', async () => {
   const services = await startServices()
   const { options, client, credentials, portalHeaders } = services
   const write = (name: string, text: string) => {
@@ -176,7 +176,7 @@ test.each([
   ['init', 'averba.config.ts'],
   ['simulate', ''],
 ])(
-  '%s on a disk without room says so, and leaves nothing that stands in the way of the next one',
+  '%s on a full disk reports it, and leaves no file that makes the next run fail',
   async (name, file) => {
     const dir = join(mkdtempSync(join(tmpdir(), 'averba-full-')), 'new')
     const command = `trap '' XFSZ; ulimit -S -f 0; exec "$0" "$@"`

@@ -9,7 +9,7 @@ import { openAverba } from '../../src/index.ts'
 const root = resolve(import.meta.dirname, '../..')
 const index = join(root, 'src/index.ts')
 
-test('processes that open a new file at the same time all open the same log', async () => {
+test('processes that open a new file at the same time open the same log', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'averba-opening-'))
   const store = join(folder, 'log.sqlite')
   const script = `
@@ -31,7 +31,7 @@ test('processes that open a new file at the same time all open the same log', as
   expect(readdirSync(folder).sort()).toEqual(['log.sqlite', 'log.sqlite.keys', 'log.sqlite.mark'])
 })
 
-test('what is slow to load is loaded when it is needed: a command that opens no socket and shows no measures starts without', async () => {
+test('the command line starts without loading undici, prom-client and better-sqlite3', async () => {
   const script = `
     import { createRequire } from 'node:module'
     await import('./src/cli/program.ts')

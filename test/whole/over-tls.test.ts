@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { openAverba, valueOf } from '../../src/index.ts'
 import { startServices } from '../../src/simulation/index.ts'
 
-test('all fourteen operations, and a notification, over real TLS', async () => {
+test('all fourteen operations and a notification work over real TLS', async () => {
   const services = await startServices()
   const { cpf, cnpj } = services.samples
   const evento = 'dimp-situacao-import'

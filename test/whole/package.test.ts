@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 const root = resolve(import.meta.dirname, '../..')
 const run = promisify(execFile)
 
-test('what the pages of the package link to and name is in the package', async () => {
+test('everything that the pages of the package link to is in the package', async () => {
   const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: root })
   const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }] // As npm prints it.
   const packed = files.map(({ path }) => path)
@@ -28,7 +28,7 @@ test('what the pages of the package link to and name is in the package', async (
   expect(led.filter(({ to }) => !isPacked(to))).toEqual([])
 })
 
-test('the package, installed in an empty folder, runs its commands and the lines of the README', async () => {
+test('the installed package runs its commands and the code of the README, and its types compile', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'averba-package-'))
   await run('npm', ['pack', '--pack-destination', folder], { cwd: root })
   const [tarball = ''] = readdirSync(folder)

@@ -24,7 +24,7 @@ async function givenLog(): Promise<string> {
   return store
 }
 
-test('averba rebuild puts right what differs, says so once, and then finds all as it was', async () => {
+test('averba rebuild corrects and reports a different row, and the next run finds none', async () => {
   const store = await givenLog()
   const database = new Sqlite(store)
   database.exec("update subjects set origin = 'validation' where rowid = 1")
@@ -39,7 +39,7 @@ test('averba rebuild puts right what differs, says so once, and then finds all a
   })
 })
 
-test('Ctrl-C ends averba rebuild between two pages, the log serves as before, and the next one goes on', async () => {
+test('Ctrl-C interrupts averba rebuild between two pages, and the next run continues', async () => {
   const store = await givenLog()
   const filling = await open(store, [])
   await append(filling, 60_000)
@@ -66,7 +66,7 @@ test('Ctrl-C ends averba rebuild between two pages, the log serves as before, an
   expect(again.code).toBe(0)
 }, 60_000)
 
-test('a command that is none is refused with where the commands stand, and averba says its version', async () => {
+test('an unknown command is refused with a suggestion, and averba --version prints the version', async () => {
   expect(await averba('rebuidl')).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(
@@ -77,7 +77,7 @@ test('a command that is none is refused with where the commands stand, and averb
   expect(await averba('--version')).toMatchObject({ code: 0, stdout: `${version}\n` })
 })
 
-test('averba rebuild names what is wrong with its arguments', async () => {
+test('averba rebuild refuses a missing file and an unknown view', async () => {
   expect(await averba('rebuild', join(tmpdir(), 'nowhere.sqlite'))).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/^NOT_FOUND/),
@@ -88,7 +88,7 @@ test('averba rebuild names what is wrong with its arguments', async () => {
   })
 })
 
-test('averba migrations prints the statements of every table, and none for today’s version', async () => {
+test('averba migrations prints all statements from version 0, and none from the present version', async () => {
   const all = await averba('migrations')
   expect(all.stdout).toContain('create table event (')
   expect(all.stdout).toMatch(/update head set schema = \d+;\n$/)

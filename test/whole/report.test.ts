@@ -41,7 +41,7 @@ function report(
   })
 }
 
-test('the report of a person is written for a CPF from standard input, which is shown nowhere', async () => {
+test('averba report reads the CPF from standard input, and prints it nowhere', async () => {
   const { cpf } = reported.world.samples
   const { code, out, error } = await report(`${cpf}\n`, '--json')
   expect({ code, error }).toEqual({ code: 0, error: '' })
@@ -52,7 +52,7 @@ test('the report of a person is written for a CPF from standard input, which is 
   expect(wrong.error).not.toContain('25774435017')
 })
 
-test('a page is written to a new file that only its owner reads, and nothing is overwritten', async () => {
+test('a page is written to a new file with mode 0600, and no file is overwritten', async () => {
   const { which, unawareAt } = reported
   const args = ['--subject', which.subject, '--consent', which.id, '--at', unawareAt]
   const file = join(folder, 'consent.html')
@@ -69,7 +69,7 @@ test('a page is written to a new file that only its owner reads, and nothing is 
   expect(await checkPageProof(proof, globalThis.crypto.subtle)).toMatchObject({ signature: 'right' })
 })
 
-test('seconds are enough for the instant that is asked about', async () => {
+test('the instant may be given in whole seconds, or as a day', async () => {
   const { which } = reported
   const args = ['--subject', which.subject, '--consent', which.id]
   const asked = async (at: string) =>
@@ -78,7 +78,7 @@ test('seconds are enough for the instant that is asked about', async () => {
   expect((await asked('2026-11-21')).at).toBe('2026-11-21T00:00:00.000Z')
 })
 
-test('the operations of a period are written by day', async () => {
+test('the operations of a period are reported, with the period given in days', async () => {
   const { code, out } = await report('', '--processing', '--from', '2026-11-20', '--until', '2026-11-21')
   expect(code).toBe(0)
   const { operations, from } = JSON.parse(out)
@@ -88,7 +88,7 @@ test('the operations of a period are written by day', async () => {
   expect(wrong).toMatchObject({ code: 1, error: expect.stringMatching(/--until is missing\n.*--until 2026/) })
 })
 
-test('a report that finds no room, no new name or no log is none, and leaves nothing', async () => {
+test('a report fails without leaving files when the disk is full or the log is missing', async () => {
   const period = ['--processing', '--from', '2026-11-20', '--until', '2026-11-21']
   expect(await report('', ...period, '--out', '/dev/full')).toMatchObject({ code: 1 })
   const full = spawn(

@@ -54,7 +54,7 @@ function loseStore(): void {
   for (const end of ['', '-wal', '-shm']) rmSync(`${store}${end}`, { force: true })
 }
 
-test('a log whose root key is held elsewhere verifies, and the missing key is no fault of it', async () => {
+test('a log whose root key is held elsewhere verifies without the key', async () => {
   const averba = await open()
   expect(await averba.audit.verify()).toMatchObject({ level: 'held', faults: [] })
   await averba.audit.export(join(dirname(store), 'from-engine'))
@@ -70,7 +70,7 @@ test('a log whose root key is held elsewhere verifies, and the missing key is no
   await expect(verifyLog({ store, rootKey: another })).rejects.toMatchObject({ code: 'KEYS_MISMATCH' })
 })
 
-test('it is exported, proven and rebuilt with its root key, and not without', async () => {
+test('export, prove and rebuild need the root key', async () => {
   const dir = join(dirname(store), 'bundle')
   const missing = { code: 'KEYS_MISSING', hint: expect.stringContaining('rootKey') }
   await expect(exportBundle({ store, dir })).rejects.toMatchObject(missing)
@@ -81,7 +81,7 @@ test('it is exported, proven and rebuilt with its root key, and not without', as
   expect(await verifyLog({ store, rootKey })).toMatchObject({ level: 'held', faults: [] })
 })
 
-test('it goes on from a backup behind its mark with its root key, and nothing stands there without', async () => {
+test('a restore with a rollback needs the root key, and leaves no file without it', async () => {
   loseStore()
   for (const [code, given] of [
     ['KEYS_MISSING', {}],
@@ -100,7 +100,7 @@ test('it goes on from a backup behind its mark with its root key, and nothing st
   await averba.close()
 })
 
-test('a plain copy of a backup needs no root key, and says so where it is given another', async () => {
+test('a restore without a rollback needs no root key, but refuses a wrong one', async () => {
   const elsewhere = newPath()
   const keys = `${store}.keys`
   await expect(restoreStore({ backup, store: elsewhere, keys, rootKey: another })).rejects.toMatchObject({
@@ -110,7 +110,7 @@ test('a plain copy of a backup needs no root key, and says so where it is given 
   expect(await restoreStore({ backup, store: elsewhere, keys })).toMatchObject({ store: elsewhere })
 })
 
-test('the commands take the root key from a variable that is named', async () => {
+test('the commands read the root key from the variable named by --root-key-from', async () => {
   const folder = dirname(store)
   const env = { ...process.env, [variable]: text }
   const averba = (...args: string[]) =>

@@ -77,7 +77,7 @@ async function portOf(run: RunningCommand, message: string): Promise<number> {
 /** A handler that never ends. */
 const stuck = `averba.log.follow('stuck', ['subject.enrolled'], () => new Promise(() => console.log('stuck')))`
 
-test('averba run is ready, reads, receives, handles, and ends when it is told to', async () => {
+test('averba run reads consents, receives and handles notifications, and stops on a signal', async () => {
   const folder = newFolder()
   const at = await startServices(folder)
   configure(folder, at)
@@ -165,7 +165,7 @@ function configureTenant(folder: string, at: SimulationAddresses, name: string, 
   )
 }
 
-test('one averba run serves the receivers of several logs by path, and none takes what is for another', async () => {
+test('one averba run serves the receivers of several logs, distinguished by path', async () => {
   const folder = newFolder()
   const at = await startServices(folder)
   for (const name of ['um', 'dois']) configureTenant(folder, at, name)
@@ -197,7 +197,7 @@ test('one averba run serves the receivers of several logs by path, and none take
   expect(run.said()).toBe('')
 })
 
-test('two logs with one path are not served', async () => {
+test('two receivers with the same path are refused', async () => {
   const folder = newFolder()
   const at = await startServices(folder)
   for (const name of ['um', 'dois']) configureTenant(folder, at, name, '/averba')
@@ -208,7 +208,7 @@ test('two logs with one path are not served', async () => {
   )
 })
 
-test('two logs that show one name different certificates are not served', async () => {
+test('two receivers with different certificates for one host name are refused', async () => {
   const folder = newFolder()
   const at = await startServices(folder)
   configureTenant(folder, at, 'um')
@@ -224,7 +224,7 @@ test('two logs that show one name different certificates are not served', async 
   )
 })
 
-test('averba doctor looks at the same configuration, and its exit code says what it found', async () => {
+test('averba doctor checks the same configuration, and its exit code shows the result', async () => {
   const folder = newFolder()
   const services = start(folder, ['simulate', '--json'])
   configure(folder, JSON.parse(await services.line('{')))
@@ -257,7 +257,7 @@ test('averba doctor looks at the same configuration, and its exit code says what
   expect(JSON.parse(none.lines[0] ?? '')).toMatchObject({ ok: false, checks: [{ name: 'configuration' }] })
 })
 
-test('what is under way when it is told to stop ends, and is recorded', async () => {
+test('work under way at a signal is finished and recorded', async () => {
   const folder = newFolder()
   const at = await startServices(folder)
   const control = (path: string, body: object) =>
@@ -276,7 +276,7 @@ test('what is under way when it is told to stop ends, and is recorded', async ()
   expect(await run.ended).toBe(0)
 })
 
-test('a second signal ends it at once, whatever is under way', async () => {
+test('a second signal stops averba run at once', async () => {
   const folder = newFolder()
   configure(folder, await startServices(folder), stuck)
   const run = start(folder, ['run'])
@@ -290,11 +290,11 @@ test('a second signal ends it at once, whatever is under way', async () => {
 
 test.each([
   [
-    'configured without run.receiver, and said not to be served',
+    'configured without run.receiver, which is logged',
     ", receiver: { publicUrl: 'https://r.exemplo.br' }",
     1,
   ],
-  ['not configured, and nothing is said', '', 0],
+  ['not configured, which is not logged', '', 0],
 ])('a receiver is %s', async (_, receiver, lines) => {
   const folder = newFolder()
   const options = `{ store: ':memory:', run: { port: 0 }${receiver} }`
@@ -310,20 +310,20 @@ test.each([
 
 test.each([
   ['without a configuration', undefined, 1, /^NOT_FOUND: .*\n.*averba init/],
-  ['with an option that cannot work', `{ store: '' }`, 1, /^MISCONFIGURED: .*store is missing/],
+  ['with an invalid option', `{ store: '' }`, 1, /^MISCONFIGURED: .*store is missing/],
   [
-    'where it cannot listen',
+    'when it cannot listen',
     `{ store: ':memory:', run: { host: '203.0.113.7', port: 1 } }`,
     1,
     /EADDRNOTAVAIL/,
   ],
   [
-    'with a handler that a bug is in',
+    'with a prepare function that throws',
     `{ store: ':memory:', run: { port: 0, prepare() { throw new TypeError('x') } } }`,
     70,
     /^This is a bug/,
   ],
-])('%s it does not start, and says why', async (_, options, code, said) => {
+])('%s averba run does not start, and prints why', async (_, options, code, said) => {
   const folder = newFolder()
   if (options !== undefined) writeFileSync(join(folder, 'averba.config.ts'), `export default ${options}`)
   const run = start(folder, ['run'])
@@ -331,7 +331,7 @@ test.each([
   expect(run.said()).toMatch(said)
 })
 
-test('averba run goes on when nobody reads its output any more, and ends only when it is told to', async () => {
+test('averba run continues when its output pipe is closed, and stops only on a signal', async () => {
   const folder = newFolder()
   const config = `import { defineConfig } from 'averba'
     const prepare = async () => void process.on('SIGUSR2', () => console.log('a line'))

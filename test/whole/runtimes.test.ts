@@ -19,7 +19,7 @@ describe.each([
   ['Node', bin('node'), []],
   ['Deno', bin('deno'), ['run', '--allow-all', '--no-check', '--no-lock', '--node-modules-dir=manual']],
 ])('%s', (_, command, args) => {
-  test('walks a consent and a token over mutual TLS, and reads the log back', async () => {
+  test('handles a consent and a token over mutual TLS, and reads the log back', async () => {
     expect(await run(command, [...args, scenario])).toEqual({
       synced: { read: 4, changed: 4, unreadable: 0 },
       approved: 'ATIVO',
@@ -45,7 +45,7 @@ describe.each([
     })
   })
 
-  test('makes spans in a host with telemetry', async () => {
+  test('creates spans in a host with telemetry', async () => {
     expect(await run(command, [...args, spans])).toEqual([
       'averba consents.enrol recorded in nothing',
       'averba consentService.listConsents settled in averba consents.sync',
@@ -53,14 +53,14 @@ describe.each([
     ])
   })
 
-  test('does the same in a host without telemetry', async () => {
+  test('works in a host without telemetry', async () => {
     expect(await run(command, [...args, withoutTelemetry])).toMatchObject({
       approved: 'ATIVO',
       fields: { sexo: { result: 'match' } },
     })
   })
 
-  test('presents certificates of every form, tells what is wrong with one in words, and rotates it', async () => {
+  test('presents certificates of every form, reports a wrong one, and rotates it', async () => {
     const words = (text: string) => `Cannot use the client certificate: ${text}`
     expect(await run(command, [...args, certificates])).toEqual({
       presented: {

@@ -51,7 +51,7 @@ async function start(...options: string[]) {
   return { child, addresses, control, get, ended, certificate, ca: read(addresses.ca) }
 }
 
-test('the first line says where everything is, and a host works against it', async () => {
+test('the first line has all addresses, and a host works with them', async () => {
   const { addresses, certificate, ca } = await start()
   expect(addresses).toEqual({
     consentService: {
@@ -91,7 +91,7 @@ test('the first line says where everything is, and a host works against it', asy
   await averba.close()
 })
 
-test('it writes the variables of the configuration that averba init writes, and all is well with them', async () => {
+test('averba simulate writes the variables for the configuration of averba init', async () => {
   const { addresses } = await start()
   const folder = mkdtempSync(join(root, '.averba', 'simulate-'))
   const env = parseEnv(readFileSync(addresses.env, 'utf8'))
@@ -108,7 +108,7 @@ test('it writes the variables of the configuration that averba init writes, and 
   rmSync(folder, { recursive: true })
 })
 
-test('the control server moves the clock, adds records and faults, and shows what came', async () => {
+test('the control server advances the clock, adds records and faults, and lists requests', async () => {
   const { addresses, control, get } = await start()
   const { cpf, cnpj } = addresses.samples
   const list = `${addresses.consentService.baseUrl}/consentimento/v1/consentimentos/${cpf}`
@@ -137,7 +137,7 @@ test('the control server moves the clock, adds records and faults, and shows wha
   expect((await get(list)).body).toHaveLength(4)
 })
 
-test('faults come with the command or over the control server, certificates too, and end together', async () => {
+test('faults are set by option or control server, certificate faults too, and are cleared together', async () => {
   const { addresses, control, get } = await start(
     ...['--fault', '{"kind":"status","status":503,"times":1}'],
     ...['--fault', '{"kind":"clockSkew","ms":-3600000}'],
@@ -160,7 +160,7 @@ test('faults come with the command or over the control server, certificates too,
 test.each([
   ['{"kind":"earthquake"}', 'INVALID_INPUT: Cannot add the fault: kind: '],
   ['lose', 'INVALID_INPUT: Cannot add the fault: it is not JSON'],
-])('the fault %s stops the command, and it says why', async (fault, words) => {
+])('the invalid fault %s stops the command with an error', async (fault, words) => {
   const child = spawn(process.execPath, ['src/cli/main.ts', 'simulate', '--fault', fault], { cwd: root })
   let said = ''
   child.stderr.on('data', chunk => {
@@ -170,7 +170,7 @@ test.each([
   expect(said).toContain(words)
 })
 
-test('a notification reaches a receiver of one’s own, without port 443, from the address that is asked for', async () => {
+test('a notification reaches a given receiver on any port, from the --deliver-from address', async () => {
   const { addresses, control, get } = await start('--deliver-from', '127.9.9.9')
   const { cert, key } = addresses.receiver
   const received: string[] = []
@@ -215,7 +215,7 @@ test.each([
     { evento: 'e', destinatarioTipo: 'CPF', destinatarioId: '1', body: 1 },
     'destinatarioId',
   ],
-])('%s with %o is refused, and says what is wrong', async (path, body, words) => {
+])('%s with %o is refused with a reason', async (path, body, words) => {
   const { control } = await start()
   expect(await control(path, body)).toMatchObject({
     status: 400,
@@ -223,7 +223,7 @@ test.each([
   })
 })
 
-test('policies come with the command, for every service', async () => {
+test('--policies sets policies for every service', async () => {
   const policies = { consentService: { missingRecord: 'badRequest' }, portal: { authentication: 'none' } }
   const { addresses, get } = await start('--policies', JSON.stringify(policies))
   const { consentService, portal, samples } = addresses
@@ -236,13 +236,13 @@ test.each([
   ['{"portal":{"tries":0}}', /^INVALID_INPUT: Cannot set the policies: portal\.tries: /],
   ['null', /^INVALID_INPUT: Cannot set the policies: policies: /],
   ['tries', /^INVALID_INPUT: Cannot set the policies: it is not JSON\nGive /],
-])('the policies %s stop the command, and it says why', (policies, words) => {
+])('the invalid policies %s stop the command with an error', (policies, words) => {
   const args = ['src/cli/main.ts', 'simulate', '--policies', policies]
   const { status, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
   expect([status, stderr]).toEqual([1, expect.stringMatching(words)])
 })
 
-test('an address elsewhere to deliver from is refused in words', () => {
+test('a --deliver-from address of another machine is refused', () => {
   const args = ['src/cli/main.ts', 'simulate', '--deliver-from', '161.148.0.1']
   const { status, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
   expect([status, stderr]).toEqual([1, expect.stringMatching(/^INVALID_INPUT: .*161\.148\.0\.1.*\nGive /)])
@@ -256,7 +256,7 @@ const isServing = (baseUrl: string) =>
   )
 
 test.each(['SIGINT', 'SIGTERM'] as const)(
-  'it stops cleanly on %s, and leaves no key behind',
+  'averba simulate stops cleanly on %s, and deletes its keys',
   async signal => {
     const { child, ended, addresses } = await start()
     expect(existsSync(addresses.consentService.key)).toBe(true)
@@ -267,7 +267,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
   },
 )
 
-test('a seed repeats the ids, the tokens and the chances of faults', async () => {
+test('a seed makes ids, tokens and random faults repeatable', async () => {
   const half = '{"kind":"status","status":429,"percent":50,"times":8}'
   const run = async (seed: string) => {
     const { addresses, get, child, ended } = await start('--seed', seed, '--fault', half)
@@ -289,14 +289,14 @@ test('a seed repeats the ids, the tokens and the chances of faults', async () =>
   expect(await run('8')).not.toEqual(first)
 })
 
-test('it stops when the pipe of whoever started it closes', async () => {
+test('averba simulate stops when its standard input closes', async () => {
   const { child, ended, addresses } = await start()
   child.stdin?.end()
   expect(await ended).toBe(0)
   expect(await isServing(addresses.control.baseUrl)).toBe(false)
 })
 
-test('it stops on a signal while a request is under way', async () => {
+test('averba simulate stops on a signal while a request is under way', async () => {
   const { child, control, get, addresses, ended } = await start()
   await control('/faults', { kind: 'delay', ms: 3_600_000 })
   const waiting = get(`${addresses.consentService.baseUrl}/x`).catch(() => 'cut')
@@ -306,7 +306,7 @@ test('it stops on a signal while a request is under way', async () => {
   expect(await waiting).toBe('cut')
 })
 
-test('a folder for the certificates that is there already is refused, and nothing is written over', async () => {
+test('an existing folder for the certificates is refused', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'averba-simulate-'))
   const running = promisify(execFile)(process.execPath, ['src/cli/main.ts', 'simulate', '--dir', dir], {
     cwd: root,

@@ -71,7 +71,7 @@ async function subscribeElsewhere(evento: string): Promise<void> {
   expect((await services.reach.portal(request)).status).toBe(200)
 }
 
-test('plan, apply and failures: from a configuration to subscriptions that are as declared', async () => {
+test('plan, apply and failures work from a configuration to the declared subscriptions', async () => {
   configure(['um', 'dois'])
   const planned = await averba('plan')
   expect(planned).toMatchObject({ code: 2 })
@@ -139,7 +139,7 @@ test('plan, apply and failures: from a configuration to subscriptions that are a
     expect(each.out + each.error).not.toContain(secret)
 })
 
-test('an event that the portal declines makes the exit code 1, and the others are done', async () => {
+test('an event that the portal declines gives exit code 1, and the other events are done', async () => {
   configure(['tres', 'quatro'], 'two.config.ts')
   await services.faults.add({ kind: 'status', status: 422, method: 'POST', service: 'portal', times: 1 })
   const { code, out } = await averba('apply', '--config', 'two.config.ts', '--allow-deletions')
@@ -175,7 +175,7 @@ async function startHostilePortal(hostile: string): Promise<string> {
   return `https://localhost:${(server.address() as AddressInfo).port}` // Of a server on a port.
 }
 
-test('what the portal writes is printed as codes, or not at all: no terminal obeys it, and it makes no line of its own', async () => {
+test('control characters in texts of the portal are printed as codes, and start no new line', async () => {
   const hostile = '\u001b[2J\u009b1m\u202e\u200b\u{e0041}\nsettled: all\u2028\r'
   const shown = '\\u001b[2J\\u009b1m\\u202e\\u200b\\udb40\\udc41\\u000asettled: all\\u2028\\u000d'
   const portal = { ...services.options.portal, baseUrl: await startHostilePortal(hostile) }
@@ -192,10 +192,10 @@ test('what the portal writes is printed as codes, or not at all: no terminal obe
 })
 
 test.each([
-  ['is not there', 'no.config.ts', undefined, /NOT_FOUND: Cannot load ".*": it is not there\n.*averba init/],
+  ['is missing', 'no.config.ts', undefined, /NOT_FOUND: Cannot load ".*": it is not there\n.*averba init/],
   ['exports nothing', 'empty.config.ts', 'export {}', /MISCONFIGURED: .*exports no options by default/],
   [
-    'misses a variable',
+    'lacks a variable',
     'variable.config.ts',
     "throw new Error('The environment variable AVERBA_X is not set')",
     /MISCONFIGURED: .*AVERBA_X is not set\nSet what is missing/,
@@ -212,7 +212,7 @@ test.each([
     `throw new TypeError('${secret}')`,
     /^MISCONFIGURED: Cannot load ".*": it ends with TypeError\nTo see .*: node ".*failing.config.ts"\n$/,
   ],
-])('a configuration that %s is said so, with exit code 1', async (_, name, text, error) => {
+])('a configuration that %s is reported, with exit code 1', async (_, name, text, error) => {
   if (text !== undefined) writeFileSync(join(folder, name), text)
   expect(await averba('plan', '--config', name)).toMatchObject({
     code: 1,
@@ -220,7 +220,7 @@ test.each([
   })
 })
 
-test('a plan that is none, or two of them, is refused', async () => {
+test('an invalid plan, or two plans, are refused', async () => {
   writeFileSync(join(folder, 'none.json'), '{}')
   expect(await averba('apply', '--plan', 'none.json')).toMatchObject({
     code: 1,

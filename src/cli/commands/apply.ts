@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { type ApplyResult, AverbaError } from '../../index.ts'
 import { describeProblem } from '../../vocabulary/outcome.ts'
 import { defaultConfig, withConfigured } from '../load-config.ts'
-import { printSafely } from '../output.ts'
+import { printLine } from '../output.ts'
 
 interface Options {
   readonly config: string
@@ -17,17 +17,17 @@ interface Options {
 /** The command `averba apply`. */
 export function applyCommand(): Command {
   return new Command('apply')
-    .description('Bring the portal in step with the declared subscriptions, as a plan shows it.')
+    .description('Apply a plan: make the subscriptions at the portal match the declared ones.')
     .option('--config <file>', 'the configuration', defaultConfig)
-    .option('--plan <file>', 'the plan that averba plan --json printed; refused when it no longer fits')
-    .option('--hash <hash>', 'the same by the hash that averba plan showed')
-    .option('--allow-deletions', 'delete what is ours and no longer declared')
-    .option('--take-over', 'make subscriptions ours that take a declared event')
+    .option('--plan <file>', 'the plan that averba plan --json printed; refused when it is no longer current')
+    .option('--hash <hash>', 'the hash of the plan that averba plan showed, in place of --plan')
+    .option('--allow-deletions', 'delete our subscriptions that are no longer declared')
+    .option('--take-over', 'take over subscriptions of others to declared events')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      '\nWithout --plan or --hash a plan is made, shown and applied. Each event ends by itself.\n' +
-        'Exit codes: 0 all is done, 1 something is not.',
+      '\nWithout --plan or --hash a new plan is made and applied. Each event has its own result.\n' +
+        'Exit codes: 0 all changes are done, 1 a change is not done.',
     )
     .action(apply)
 }
@@ -35,29 +35,29 @@ export function applyCommand(): Command {
 async function apply(options: Options): Promise<void> {
   const { config, plan, hash: given, allowDeletions = false, takeOver = false, json = false } = options
   if (plan !== undefined && given !== undefined) {
-    throw new AverbaError('INVALID_INPUT', 'Cannot tell which plan: give --plan or --hash, not both')
+    throw new AverbaError('INVALID_INPUT', 'Cannot apply two plans: give --plan or --hash, not both')
   }
-  const asked = plan === undefined ? given : readPlanHash(plan)
+  const wanted = plan === undefined ? given : readPlanHash(plan)
   const { hash, applied } = await withConfigured(config, async ({ subscriptions }) => {
-    const hash = asked ?? (await subscriptions.plan()).hash
+    const hash = wanted ?? (await subscriptions.plan()).hash
     const deletions = allowDeletions ? 'allow' : 'refuse'
     return { hash, applied: await subscriptions.apply({ hash }, { deletions, takeOver }) }
   })
   if (applied.some(each => each.status !== 'settled')) process.exitCode = 1
-  if (json) return printSafely(JSON.stringify({ hash, applied }))
-  printSafely(`plan ${hash}`)
-  for (const each of applied) printSafely(formatResult(each))
-  if (applied.length === 0) printSafely('Nothing to do.')
+  if (json) return printLine(JSON.stringify({ hash, applied }))
+  printLine(`plan ${hash}`)
+  for (const each of applied) printLine(formatResult(each))
+  if (applied.length === 0) printLine('Nothing to do.')
 }
 
-/** The hash in a plan that was written to a file. */
+/** Reads the hash from a file with a plan. */
 function readPlanHash(file: string): string {
   const hint = 'Write one with: averba plan --json > plan.json'
   try {
     const { hash } = JSON.parse(readFileSync(file, 'utf8')) as { hash?: unknown } // Checked in the next line.
     if (typeof hash === 'string') return hash
   } catch (cause) {
-    throw new AverbaError('INVALID_INPUT', `Cannot read the plan "${file}": it is not there, or no JSON`, {
+    throw new AverbaError('INVALID_INPUT', `Cannot read the plan "${file}": it is missing or not JSON`, {
       cause,
       hint,
     })
@@ -73,9 +73,9 @@ function formatResult(applied: ApplyResult): string {
 
 function formatResultReason(applied: ApplyResult): string {
   if (applied.status === 'declined') {
-    const isTold = applied.problem.status !== 0
-    return ` (${describeProblem(applied.problem)}${isTold ? "; --json prints the portal's own words" : ''})`
+    const isFromPortal = applied.problem.status !== 0
+    return ` (${describeProblem(applied.problem)}${isFromPortal ? "; --json prints the portal's own words" : ''})`
   }
-  if (applied.status === 'deferred') return ` (it goes again at ${applied.retryAt}: ${applied.reason})`
-  return applied.status === 'unknown' ? ' (the next plan tells)' : ''
+  if (applied.status === 'deferred') return ` (retried at ${applied.retryAt}: ${applied.reason})`
+  return applied.status === 'unknown' ? ' (the next plan shows whether it was done)' : ''
 }

@@ -6,13 +6,13 @@ import { createStoppableProgress } from '../progress.ts'
 /** The command `averba backup`. */
 export function backupCommand(): Command {
   return new Command('backup')
-    .description('Copy a store, which may be in use, into one file, and check the copy. Overwrites nothing.')
+    .description('Copy a store, which may be in use, into one new file, and check the copy.')
     .argument('<store>', 'the file of the log')
-    .argument('<file>', 'the backup to make')
+    .argument('<file>', 'the backup to make; an existing file is not overwritten')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      '\nThe keyring is not in the backup: keep <store>.keys apart from it.\nExit codes: 0 done, 1 not done.',
+      '\nThe keyring is not in the backup: back up <store>.keys in another place.\nExit codes: 0 done, 1 not done.',
     )
     .action(backup)
 }
@@ -26,6 +26,6 @@ async function backup(store: string, to: string, { json = false }: { json?: bool
   console.log(`Its parts open with the keyring ${keyring}, epochs ${epochs.join(', ') || 'none yet'}.`)
   console.log(`The keyring is NOT in it: back up ${store}.keys too, in another place.`)
   if (owed.length === 0) return
-  console.log('Owed at that moment, and so in the backup: a restored log would make these calls again.')
+  console.log('These calls are pending in the backup: a restored log would make them again.')
   for (const line of formatPendingEffects(owed)) console.log(line)
 }

@@ -6,9 +6,10 @@ import { dirname, join, resolve } from 'node:path'
 import { type Averba, AverbaError, openAverba, type SubjectRef, valueOf } from '../../index.ts'
 import { type RunningServices, startServices, VirtualClock } from '../../simulation/index.ts'
 import { dayMs, hourMs } from '../../vocabulary/instant.ts'
+import { closeServer } from '../close-server.ts'
 import { formatTimelineLine } from '../timeline.ts'
 
-/** What a demonstration did, for machines. */
+/** The result of the demonstration, as printed with `--json`. */
 export interface DemoResult {
   readonly events: number
   readonly views: 'equal' | 'different'
@@ -20,7 +21,7 @@ export interface DemoResult {
   readonly deletedByPortal: number
   readonly owed: number
   readonly store: string
-  /** The pages that were written: what is held of a person, and whether one of their consents stood. */
+  /** The files of the pages: the report of a person, and the report of one of their consents. */
   readonly pages: readonly string[]
 }
 
@@ -28,13 +29,15 @@ const host = 'receptor.exemplo.br'
 const secondCpf = '52998224725'
 const eventos = { duimp: 'dimp-situacao-import', lpco: 'talp-altsit-lpco-anu' } as const
 
-/** Walks every lifecycle against the simulated services over real TLS, on a file in `dir` or a new folder. */
+/** Demonstrates every lifecycle against the simulated services over real TLS, with a log in `dir` or a new folder. */
 export async function runDemo(say: (line: string) => void, dir?: string): Promise<DemoResult> {
   const store = createStorePath(dir)
   const clock = new VirtualClock()
   const services = await startServices({ clock })
-  say('The consent service (mutual TLS), the token gateway, the validation service and the portal are up.')
-  say('Their clock is a virtual one: hours and days pass when this demonstration says so.')
+  say(
+    'The consent service (mutual TLS), the token gateway, the validation service and the portal are running.',
+  )
+  say('They use a virtual clock: this demonstration advances it by hours and days.')
   const averba = await openAverba({
     store,
     clock,
@@ -61,7 +64,7 @@ export async function runDemo(say: (line: string) => void, dir?: string): Promis
   }
 }
 
-/** A log of its own for every run: an existing one would tell of other services. */
+/** Returns the path of a new log: an existing log would refer to other services. */
 function createStorePath(dir?: string): string {
   if (dir === undefined) return join(mkdtempSync(join(tmpdir(), 'averba-demo-')), 'averba.sqlite')
   const store = join(resolve(dir), 'averba.sqlite')
@@ -71,7 +74,7 @@ function createStorePath(dir?: string): string {
     throw new AverbaError('STORE_UNSAFE', `Cannot make the folder "${dir}"`, { cause })
   }
   if (!existsSync(store)) return store
-  throw new AverbaError('INVALID_INPUT', `Cannot begin at "${store}": a log is there already`, {
+  throw new AverbaError('INVALID_INPUT', `Cannot create the log "${store}": it exists already`, {
     hint: 'Name another folder',
   })
 }
@@ -94,7 +97,7 @@ async function walkConsents(
   const all = await averba.consents.list({ subject })
   const [first, other] = all.filter(consent => consent.status === 'PENDENTE')
   const active = all.find(consent => consent.status === 'ATIVO')
-  if (!first || !other || !active) throw new Error('The simulated service lacks its samples')
+  if (!first || !other || !active) throw new Error('The simulated service has not the expected consents')
   const detail = await averba.consents.get({ subject, id: first.id })
   say(
     `One consent was read in full: "${detail?.finalidade?.rotulo}", with ${detail?.historico.length} entry in its history.`,
@@ -115,7 +118,7 @@ async function walkConsents(
     throw new Error('A denied consent was approved')
   } catch (error) {
     if (!(error instanceof AverbaError)) throw error
-    say(`One approval was refused here, and no request left: ${error.message}.`)
+    say(`One approval was refused by averba, and no request was sent: ${error.message}.`)
   }
   return subject
 }
@@ -128,7 +131,7 @@ async function walkReadings(averba: Averba, subject: SubjectRef, say: (line: str
   const { autenticado } = await averba.logins.state({ subject })
   const address = await averba.logins.url({ subject }, { redirectUrl: 'https://app.exemplo.br/volta' })
   say(
-    `The login state was asked for (${autenticado ? 'logged in' : 'logged out'}), and a login address, at ${address.host}.`,
+    `The login state was read (${autenticado ? 'logged in' : 'logged out'}), and a login address obtained, at ${address.host}.`,
   )
 }
 
@@ -153,7 +156,7 @@ async function walkValidations(
   )
   const again = await averba.validations.validate({ id: 'pedido-2', cpf, claims })
   say(
-    `The same id again gave ${again.replayed ? 'the recorded result, and nothing was sent' : 'a second call'}.`,
+    `Repeating the id gave ${again.replayed ? 'the recorded result, and no request was sent' : 'a second call'}.`,
   )
 }
 
@@ -165,7 +168,7 @@ async function walkSubscriptions(
 ): Promise<void> {
   const plan = await averba.subscriptions.plan()
   const outcomes = await averba.subscriptions.apply(plan)
-  say(`The portal was asked for ${outcomes.map(outcome => valueOf(outcome).evento).join(' and ')}.`)
+  say(`The portal was subscribed to ${outcomes.map(outcome => valueOf(outcome).evento).join(' and ')}.`)
 
   const { portal, samples, receiver } = services
   const server = await startHttpsServer(averba, receiver)
@@ -189,12 +192,12 @@ async function walkSubscriptions(
   })
   say(`${portal.deliveries.succeeded} notifications arrived, each stored before it was acknowledged.`)
 
-  await stopServer(server)
+  await closeServer(server)
   await clock.advance(dayMs)
   await portal.notify({ evento: eventos.lpco, ...company, body: { numeroLPCO: 'I2600000003' } })
   const failures = await averba.subscriptions.failures()
   say(
-    `One delivery failed while the receiver was down, and its content came back from the portal: ${failures[0]?.conteudo}`,
+    `One delivery failed while the receiver was down, and its content was read from the portal: ${failures[0]?.conteudo}`,
   )
 
   await clock.advance(30 * dayMs)
@@ -213,11 +216,9 @@ async function summarize(
 ): Promise<Omit<DemoResult, 'pages'>> {
   const rebuilt = await averba.rebuild()
   const areEqual = rebuilt.every(view => view.differences === 0)
-  say(
-    `All ${rebuilt.length} views were built anew from the log, and are ${areEqual ? 'equal' : 'NOT equal'}.`,
-  )
+  say(`All ${rebuilt.length} views were rebuilt from the log, and are ${areEqual ? 'equal' : 'NOT equal'}.`)
   say('')
-  say('What the log holds (times in UTC, of the virtual clock):')
+  say('The events of the log (times in UTC, of the virtual clock):')
   let events = 0
   for await (const event of averba.log.read()) {
     events = event.position
@@ -241,7 +242,7 @@ async function summarize(
   }
 }
 
-/** Written beside the log, readable only for those who may read that. */
+/** Writes the pages beside the log, readable only for its owner. */
 async function writePages(
   averba: Averba,
   subject: SubjectRef,
@@ -260,12 +261,12 @@ async function writePages(
   return Object.entries(pages).map(([name, text]) => {
     const file = join(dirname(store), `${name}.html`)
     writeFileSync(file, text, { mode: 0o600 })
-    say(`A page was written: ${file}`)
+    say(`Wrote a page: ${file}`)
     return file
   })
 }
 
-/** The receiver as a host would run it: Node's own HTTPS server around the listener. */
+/** Serves the receiver as a host would: with the HTTPS server of Node around the listener. */
 async function startHttpsServer(
   averba: Averba,
   { cert, key }: { cert: string; key: string },
@@ -277,11 +278,4 @@ async function startHttpsServer(
 
 function portOf(server: Server): number {
   return (server.address() as AddressInfo).port // It listens on a port, not on a pipe.
-}
-
-function stopServer(server: Server): Promise<void> {
-  return new Promise(resolve => {
-    server.close(() => resolve())
-    server.closeAllConnections()
-  })
 }

@@ -1,32 +1,33 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:https'
+import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { AverbaError, openAverba, valueOf } from '../../index.ts'
 import { type RunningServices, ShiftedClock, startControl, startServices } from '../../simulation/index.ts'
+import { closeServer } from '../close-server.ts'
 import { waitForStop } from '../stop-signals.ts'
 
-/** How the simulated portal is to notify a receiver under development. */
+/** The options of `averba dev`. */
 export interface DevOptions {
   readonly evento: readonly string[]
-  /** The receiver's `host:port` on this machine; a receiver of averba's own when absent. */
+  /** The receiver's `host:port` on this machine; when absent, averba starts a receiver. */
   readonly to?: string
   /** The path of the receiver's address. */
   readonly path: string
-  /** The `chaveSecreta` that a receiver of one's own is notified with; none when absent. */
+  /** The `chaveSecreta` of the subscription of the given receiver; without one when absent. */
   readonly secret?: string
 }
 
 const folder = '.averba'
 const stateFile = join(folder, 'dev.json')
 const host = 'receptor.exemplo.br'
-/** How long the one that may run already has to say so. */
+/** How long an already running `averba dev` has to answer. */
 const answerMs = 1_000
 
-/** Runs the simulated portal with subscriptions that lead to a local receiver, until told to stop. */
+/** Runs the simulated portal with subscriptions of a local receiver, until stopped. */
 export async function runDev(options: DevOptions, say: (line: string) => void): Promise<void> {
   const { evento, to, path, secret } = options
-  await checkAlone()
+  await checkNotRunning()
   const clock = new ShiftedClock()
   const services = await startServices({ clock })
   const control = await startControl(services, clock)
@@ -42,7 +43,7 @@ export async function runDev(options: DevOptions, say: (line: string) => void): 
   say(`The simulated portal notifies ${to ?? 'a receiver of averba'} of ${evento.join(', ')}.`)
   if (to !== undefined)
     say(`Your receiver serves TLS with ${join(folder, 'receiver.pem')} and ${join(folder, 'receiver.key')}.`)
-  say(`Send one from another terminal, in this folder: averba trigger ${evento[0]}`)
+  say(`Send a notification from another terminal, in this folder: averba trigger ${evento[0]}`)
   await stopped
   rmSync(stateFile, { force: true })
   await own?.close()
@@ -50,17 +51,18 @@ export async function runDev(options: DevOptions, say: (line: string) => void): 
   await services.close()
 }
 
-/** Two would share the certificate and the place at which `averba trigger` finds them. */
-async function checkAlone(): Promise<void> {
-  // One that was killed has left its file, or half of it: nobody answers there.
-  const ask = async () => fetch(`${readState().control}/requests`, { signal: AbortSignal.timeout(answerMs) })
-  const isRunning = await ask().then(
+/** Two in one folder would share the certificate and the state file. */
+async function checkNotRunning(): Promise<void> {
+  // A killed process leaves its state file, or half of it, but does not answer.
+  const request = async () =>
+    fetch(`${readState().control}/requests`, { signal: AbortSignal.timeout(answerMs) })
+  const isRunning = await request().then(
     ({ ok }) => ok,
     () => false,
   )
   if (!isRunning) return
-  throw new AverbaError('REFUSED', 'Cannot start: averba dev runs in this folder already', {
-    hint: 'End it, or start the other one in another folder',
+  throw new AverbaError('REFUSED', 'Cannot start averba dev: it runs in this folder already', {
+    hint: 'Stop it, or use another folder',
   })
 }
 
@@ -73,7 +75,7 @@ async function subscribe(
   const address = /^(localhost|127\.\d+\.\d+\.\d+):(\d{1,5})$/.exec(to)
   if (!address) {
     throw new AverbaError('INVALID_INPUT', `Cannot notify "${to}": it is not an address of this machine`, {
-      hint: 'Give --to as localhost:8443',
+      hint: 'Give an address such as --to localhost:8443',
     })
   }
   services.connect(host, Number(address[2]), address[1])
@@ -111,37 +113,30 @@ async function startReceiver(
   services.connect(host, (server.address() as AddressInfo).port) // It listens on a port, not on a pipe.
   return {
     async close() {
-      await stopServer(server)
+      await closeServer(server)
       await averba.close()
     },
   }
 }
 
-function stopServer(server: Server): Promise<void> {
-  return new Promise(resolve => {
-    server.close(() => resolve())
-    server.closeAllConnections()
-  })
-}
-
-/** What to do about a delivery that a receiver of averba refuses while it is developed. */
-export function adviceOn({ description }: Triggered): string | undefined {
+/** Returns advice for a delivery that a receiver of averba refused. */
+export function adviceFor({ description }: TriggeredDelivery): string | undefined {
   if (description === 'HTTP 401')
-    return 'The receiver wants a secret: give averba dev the chaveSecreta of the subscription with --secret'
+    return 'The receiver expects a secret: give averba dev the chaveSecreta of the subscription with --secret'
   if (description === 'HTTP 403')
-    return "The receiver takes nothing from this machine: give it receiver: { sources: ['127.0.0.0/8'] }"
+    return "The receiver refuses this machine: configure it with receiver: { sources: ['127.0.0.0/8'] }"
   return undefined
 }
 
-/** What became of one delivery. */
-export interface Triggered {
+/** The result of one delivery. */
+export interface TriggeredDelivery {
   readonly subscription: number
   readonly isDelivered: boolean
   readonly description: string
 }
 
-/** Lets the portal of `averba dev` send one notification. */
-export async function trigger(evento: string, body: string): Promise<Triggered[]> {
+/** Makes the portal of `averba dev` send one notification. */
+export async function trigger(evento: string, body: string): Promise<TriggeredDelivery[]> {
   const { control, cnpj } = readState()
   const notice = { evento, destinatarioTipo: 'CNPJ', destinatarioId: cnpj, body: parseBody(body) }
   const response = await fetch(`${control}/notifications`, {
@@ -151,10 +146,12 @@ export async function trigger(evento: string, body: string): Promise<Triggered[]
     throw notRunning(cause)
   })
   if (!response.ok) {
-    const hint = 'An event is named by 1 to 40 characters, as in averba trigger dimp-situacao-import'
-    throw new AverbaError('INVALID_INPUT', 'Cannot trigger: the simulated portal refuses it', { hint })
+    const hint = 'Name an event of 1 to 40 characters, as in averba trigger dimp-situacao-import'
+    throw new AverbaError('INVALID_INPUT', 'Cannot trigger the event: the simulated portal refuses it', {
+      hint,
+    })
   }
-  const { deliveries } = (await response.json()) as { deliveries: Triggered[] } // As the control server answers.
+  const { deliveries } = (await response.json()) as { deliveries: TriggeredDelivery[] } // Our own control server.
   return deliveries
 }
 
@@ -167,7 +164,7 @@ function readState(): { control: string; cnpj: string } {
 }
 
 function notRunning(cause: unknown): AverbaError {
-  return new AverbaError('NOT_FOUND', 'Cannot trigger: averba dev does not run in this folder', {
+  return new AverbaError('NOT_FOUND', 'Cannot trigger the event: averba dev does not run in this folder', {
     cause,
     hint: 'Start it in another terminal: averba dev',
   })
@@ -177,7 +174,7 @@ function parseBody(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw new AverbaError('INVALID_INPUT', 'Cannot trigger: the body is not JSON', {
+    throw new AverbaError('INVALID_INPUT', 'Cannot trigger the event: the body is not JSON', {
       cause,
       hint: `Quote it for the shell: --body '{"numero":"26BR1"}'`,
     })

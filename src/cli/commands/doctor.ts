@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { AverbaError, type Diagnosis, diagnoseStore, type Examination, examine } from '../../index.ts'
 import { defaultConfig, loadConfig } from '../load-config.ts'
-import { formatBytes, formatCount, formatPendingEffects, printSafely } from '../output.ts'
+import { formatBytes, formatCount, formatPendingEffects, printLine } from '../output.ts'
 import { createProgress } from '../progress.ts'
 
 interface Options {
@@ -15,21 +15,21 @@ interface Options {
 /** The command `averba doctor`. */
 export function doctorCommand(): Command {
   return new Command('doctor')
-    .description('Look at a configuration and all that it needs, or at a store alone, and say what to do.')
-    .argument('[store]', 'the file of the log, or a backup of one: then nothing else is looked at')
+    .description('Check a configuration and everything it needs, or a store alone, and say what to do.')
+    .argument('[store]', 'the file of a log, or a backup: then only this file is checked')
     .option('--config <file>', 'the configuration', defaultConfig)
     .option(
       '--keys <file>',
-      'with a store: its keyring, such as that of a backup; the one beside it otherwise',
+      'with a store: its keyring, such as that of a backup; by default the one beside it',
     )
-    .option('--deep', 'compare everything in the store with everything else: reads the whole file')
-    .option('--token', 'ask the gateway for a token as well, once')
+    .option('--deep', 'also read the whole file, and compare all its parts with each other')
+    .option('--token', 'also request one token from the gateway')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      '\nNothing is written to the log, which may be in use. Each service is sent a HEAD / and none of its operations:\n' +
-        "no paid call, and no token request but with --token. Our clock may be 60 s from the services'.\n" +
-        'Exit codes: 0 all is well, 1 something is wrong or it cannot be opened.',
+      '\nThe log is only read, and may be in use. Each service receives only a HEAD / request: no paid call,\n' +
+        'and no token request without --token. The clock may differ from those of the services by 60 s.\n' +
+        'Exit codes: 0 no problem, 1 a problem was found, or the store cannot be opened.',
     )
     .action(doctor)
 }
@@ -38,7 +38,7 @@ async function doctor(store: string | undefined, options: Options): Promise<void
   const { json = false, deep = false, keys } = options
   if (store === undefined) {
     if (keys === undefined) return examineConfig(options)
-    throw new AverbaError('INVALID_INPUT', 'Cannot use --keys: it goes with a store', {
+    throw new AverbaError('INVALID_INPUT', 'Cannot use --keys without a store', {
       hint: 'Give both: averba doctor <store> --keys <file>',
     })
   }
@@ -49,8 +49,8 @@ async function doctor(store: string | undefined, options: Options): Promise<void
     onProgress: createProgress(),
   })
   if (found.problems.length > 0) process.exitCode = 1
-  if (json) printSafely(JSON.stringify(found))
-  else for (const line of formatDiagnosis(found)) printSafely(line)
+  if (json) printLine(JSON.stringify(found))
+  else for (const line of formatDiagnosis(found)) printLine(line)
 }
 
 async function examineConfig({ config, token = false, deep = false, json = false }: Options): Promise<void> {
@@ -59,13 +59,14 @@ async function examineConfig({ config, token = false, deep = false, json = false
     toFailedExamination,
   )
   if (!ok) process.exitCode = 1
-  if (json) return printSafely(JSON.stringify({ ok, checks, ...(store && { store }) }))
-  for (const { name, ok: isWell, detail } of checks)
-    printSafely(`${isWell ? 'well ' : 'WRONG'}  ${name.padEnd(19)}  ${detail}`)
-  printSafely(ok ? 'Nothing is wrong.' : `${checks.filter(each => !each.ok).length} to look after.`)
+  if (json) return printLine(JSON.stringify({ ok, checks, ...(store && { store }) }))
+  for (const { name, ok: isOk, detail } of checks)
+    printLine(`${isOk ? 'ok   ' : 'WRONG'}  ${name.padEnd(19)}  ${detail}`)
+  const problems = checks.filter(each => !each.ok).length
+  printLine(ok ? 'No problems.' : `${formatCount(problems, 'problem')}.`)
 }
 
-/** The finding for a configuration that cannot even be loaded. */
+/** Reports a configuration that cannot be loaded as a failed check. */
 function toFailedExamination(error: unknown): Examination {
   if (!(error instanceof AverbaError)) throw error
   const detail = [error.message, error.hint].filter(Boolean).join(': ')
@@ -77,20 +78,20 @@ function* formatDiagnosis(found: Diagnosis): Iterable<string> {
   const size = [fileBytes, walBytes, freeBytes].map(formatBytes)
   yield `file     ${size[0]}, and ${size[1]} in its -wal; ${size[2]} of it free`
   yield `log      ${found.origin}: ${formatCount(position, 'event')} from ${since} to ${at}`
-  yield `event    ${bytesPerEvent} bytes each, everything counted in`
+  yield `event    ${bytesPerEvent} bytes on average, with everything that belongs to it`
   for (const { month, events, bytes } of found.months)
     yield `growth   ${month}: ${formatCount(events, 'event')}, about ${formatBytes(bytes)}`
   const epochs = `${keys.epochs?.join(', ') ?? 'unknown'}; needed: ${found.epochs.join(', ') || 'none yet'}`
   yield keys.isPresent
     ? `keyring  ${keys.path}: ${keys.id ?? 'unreadable'}, mode ${keys.mode}, epochs ${epochs}`
-    : `keyring  ${keys.path} is not there`
+    : `keyring  ${keys.path} is missing`
   for (const { view, version, position: at, isRunning } of found.views)
-    yield `view     ${view}, version ${version}, ${isRunning ? 'at' : 'stands still at'} ${at}`
-  yield found.owed.length === 0 ? 'owed     nothing' : 'owed'
+    yield `view     ${view}, version ${version}, ${isRunning ? 'at' : 'stopped at'} ${at}`
+  yield found.owed.length === 0 ? 'pending  none' : 'pending'
   yield* formatPendingEffects(found.owed)
   const pragmas = Object.entries(found.pragmas).map(([name, value]) => `${name} ${value}`)
   yield `pragmas  ${pragmas.join(', ')}`
   if (checked) yield `checked  ${formatCount(checked.events, 'event')}, ${formatCount(checked.parts, 'part')}`
-  yield found.problems.length === 0 ? 'Nothing is wrong.' : 'WRONG:'
+  yield found.problems.length === 0 ? 'No problems.' : 'WRONG:'
   for (const problem of found.problems) yield `  ${problem}`
 }

@@ -25,16 +25,16 @@ interface Options extends RootKeyOption {
 export function eraseCommand(): Command {
   return new Command('erase')
     .description(
-      'Erase a data subject: key, sealed parts and the ways to find them. The log itself stays whole. It cannot be undone.',
+      'Erase a data subject: the key, the sealed parts and their index entries. All events stay. It cannot be undone.',
     )
     .argument('<store>', 'the file of the log, which may be in use')
-    .requiredOption('--requester <ref>', 'who asked for it, such as the number of a request: kept in clear')
-    .requiredOption('--legal-basis <text>', 'on what basis, such as "LGPD art. 18, VI": kept in clear')
-    .option('--subject <ref>', 'the data subject; otherwise the CPF is read from standard input')
-    .option('--keep <kind...>', 'kinds of parts that the law has kept, such as validation.result')
+    .requiredOption('--requester <ref>', 'who requested it, such as the number of a request: kept in clear')
+    .requiredOption('--legal-basis <text>', 'the legal basis, such as "LGPD art. 18, VI": kept in clear')
+    .option('--subject <ref>', 'the data subject; without it the CPF is read from standard input')
+    .option('--keep <kind...>', 'kinds of parts that the law requires to keep, such as validation.result')
     .option(
       '--backups-kept <days>',
-      "how many days backups of the store and its keyring are kept: your host's own backupRetentionDays",
+      'how many days you keep backups of the store and its keyring: the backupRetentionDays of your host',
       readDays,
       30,
     )
@@ -42,10 +42,11 @@ export function eraseCommand(): Command {
     .option('--json', 'print the receipt as one JSON object')
     .addHelpText(
       'after',
-      '\nA CPF does not belong into a list of processes or a history: it is read from standard input.\n' +
-        'Asked again by --subject, with the --keep of then, it gives the receipt again, with the requester and the basis\n' +
-        'of then; without that --keep, what was kept goes now. Services are not told: revoke consents first.\n' +
-        'Cut off, the next run of an engine, or of this command, goes on.\nExit codes: 0 complete, 1 not done, or not complete yet.',
+      '\nA CPF is read from standard input, since command lines appear in process lists and shell histories.\n' +
+        'Repeated with --subject and the same --keep, the command prints the first receipt again. Repeated without that\n' +
+        '--keep, it erases what was kept. The services are not informed: revoke consents first.\n' +
+        'After an interruption, run this command or an engine again: it continues.\n' +
+        'Exit codes: 0 complete, 1 not done, or not complete yet.',
     )
     .action(erase)
 }
@@ -53,10 +54,10 @@ export function eraseCommand(): Command {
 async function erase(store: string, options: Options): Promise<void> {
   const { subject, requester, legalBasis, keep, backupsKept, json = false } = options
   const selector: SubjectSelector =
-    subject === undefined ? { cpf: await readCpf() } : { subject: subject as SubjectRef } // Looked up.
+    subject === undefined ? { cpf: await readCpf() } : { subject: subject as SubjectRef } // Checked by the API.
   const { rootKey: keys } = parseRootKey(options)
-  // Opening would create one.
-  if (!existsSync(store)) throw new AverbaError('NOT_FOUND', `Cannot open "${store}": it is not there`)
+  // openAverba would create a new log.
+  if (!existsSync(store)) throw new AverbaError('NOT_FOUND', `Cannot open "${store}": the file is missing`)
   const averba = await openAverba({
     store,
     schedules: false,
@@ -64,7 +65,7 @@ async function erase(store: string, options: Options): Promise<void> {
     ...(keys && { keys }),
   })
   try {
-    const kinds = keep as readonly PartKind[] | undefined // Checked there.
+    const kinds = keep as readonly PartKind[] | undefined // Checked by the API.
     const receipt = await averba.subjects.erase(selector, {
       requester,
       legalBasis,
@@ -78,13 +79,13 @@ async function erase(store: string, options: Options): Promise<void> {
   }
 }
 
-/** An empty text is no number: with 0 days, all older backups stop opening at once. */
+/** Rejects an empty text, which must not become 0: with 0 days all older backups can no longer be opened. */
 function readDays(text: string): number {
   if (/^\d{1,5}$/.test(text)) return Number(text)
-  throw new AverbaError('INVALID_INPUT', 'Cannot use --backups-kept: it is a number of up to five digits')
+  throw new AverbaError('INVALID_INPUT', 'Cannot use --backups-kept: give a number of up to five digits')
 }
 
-/** The first line of standard input. */
+/** Reads the first line of standard input. */
 async function readCpf(): Promise<string> {
   const lines = createInterface({ input: process.stdin })
   if (process.stdin.isTTY) console.error('CPF:')
@@ -94,7 +95,7 @@ async function readCpf(): Promise<string> {
   }
   throw new AverbaError(
     'INVALID_INPUT',
-    'Cannot tell whom to erase: give --subject, or a CPF on standard input',
+    'Cannot erase without a subject: give --subject, or a CPF on standard input',
   )
 }
 
@@ -112,19 +113,21 @@ function printReceipt({
   )
   if (keeps.length > 0) console.log(`Kept, with the key: ${keeps.join(', ')}.`)
   if (calls.length > 0)
-    console.log(`Cancelled ${formatCount(calls.length, 'call')}, owed or in doubt: ${calls.join(', ')}.`)
+    console.log(`Cancelled ${formatCount(calls.length, 'call')}, pending or unknown: ${calls.join(', ')}.`)
   if (!completed) {
-    console.log('Not complete yet: run this again with --subject, or an engine.')
+    console.log('Not complete yet: run this command again with --subject, or run an engine.')
     return
   }
   const { rewrapped, epoch, searchedBytes, searchedFor, found, unsearched, copiesOpenUntil } = completed
-  console.log(`Wrapped anew, by epoch ${epoch}: ${formatCount(rewrapped, 'other key')}.`)
+  console.log(`Renewed with epoch ${epoch}: ${formatCount(rewrapped, 'other key')}.`)
   const pieces = formatCount(searchedFor, 'piece')
   console.log(`${searchedBytes} bytes of the file were searched for ${pieces}: ${found} found.`)
   if (unsearched > 0)
     console.log(`Not searched for, since the file is large: ${formatCount(unsearched, 'other part')}.`)
-  if (keys === 0) console.log('While the key is kept, backups of the store open it.')
+  if (keys === 0) console.log('As long as the key is kept, backups of the store can open the data.')
   else if (epochsDestroyedAt === null)
-    console.log(`Until ${copiesOpenUntil} a backup of the store opens it with a backup of the keyring.`)
-  else console.log(`No backup opens it since ${epochsDestroyedAt}.`)
+    console.log(
+      `Until ${copiesOpenUntil} a backup of the store with a backup of the keyring can open the data.`,
+    )
+  else console.log(`Since ${epochsDestroyedAt} no backup can open the data.`)
 }

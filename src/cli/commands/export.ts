@@ -8,15 +8,15 @@ import { parseRootKey, type RootKeyOption, rootKeyOption } from '../root-key.ts'
 export function exportCommand(): Command {
   return new Command('export')
     .description(
-      'Write a log to a folder that anyone can verify, with averba or with Python and openssl alone.',
+      'Export a log to a folder that anyone can verify, with averba or only with Python and openssl.',
     )
     .argument('<store>', 'the file of the log, which may be in use')
-    .requiredOption('--dir <folder>', 'the folder to make; overwrites nothing')
+    .requiredOption('--dir <folder>', 'a new folder')
     .addOption(rootKeyOption())
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      '\nPersonal data stays sealed: nobody can read it there without the keyring.\nExit codes: 0 done, 1 not done.',
+      '\nPersonal data stays sealed: it cannot be read without the keyring.\nExit codes: 0 done, 1 not done.',
     )
     .action(exportTo)
 }
@@ -38,5 +38,5 @@ async function exportTo(
   console.log(
     `${dir}: ${formatCount(events, 'event')} and ${formatCount(parts, 'sealed part')} of ${origin}.`,
   )
-  console.log('Its README says how to verify it. Hand its file "key" over in another way as well.')
+  console.log('Its README says how to verify it. Also hand over its file "key" by another channel.')
 }

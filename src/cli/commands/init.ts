@@ -6,19 +6,18 @@ import { configTemplate, requiredVariables } from '../config-template.ts'
 
 const fileName = 'averba.config.ts'
 
-/** What `averba init` wrote, for machines. */
+/** The result of `averba init`, as printed with `--json`. */
 export interface InitResult {
   readonly file: string
-  /** The environment variables that it reads, but for those in comments. */
+  /** The environment variables that the configuration reads, without those in comments. */
   readonly variables: readonly string[]
 }
 
 /**
- * Writes a commented configuration into a folder, which is made when it is not there.
+ * Writes a commented configuration into a folder, and makes the folder if it is missing.
  *
- * @throws {AverbaError} `REFUSED` when one is there already and `force` is not given, `INVALID_INPUT` when the
- * folder cannot be made, `STORE_UNSAFE` when it cannot
- * be written there
+ * @throws {AverbaError} `REFUSED` when a configuration exists and `force` is not given, `INVALID_INPUT` when the folder
+ * cannot be made, `STORE_UNSAFE` when the file cannot be written
  */
 export function writeConfig({ dir = '.', force = false }: { dir?: string; force?: boolean }): InitResult {
   const folder = resolve(dir)
@@ -26,23 +25,23 @@ export function writeConfig({ dir = '.', force = false }: { dir?: string; force?
   try {
     mkdirSync(folder, { recursive: true })
   } catch (cause) {
-    const why = isFileError(cause) ? `: ${cause.code}` : ''
-    throw new AverbaError('INVALID_INPUT', `Cannot make the folder "${folder}"${why}`, {
+    const reason = isFileError(cause) ? `: ${cause.code}` : ''
+    throw new AverbaError('INVALID_INPUT', `Cannot make the folder "${folder}"${reason}`, {
       cause,
-      hint: 'Name a folder that this user may make',
+      hint: 'Name a folder that this user is allowed to make',
     })
   }
   try {
-    // The file system refuses: another file may appear between a check and the write.
+    // The flag lets the file system check: another process may create the file between a check and the write.
     writeFileSync(file, configTemplate, { flag: force ? 'w' : 'wx' })
   } catch (cause) {
     const code = isFileError(cause) ? cause.code : undefined
-    // An empty one would stand in the way of the next one.
+    // A partly written file would make the next run fail.
     if (code !== 'EEXIST' && !force) rmSync(file, { force: true })
     throw code === 'EEXIST'
-      ? new AverbaError('REFUSED', `Cannot write "${file}": it is there already`, {
+      ? new AverbaError('REFUSED', `Cannot write "${file}": it exists already`, {
           cause,
-          hint: 'To write it anew, and lose what stands in it: averba init --force',
+          hint: 'To overwrite it: averba init --force',
         })
       : asFileError('write', file, cause)
   }

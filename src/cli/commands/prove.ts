@@ -18,16 +18,16 @@ export function proveCommand(): Command {
     .description('Write the proof that one event is in the log: a C2SP tlog-proof, with the event in it.')
     .argument('<store>', 'the file of the log, which may be in use')
     .argument('<event>', 'its position, or its id as <stream>/<version>')
-    .option('--out <file>', 'where to write it; overwrites nothing. Standard output otherwise')
-    .option('--disclose', 'with its sealed parts, and the keys of its record that open them and nothing else')
+    .option('--out <file>', 'a new file to write it to; by default standard output')
+    .option('--disclose', 'add the sealed parts, and the keys that open only the parts of this event')
     .option('--actor <ref>', 'who discloses it, such as the number of an agent: kept in clear')
-    .option('--purpose <text>', 'what for, such as the number of an audit: kept in clear')
+    .option('--purpose <text>', 'the purpose, such as the number of an audit: kept in clear')
     .addOption(rootKeyOption())
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      '\nVerify it with averba verify <file> --key <line>. What is disclosed is for whoever shall read it: its file is\n' +
-        'readable for you alone, and the log keeps who disclosed it, and what for.\nExit codes: 0 done, 1 not done.',
+      '\nVerify it with averba verify <file> --key <line>. The file of a disclosure can be read only by you, since it\n' +
+        'opens personal data; the log records who disclosed it and for what purpose.\nExit codes: 0 done, 1 not done.',
     )
     .action(prove)
 }
@@ -35,7 +35,7 @@ export function proveCommand(): Command {
 async function prove(store: string, which: string, options: Options): Promise<void> {
   const { out, disclose = false, json = false } = options
   const event = /^\d{1,15}$/.test(which) ? Number(which) : which
-  // Before anything is recorded: a disclosure that nobody could be given would stand in the log.
+  // Created first: otherwise the log could record a disclosure that then cannot be written.
   const file = out === undefined ? undefined : new NewFile(out, disclose ? 0o600 : 0o666)
   const making = disclose
     ? discloseRecorded(store, event, options)
@@ -55,8 +55,8 @@ async function discloseRecorded(store: string, event: number | string, options: 
   const { actor: ref, purpose } = options
   if (ref === undefined) throw missingOption('--actor')
   if (purpose === undefined) throw missingOption('--purpose')
-  // Opening would create one.
-  if (!existsSync(store)) throw new AverbaError('NOT_FOUND', `Cannot open "${store}": it is not there`)
+  // openAverba would create a new log.
+  if (!existsSync(store)) throw new AverbaError('NOT_FOUND', `Cannot open "${store}": the file is missing`)
   const { rootKey: keys } = parseRootKey(options)
   const averba = await openAverba({ store, schedules: false, ...(keys && { keys }) })
   try {

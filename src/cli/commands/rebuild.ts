@@ -1,21 +1,23 @@
 import { Command } from 'commander'
 import { rebuildStore } from '../../index.ts'
-import { printSafely } from '../output.ts'
+import { printLine } from '../output.ts'
 import { createProgress } from '../progress.ts'
 import { parseRootKey, type RootKeyOption, rootKeyOption } from '../root-key.ts'
 
 /** The command `averba rebuild`. */
 export function rebuildCommand(): Command {
   return new Command('rebuild')
-    .description('Build the views anew from the log, beside those that serve, and say which rows differed.')
+    .description(
+      'Rebuild the views from the log, while the present ones serve, and report which rows differed.',
+    )
     .argument('<store>', 'the file of the log, which may be in use')
     .option('--view <name...>', 'only these views')
     .addOption(rootKeyOption())
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      '\nCtrl-C ends it between two pages; the next time it goes on from there.' +
-        '\nExit codes: 0 built and equal, 1 rows differed and were put right, or it was ended.',
+      '\nCtrl-C interrupts it; the next rebuild continues from there.' +
+        '\nExit codes: 0 rebuilt and equal, 1 rows differed and were corrected, or it was interrupted.',
     )
     .action(rebuild)
 }
@@ -36,12 +38,12 @@ async function rebuild(
   })
   const isWhole = !stop.signal.aborted
   if (!isWhole || rebuilt.some(each => each.differences > 0)) process.exitCode = 1
-  if (json) return printSafely(JSON.stringify({ isWhole, views: rebuilt }))
+  if (json) return printLine(JSON.stringify({ isWhole, views: rebuilt }))
   for (const { view: name, rows, differences, examples } of rebuilt) {
-    printSafely(
+    printLine(
       `${name}: ${rows} ${rows === 1 ? 'row' : 'rows'}, ${differences === 0 ? 'as they were' : `${differences} differed`}`,
     )
-    for (const key of examples) printSafely(`  ${key}`)
+    for (const key of examples) printLine(`  ${key}`)
   }
-  if (!isWhole) printSafely('Ended before it was done: the next rebuild goes on from here.')
+  if (!isWhole) printLine('Interrupted: the next rebuild continues from here.')
 }

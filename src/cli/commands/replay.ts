@@ -1,24 +1,24 @@
 import { Command } from 'commander'
 import { replayLog } from '../../index.ts'
-import { printSafely } from '../output.ts'
+import { printLine } from '../output.ts'
 import { createProgress } from '../progress.ts'
 
-/** Exit code for a decision that comes out differently. */
+/** The exit code when a decision differs from the recorded one. */
 const divergedCode = 2
 
 /** The command `averba replay`. */
 export function replayCommand(): Command {
   return new Command('replay')
-    .description('Make every recorded decision again, and say which is the first that comes out otherwise.')
+    .description('Repeat every recorded decision, and report the first one with a different result.')
     .argument('<store>', 'the file of the log, which may be in use, or a backup of one')
-    .option('--until <position or instant>', 'up to here, such as 1000 or 2026-01-31T00:00:00.000Z')
-    .option('--against <machine@version>', 'only this machine, also what another version of it decided')
+    .option('--until <position or instant>', 'the end, such as 1000 or 2026-01-31T00:00:00.000Z')
+    .option('--against <machine@version>', 'only this machine, including decisions of its other versions')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      '\nWhat a command was refused is not in the log, and is not replayed.' +
-        '\nNo handler is called: notifications are handled again with notifications.replay() of the API.' +
-        '\nExit codes: 0 all come out as recorded, 1 it cannot be read, 2 one comes out otherwise.',
+      '\nRefused commands are not in the log, and are not replayed.' +
+        '\nNo handler is called: to handle notifications again, use notifications.replay() of the API.' +
+        '\nExit codes: 0 all results are equal, 1 the log cannot be read, 2 a result is different.',
     )
     .action(replay)
 }
@@ -36,14 +36,13 @@ async function replay(
   })
   const { decisions, otherVersions, position, divergence } = replayed
   if (divergence) process.exitCode = divergedCode
-  if (json) return printSafely(JSON.stringify(replayed))
-  printSafely(`${decisions} decisions up to ${position} were made again.`)
-  if (otherVersions > 0)
-    printSafely(`${otherVersions} were made by versions that are not here, and were not.`)
-  if (!divergence) return printSafely('All come out as they are recorded.')
-  printSafely(
-    `At ${divergence.position}, in ${divergence.stream}, ${divergence.causedBy} comes out otherwise:`,
+  if (json) return printLine(JSON.stringify(replayed))
+  printLine(`${decisions} decisions up to ${position} were repeated.`)
+  if (otherVersions > 0) printLine(`${otherVersions} were not, since their machine version is not available.`)
+  if (!divergence) return printLine('All results are equal to the recorded ones.')
+  printLine(
+    `At ${divergence.position}, in ${divergence.stream}, ${divergence.causedBy} has a different result:`,
   )
-  printSafely(`recorded  ${divergence.recorded}`)
-  printSafely(`decided   ${divergence.decided}`)
+  printLine(`recorded  ${divergence.recorded}`)
+  printLine(`decided   ${divergence.decided}`)
 }

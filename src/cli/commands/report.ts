@@ -27,26 +27,28 @@ interface Options {
 /** The command `averba report`. */
 export function reportCommand(): Command {
   return new Command('report')
-    .description('Tell what is held of a data subject, whether a consent stood, or what was processed.')
+    .description(
+      'Report what is held about a data subject, whether a consent was valid, or what was processed.',
+    )
     .option('--config <file>', 'the configuration', defaultConfig)
-    .option('--subject <ref>', 'the data subject; the CPF is read from standard input otherwise')
+    .option('--subject <ref>', 'the data subject; without it the CPF is read from standard input')
     .option(
       '--consent <id>',
-      'whether this consent stood: its id at the service, with --at; carries its proof',
+      'report whether this consent was valid, with the proof: its id at the service, with --at',
     )
-    .option('--at <instant>', 'the instant that is asked about, in UTC')
-    .option('--known-at <instant or position>', 'by what was known then; the same as --at otherwise')
-    .option('--processing', 'the operations with personal data of a period, with --from and --until')
+    .option('--at <instant>', 'the instant in question, in UTC')
+    .option('--known-at <instant or position>', 'use only what was known then; by default the same as --at')
+    .option('--processing', 'report the operations with personal data of a period: --from and --until')
     .option('--from <day or instant>', 'the beginning of the period, included, in UTC')
-    .option('--until <day or instant>', 'its end, not included')
-    .option('--html', 'one HTML page that needs nothing else')
-    .option('--json', 'one JSON object: the default')
+    .option('--until <day or instant>', 'the end of the period, not included, in UTC')
+    .option('--html', 'write one HTML page that needs no other file')
+    .option('--json', 'write one JSON object: the default')
     .option('--language <language>', 'pt-BR or en', 'pt-BR')
-    .option('--out <file>', 'write it to a new file that only you can read, and overwrite nothing')
+    .option('--out <file>', 'write to a new file that only you can read; by default standard output')
     .addHelpText(
       'after',
-      '\nA CPF belongs on no command line, where others see it and the shell keeps it.\n' +
-        'Exit codes: 0 it was written, 1 it was not.',
+      '\nA CPF is read from standard input, since command lines appear in process lists and shell histories.\n' +
+        'Exit codes: 0 the report was written, 1 it was not.',
     )
     .action(report)
 }
@@ -94,19 +96,19 @@ function missingOption(option: string): AverbaError {
   })
 }
 
-/** A day means its first moment, and whole seconds will do, as `date -u` prints them. */
+/** Completes an instant: a day becomes its first moment, and whole seconds (as from `date -u`) get milliseconds. */
 function normalizeInstant(text: string): string {
   if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return `${text}T00:00:00.000Z`
   return text.replace(/^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})Z$/, '$1.000Z')
 }
 
 async function readSubjectSelector({ subject }: Options): Promise<SubjectSelector> {
-  if (subject !== undefined) return { subject: subject as SubjectRef } // One that is none is not found.
+  if (subject !== undefined) return { subject: subject as SubjectRef } // The API does not find an invalid one.
   if (process.stdin.isTTY) process.stderr.write('CPF: ')
   return { cpf: await readLine() }
 }
 
-/** The first line of standard input, up to the length that it can have. */
+/** Reads the first line of standard input, up to about 100 characters. */
 async function readLine(): Promise<string> {
   let text = ''
   for await (const chunk of process.stdin.setEncoding('utf8')) {

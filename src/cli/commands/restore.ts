@@ -1,23 +1,23 @@
 import { Command } from 'commander'
 import { type RestoreResult, restoreStore } from '../../index.ts'
-import { formatCount, formatPendingEffects, printSafely } from '../output.ts'
+import { formatCount, formatPendingEffects, printLine } from '../output.ts'
 import { createStoppableProgress } from '../progress.ts'
 import { parseRootKey, type RootKeyOption, rootKeyOption } from '../root-key.ts'
 
 /** The command `averba restore`. */
 export function restoreCommand(): Command {
   return new Command('restore')
-    .description('Make a store of a backup, checked before it gets its name. Overwrites nothing.')
-    .argument('<backup>', 'what averba backup made')
-    .argument('<store>', 'the file to make')
-    .option('--keys <file>', 'the keyring; the one beside the store or the backup otherwise')
-    .option('--accept-rollback', 'go on from a backup under a new name, also where later events are lost')
+    .description('Make a store from a backup, and check it before it gets its name.')
+    .argument('<backup>', 'the file that averba backup made')
+    .argument('<store>', 'the file to make; an existing file is not overwritten')
+    .option('--keys <file>', 'the keyring; by default the one beside the store or the backup')
+    .option('--accept-rollback', 'continue the log under a new name, even if later events are lost')
     .addOption(rootKeyOption())
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      '\nWhat was owed when the backup was made may have been done since, and would be done AGAIN: look at it\n' +
-        'before an engine opens the store, and never let two stores of one log run.\nExit codes: 0 done, 1 not done.',
+      '\nCalls that were pending in the backup may have been made since, and would be made AGAIN: check them before\n' +
+        'an engine opens the store. Never run two stores of one log.\nExit codes: 0 done, 1 not done.',
     )
     .action(restore)
 }
@@ -37,41 +37,39 @@ async function restore(
     ...(keys !== undefined && { keys }),
     ...parseRootKey(options),
   })
-  if (json) return printSafely(JSON.stringify(restored))
+  if (json) return printLine(JSON.stringify(restored))
   const { position, at, parts, owed, views, resumedAs, lostEvents } = restored
-  printSafely(
-    `${store}: ${formatCount(position, 'event')} up to ${at}, ${formatCount(parts, 'part')}, checked. Nothing later is in it.`,
+  printLine(
+    `${store}: ${formatCount(position, 'event')} up to ${at}, ${formatCount(parts, 'part')}, checked. Later events are not in it.`,
   )
-  printSafely(`Its keyring is ${restored.keys}.`)
-  if (resumedAs !== undefined) printSafely(`The log goes on as ${resumedAs}, and says so itself.`)
+  printLine(`Its keyring is ${restored.keys}.`)
+  if (resumedAs !== undefined) printLine(`The log continues as ${resumedAs}, and has recorded that.`)
   if (lostEvents !== undefined)
-    printSafely(`Lost by that, as its high-water mark tells: at least ${formatCount(lostEvents, 'event')}.`)
-  for (const { examples } of views) printSafely(`A view has to be rebuilt: ${examples.join('; ')}`)
-  for (const line of formatLostErasures(restored.lostErasures, store)) printSafely(line)
-  printSafely(
-    'Holds that were set after it are not in it: set them again before a process with retention opens it.',
+    printLine(`Lost, according to the high-water mark: at least ${formatCount(lostEvents, 'event')}.`)
+  for (const { examples } of views) printLine(`A view has to be rebuilt: ${examples.join('; ')}`)
+  for (const line of formatLostErasures(restored.lostErasures, store)) printLine(line)
+  printLine(
+    'Holds that were set after the backup are lost: set them again before a process with retention runs.',
   )
-  if (owed.length === 0) return printSafely('Nothing was owed when the backup was made.')
-  printSafely('')
+  if (owed.length === 0) return printLine('No calls were pending when the backup was made.')
+  printLine('')
   if (resumedAs !== undefined) {
-    printSafely('These calls were owed then, and may have been made since. All but readings become unknown:')
-    for (const line of formatPendingEffects(owed)) printSafely(line)
+    printLine('These calls were pending then, and may have been made since. All but readings become unknown:')
+    for (const line of formatPendingEffects(owed)) printLine(line)
     return
   }
-  printSafely(
-    'WARNING: these calls were owed then, and may have been made since. An engine that opens this store',
+  printLine('WARNING: these calls were pending then, and may have been made since. An engine that opens this')
+  printLine(
+    'store makes them AGAIN, except unknown and parked ones, which wait for you. Check the records of',
   )
-  printSafely(
-    'makes them AGAIN, but for what is unknown or parked, which waits for you. Look into the records of the',
-  )
-  printSafely('services first:')
-  for (const line of formatPendingEffects(owed)) printSafely(line)
+  printLine('the services first:')
+  for (const line of formatPendingEffects(owed)) printLine(line)
 }
 
 function* formatLostErasures(lost: RestoreResult['lostErasures'], store: string): Iterable<string> {
   if (lost.length === 0) return
   yield ''
-  yield 'WARNING: these persons were erased after the backup, and are BACK. Erase them again before anything else:'
+  yield 'WARNING: these people were erased after the backup, and are BACK. Erase them again before anything else:'
   for (const { subject, at } of lost)
     yield `erased ${at}: averba erase ${store} --subject ${subject} --requester <ref> --legal-basis <text> --backups-kept <days>`
   yield ''

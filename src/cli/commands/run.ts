@@ -9,30 +9,30 @@ import { createProbes, type StatusServer, serveStatus } from '../status-server.t
 import { stopSignals } from '../stop-signals.ts'
 
 const defaultHost = '127.0.0.1'
-/** The port that Prometheus knows for exporters of this kind. */
+/** The default port of the OpenTelemetry exporter of Prometheus. */
 const defaultPort = 9_464
 
 /** The command `averba run`. */
 export function runCommand(): Command {
   return new Command('run')
-    .description('Run what configurations say, until told to stop: calls, schedules, handlers, receivers.')
+    .description('Run one or more configurations until stopped: calls, schedules, handlers, receivers.')
     .option('--config <files...>', 'the configuration, or one for each log', [defaultConfig])
-    .option('--json', 'taken as with every command: what it prints is JSON lines in any case')
+    .option('--json', 'accepted as by every command; the output is always JSON lines')
     .addHelpText(
       'after',
-      '\nServes /healthz, /readyz and /metrics on run.host and run.port, 127.0.0.1:9464 unless said otherwise.\n' +
-        'Receivers of several logs on one port are told apart by path.\n' +
-        'SIGTERM and SIGINT let what is under way end; a second one ends at once.\n' +
-        'Exit codes: 0 stopped as told, 1 it could not start, 130 and 143 ended by a second signal, 70 a bug.',
+      '\nServes /healthz, /readyz and /metrics on run.host and run.port, by default 127.0.0.1:9464.\n' +
+        'Receivers of several logs on one port are distinguished by path.\n' +
+        'After SIGTERM or SIGINT it finishes the work under way, and stops; a second signal stops it at once.\n' +
+        'Exit codes: 0 stopped by a signal, 1 it could not start, 130 and 143 stopped by a second signal, 70 a bug.',
     )
     .action(async ({ config }: { config: string[] }) => {
       await runTenants(config)
-      // A handler of the host may keep the process alive.
+      // A timer or socket of the host may keep the process alive.
       process.exit()
     })
 }
 
-/** A tenant with what reports its state. */
+/** A tenant with its metrics. */
 interface RunningTenant extends Tenant {
   readonly metrics: Metrics
 }
@@ -56,7 +56,7 @@ async function runTenants(configs: readonly string[]): Promise<void> {
   for (const { logger } of running) logger({ message: 'stopped' })
 }
 
-/** Opens the log of a configuration. Where there are several, each line names its own. */
+/** Opens the log of a configuration. With several configurations, each log line names its own. */
 async function openTenant(config: string, isNamed: boolean): Promise<RunningTenant> {
   const options = await loadConfig(config)
   const { clock = systemClock } = options
@@ -65,21 +65,21 @@ async function openTenant(config: string, isNamed: boolean): Promise<RunningTena
     printOrDrop(printable(JSON.stringify({ at, ...(isNamed && { config }), ...onlyAllowed(line) })))
   }
   const averba = await openAverba({ ...options, logger })
-  // Its library takes long to load, and no other command measures anything.
+  // Loaded here, since the library is slow to load and only this command needs it.
   const { createMetrics } = await import('../metrics.ts')
   return { config, options, averba, logger, metrics: createMetrics(averba, clock) }
 }
 
-/** Serves first, so that a port in use is told before anything runs, and goes on until told to stop. */
+/** Starts the servers first, so that a port in use is reported before anything runs. Then runs until stopped. */
 async function serveAndRun(running: readonly RunningTenant[], stopping: AbortSignal): Promise<void> {
   const servers: { close(): Promise<void> }[] = []
   const closeAll = () => Promise.all(servers.splice(0).map(server => server.close()))
-  const shown: StatusServer[] = []
+  const statusServers: StatusServer[] = []
   try {
     for (const { averba, metrics, options, logger } of running) {
       const { host = defaultHost, port = defaultPort } = options.run ?? {}
       const status = await serveStatus({ host, port }, createProbes(averba, metrics, stopping))
-      shown.push(status)
+      statusServers.push(status)
       logger({ message: 'listening', host, port: status.port })
     }
     servers.push(...(await serveTenants(running)))
@@ -90,7 +90,7 @@ async function serveAndRun(running: readonly RunningTenant[], stopping: AbortSig
     await Promise.all([...running.map(({ averba }) => averba.run({ signal: stopping })), draining])
   } finally {
     await closeAll()
-    await Promise.all(shown.map(status => status.close()))
+    await Promise.all(statusServers.map(server => server.close()))
   }
 }
 

@@ -13,7 +13,7 @@ import {
 } from '../../simulation/index.ts'
 import { waitForStop } from '../stop-signals.ts'
 
-/** Where the simulated services are, for programs: file paths for certificates, whole addresses. */
+/** The addresses of the simulated services, with file paths of their certificates, as printed with `--json`. */
 export interface SimulationAddresses {
   readonly consentService: { baseUrl: string; ca: string; cert: string; key: string }
   readonly tokenService: { url: string; consumerKey: string; consumerSecret: string }
@@ -24,29 +24,29 @@ export interface SimulationAddresses {
   readonly receiver: { cert: string; key: string }
   readonly ca: string
   readonly samples: { cpf: string; cnpj: string }
-  /** A file of lines NAME='value': the environment variables of what `averba init` writes, for these services. */
+  /** A file of lines NAME='value': the environment variables of the `averba init` configuration for these services. */
   readonly env: string
 }
 
-/** How the services are to be simulated. */
+/** The options of `averba simulate`. */
 export interface SimulateOptions {
   /** A new folder for the certificates; a temporary one when absent. */
   readonly dir?: string
-  /** Repeats ids, tokens and the chances of faults; random when absent. */
+  /** Makes ids, tokens and random faults repeatable; random when absent. */
   readonly seed?: number
-  /** What goes wrong from the start. */
+  /** The faults from the start. */
   readonly faults?: readonly Fault[]
-  /** What the services do where the contracts are silent. */
+  /** The behaviour that the contracts leave open. */
   readonly policies?: Policies
-  /** The address of this machine, in 127.0.0.0/8, that deliveries come from. */
+  /** The address in 127.0.0.0/8 that deliveries come from. */
   readonly deliverFrom?: string
 }
 
 /**
- * Serves the simulated services until the process is told to stop, or whoever started it is gone. A folder that it
- * made by itself goes with it; `dir` stays.
+ * Serves the simulated services until the process is stopped, or the process that started it has ended. Deletes a
+ * temporary folder at the end; `dir` stays.
  *
- * @throws {AverbaError} `INVALID_INPUT` when the folder cannot be made, or is there already
+ * @throws {AverbaError} `INVALID_INPUT` when the folder exists already, or cannot be made
  */
 export async function runSimulation(
   announce: (addresses: SimulationAddresses) => void,
@@ -56,7 +56,7 @@ export async function runSimulation(
   try {
     await serveFrom(folder, announce, options, seed)
   } catch (error) {
-    // Half of it would stand in the way of the next one.
+    // An incomplete folder would make the next run fail.
     rmSync(folder, { recursive: true, force: true })
     throw error
   }
@@ -86,10 +86,10 @@ function createFolder(dir?: string): string {
   try {
     mkdirSync(folder)
   } catch (cause) {
-    // Certificates of another run are not overwritten: whoever uses them would not know why they fail.
+    // An existing folder is refused: overwriting certificates would break the programs that use them.
     throw new AverbaError('INVALID_INPUT', `Cannot make the folder "${folder}" for the certificates`, {
       cause,
-      hint: 'Name a folder that is not there yet, inside one that is',
+      hint: 'Name a new folder inside an existing one',
     })
   }
   return folder
@@ -129,7 +129,7 @@ async function writeAddresses(
   return { ...addresses, env: write('averba.env', formatEnvironment(addresses)) }
 }
 
-/** The variables of the configuration template, with the values for these services. */
+/** Formats the variables of the configuration template with the values for these services. */
 function formatEnvironment({
   consentService,
   tokenService,

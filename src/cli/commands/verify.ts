@@ -10,7 +10,7 @@ import {
   verifyDisclosure,
   verifyTlogProof,
 } from '../../verify.ts'
-import { printSafely } from '../output.ts'
+import { printLine } from '../output.ts'
 import { createProgress } from '../progress.ts'
 import { parseRootKey, type RootKeyOption, rootKeyOption } from '../root-key.ts'
 
@@ -23,7 +23,7 @@ interface Options extends RootKeyOption {
   readonly json?: boolean
 }
 
-/** Exit codes by level: 0 for a level that something outside the log confirms. */
+/** Exit codes by level: 0 for a level that something outside of the log confirms. */
 const exitCodes: Readonly<Record<Verdict['level'], number>> = {
   broken: 2,
   'self-consistent': 3,
@@ -34,23 +34,22 @@ const exitCodes: Readonly<Record<Verdict['level'], number>> = {
 /** The command `averba verify`. */
 export function verifyCommand(): Command {
   return new Command('verify')
-    .description('Verify a log: signatures, tree, parts, decisions and views, and how far that goes.')
+    .description(
+      'Verify a log: signatures, tree, parts, decisions and views, and report the level that it reaches.',
+    )
     .argument(
       '<store>',
       'the file of the log, which may be in use, a folder of averba export, or a proof or disclosure of one event',
     )
-    .option('--key <line...>', 'the verifier key line that it has to be signed with, or a file that holds it')
-    .option('--mark <file>', 'a signed checkpoint that was kept elsewhere; <store>.mark otherwise')
-    .option(
-      '--witness <line...>',
-      'verifier key lines of others who sign checkpoints, or files that hold them',
-    )
+    .option('--key <line...>', 'the verifier key line that it has to be signed with, or a file with the line')
+    .option('--mark <file>', 'a signed checkpoint that was kept elsewhere; by default <store>.mark')
+    .option('--witness <line...>', 'verifier key lines of others who sign checkpoints, or files with them')
     .addOption(rootKeyOption())
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      '\nExit codes: 0 held against a checkpoint from outside, or anchored; 1 it cannot be read; 2 broken;' +
-        '\n3 self-consistent only: nothing from outside speaks for it.',
+      '\nExit codes: 0 held (it continues a checkpoint from outside) or anchored; 1 it cannot be read; 2 broken;' +
+        '\n3 only self-consistent: nothing from outside confirms it.',
     )
     .action(verify)
 }
@@ -71,23 +70,23 @@ async function verify(store: string, options: Options): Promise<void> {
     ...(witness && { witnesses: readKeyLines(witness) }),
   })
   process.exitCode = exitCodes[verdict.level]
-  if (json) printSafely(JSON.stringify(verdict))
-  else for (const line of formatVerdict(verdict)) printSafely(line)
+  if (json) printLine(JSON.stringify(verdict))
+  else for (const line of formatVerdict(verdict)) printLine(line)
 }
 
-/** The text of a proof or a disclosure of one event, if the file is one. */
+/** Reads the file if it is a proof or a disclosure of one event. */
 function readProof(path: string): string | undefined {
   if (!existsSync(path) || !statSync(path).isFile() || statSync(path).size > proofBytesMax) return undefined
   const text = readFileSync(path, 'utf8')
   return text.startsWith('c2sp.org/tlog-proof@v1\n') || text.startsWith('{') ? text : undefined
 }
 
-/** A proof stands alone: what is given beside it would be taken for checked. */
+/** Rejects options that a proof does not use: the user would believe that they were checked. */
 function rejectLogOptions({ mark, rootKeyFrom }: Options): void {
   const given = mark !== undefined ? '--mark' : rootKeyFrom !== undefined ? '--root-key-from' : undefined
   if (given === undefined) return
-  const hint = 'Verify the store, or an export of it, to hold it against a checkpoint that was kept'
-  throw new AverbaError('INVALID_INPUT', `Cannot verify a proof with ${given}: that is for a whole log`, {
+  const hint = 'To compare a log with a checkpoint that was kept, verify the store or an export of it'
+  throw new AverbaError('INVALID_INPUT', `Cannot verify a proof with ${given}: it is for a whole log`, {
     hint,
   })
 }
@@ -101,29 +100,33 @@ function parseKeyOptions(given: readonly string[] | undefined): VerifierKey[] {
   return readKeyLines(given ?? []).map(line => {
     const key = parseVerifierKey(line)
     if (key) return key
-    throw new AverbaError('INVALID_INPUT', 'Cannot verify the proof: a given key is no verifier key line', {
-      hint: 'Give the line, or a file that holds it',
-    })
+    throw new AverbaError(
+      'INVALID_INPUT',
+      'Cannot verify the proof: a given key is not a verifier key line',
+      {
+        hint: 'Give the line, or a file with the line',
+      },
+    )
   })
 }
 
 async function verifyProof(text: string, { keys, witnesses }: TrustedKeys, json: boolean): Promise<void> {
   if (keys.length === 0) {
-    throw new AverbaError('INVALID_INPUT', 'Cannot verify the proof: it takes the verifier key of the log', {
-      hint: 'Give --key with the file "key" of an exported bundle: it has a line for each name that the log had',
+    throw new AverbaError('INVALID_INPUT', 'Cannot verify the proof without the verifier key of the log', {
+      hint: 'Give --key with the file "key" of an exported bundle: it has a line for each name of the log',
     })
   }
   const { header, opened, closed, ...verdict } = text.startsWith('{')
     ? await verifyDisclosure(text, keys, { witnesses })
     : await verifyTlogProofText(text, { keys, witnesses })
   if (!verdict.isProven) process.exitCode = exitCodes.broken
-  if (json) return printSafely(JSON.stringify({ ...verdict, header, ...(opened && { opened, closed }) }))
-  if (!verdict.isProven) return printSafely(`NOT PROVEN: ${verdict.fault}`)
-  printSafely(`Proven: this event is in the log, signed by ${verdict.signedBy.join(', ')}:`)
-  printSafely(header ?? '')
+  if (json) return printLine(JSON.stringify({ ...verdict, header, ...(opened && { opened, closed }) }))
+  if (!verdict.isProven) return printLine(`NOT PROVEN: ${verdict.fault}`)
+  printLine(`Proven: this event is in the log, signed by ${verdict.signedBy.join(', ')}:`)
+  printLine(header ?? '')
   for (const { name, owner, value } of opened ?? [])
-    printSafely(`Sealed with it as "${name}", of ${owner}: ${JSON.stringify(value)}`)
-  if (closed && closed.length > 0) printSafely(`Not disclosed: ${closed.join(', ')}`)
+    printLine(`Its sealed part "${name}", of ${owner}: ${JSON.stringify(value)}`)
+  if (closed && closed.length > 0) printLine(`Not disclosed: ${closed.join(', ')}`)
 }
 
 async function verifyTlogProofText(
@@ -134,26 +137,26 @@ async function verifyTlogProofText(
   return { header: parseTlogProof(text)?.header ?? '', ...verdict }
 }
 
-/** Key lines as given: either the lines themselves, or files that hold them. */
+/** Reads key lines that are given as text or as files. */
 function readKeyLines(given: readonly string[]): string[] {
   return given.flatMap(each => {
     if (!statSync(each, { throwIfNoEntry: false })?.isFile()) return [each]
     const lines = readFileSync(each, 'utf8').split('\n')
     const found = lines.map(line => line.trim()).filter(line => line !== '')
     if (found.length > 0) return found
-    throw new AverbaError('INVALID_INPUT', `Cannot use "${each}": it holds no verifier key line`)
+    throw new AverbaError('INVALID_INPUT', `Cannot use "${each}": the file has no verifier key line`)
   })
 }
 
 function* formatVerdict(verdict: Verdict): Iterable<string> {
   const { level, next, faults, unproven, origin, events, parts, erasedParts, checkpoints, signed } = verdict
   yield `log          ${origin}: ${events} events, root ${verdict.root}`
-  yield `parts        ${parts} there, ${erasedParts} erased`
-  yield `checkpoints  ${checkpoints}, over up to ${signed} events; held up to ${verdict.held}, anchored up to ${verdict.anchored}`
+  yield `parts        ${parts} present, ${erasedParts} erased`
+  yield `checkpoints  ${checkpoints}, the newest over ${signed} events; held up to ${verdict.held}, anchored up to ${verdict.anchored}`
   if (verdict.stamped)
-    yield `time stamp   names the checkpoint over ${verdict.stamped.size} events, at ${verdict.stamped.at}; its signature is not verified here`
+    yield `time stamp   over the checkpoint of ${verdict.stamped.size} events, at ${verdict.stamped.at}; its signature is not verified here`
   for (const { check, count, examples } of verdict.uncounted) {
-    yield `not counted  ${check}: ${count}`
+    yield `ignored      ${check}: ${count}`
     for (const example of examples) yield `             ${example}`
   }
   yield `level        ${level}`
