@@ -3,7 +3,7 @@
  * append-only log.
  */
 
-/** The contracts' tables, field by field, under their own names. */
+/** The contracts' tables, with the contracts' own field names. */
 export type {
   CienciaDetalhada,
   CienciaResumida,

@@ -17,9 +17,9 @@ import type { HostOptions } from './options.ts'
 import type { Subjects } from './subject-directory.ts'
 import type { ViewRows } from './view-rows.ts'
 
-/** What every area of the API works with. */
+/** What every area of the API shares. */
 export interface ApiContext {
-  /** Its logger may throw, and takes anything: it is told through `log`. */
+  /** Without the host's logger, which may throw: use `log`. */
   readonly options: Omit<HostOptions, 'logger'>
   readonly engine: Engine
   readonly store: Store
@@ -28,21 +28,21 @@ export interface ApiContext {
   readonly tracing: Tracing
   readonly commands: Commands
   readonly subjects: Subjects
-  /** Lists of what views show: `VIEW_STOPPED` where one of them stands still. */
+  /** Queries of the views. Throws `VIEW_STOPPED` for a view that has stopped. */
   readonly views: ViewsHandle<Views>
   readonly rows: ViewRows
   readonly clock: Clock
   readonly entropy: Entropy
   readonly createId: () => string
-  /** Tells the host's logger: allow-listed fields only. Never throws. */
+  /** Writes a line to the host's logger, with allow-listed fields only. Never throws. */
   readonly log: (line: LogLine) => void
-  /** Throws `SERVICE_NOT_CONFIGURED` when the service has no options. */
+  /** @throws {AverbaError} `SERVICE_NOT_CONFIGURED` when the service has no options */
   require(service: ServiceName): void
-  /** Reports whether something read then is fresh enough. Never read is not; without a bound, any reading is. */
+  /** Whether a reading is fresh enough. `null` (never read) is not fresh; without a bound, every reading is. */
   isFresh(readAt: Instant | null, ageMaxMs: number | undefined): boolean
 }
 
-/** Puts together what the areas share. */
+/** Creates the context that the areas share. */
 export function createApiContext(parts: Omit<ApiContext, 'require' | 'isFresh'>): ApiContext {
   const { options, clock } = parts
   return {
@@ -56,7 +56,7 @@ export function createApiContext(parts: Omit<ApiContext, 'require' | 'isFresh'>)
     isFresh(readAt, ageMaxMs) {
       if (readAt === null || ageMaxMs === undefined) return readAt !== null
       const ageMs = clock.now() - fromInstant(readAt)
-      // A clock that was ahead and was put back dates a reading later than now: its age is unknown.
+      // The clock was set back since: a reading dated after now has an unknown age.
       return ageMs <= ageMaxMs && ageMs >= -Math.min(ageMaxMs, nearNowMs)
     },
   }

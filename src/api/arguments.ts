@@ -8,7 +8,7 @@ const idMax = 200
 const textMax = 500
 
 /**
- * Checks an id that the host gives: kept in clear for ever, so short, well-formed and naming nobody.
+ * Checks an id given by the host. It is stored in clear for ever, so it must be short, well-formed and impersonal.
  *
  * @throws {AverbaError} `INVALID_INPUT`, `PERSONAL_ID`
  */
@@ -30,7 +30,7 @@ export function checkInstant(at: unknown, what: string): asserts at is Instant {
 }
 
 /**
- * Checks how long something may take.
+ * Checks a duration in milliseconds.
  *
  * @throws {AverbaError} `INVALID_INPUT` when it is not a whole number from 0 on
  */
@@ -40,7 +40,7 @@ export function checkMs(ms: unknown, what: string): void {
 }
 
 /**
- * Checks how fresh an answer must be; `undefined` means that any reading will do.
+ * Checks the maximum age of a reading; `undefined` accepts any age.
  *
  * @throws {AverbaError} `INVALID_INPUT` when it is not a whole number from 0 on
  */
@@ -49,19 +49,19 @@ export function checkAge(ageMaxMs: unknown): void {
 }
 
 /**
- * Checks a position of the log, which may not have reached it yet. 0 is before the first event.
+ * Checks the form of a log position; the log may be shorter. 0 is before the first event.
  *
  * @throws {AverbaError} `INVALID_INPUT` when it is not a whole number from 0 on
  */
 export function checkPosition(position: unknown, what: string): asserts position is number {
   if (Number.isSafeInteger(position) && Number(position) >= 0) return
   throw new AverbaError('INVALID_INPUT', `Cannot use "${what}": it is not a position of the log`, {
-    hint: 'Positions are whole numbers, and count from 1',
+    hint: 'Positions are whole numbers, counted from 1',
   })
 }
 
 /**
- * Checks that something is one of those that there are.
+ * Checks that a value is one of the known ones.
  *
  * @throws {AverbaError} `INVALID_INPUT`
  */
@@ -72,7 +72,7 @@ export function checkOneOf(given: unknown, known: readonly string[], what: strin
   })
 }
 
-/** Checks who acts. Throws as `checkId` does. */
+/** Checks an actor. Throws as `checkId` does. */
 export function checkActor({ kind, ref }: Actor): void {
   if (kind !== 'subject' && kind !== 'person' && kind !== 'system') {
     throw new AverbaError(
@@ -90,11 +90,14 @@ export function checkBasis({ purpose, legalBasis }: Basis): void {
 }
 
 /**
- * Checks how a report is to be written, and fills in the defaults.
+ * Checks the format and language of a report, and fills in the defaults.
  *
  * @throws {AverbaError} `INVALID_INPUT`
  */
-export function checkPage({ format = 'json', language = 'pt-BR' }: PageOptions = {}): Required<PageOptions> {
+export function checkPageOptions({
+  format = 'json',
+  language = 'pt-BR',
+}: PageOptions = {}): Required<PageOptions> {
   const isKnown = ['json', 'html'].includes(format) && ['pt-BR', 'en'].includes(language)
   if (isKnown) return { format, language }
   throw new AverbaError('INVALID_INPUT', 'Cannot write the report: its format or its language is unknown', {
@@ -102,21 +105,21 @@ export function checkPage({ format = 'json', language = 'pt-BR' }: PageOptions =
   })
 }
 
-/** The error for an event that is not about what it was given for. */
-export function notAbout(what: 'consent' | 'validation'): AverbaError {
-  return new AverbaError('INVALID_INPUT', `Cannot tell the ${what}: the event is about none`, {
-    hint: `Give an event of log.follow, log.read or on whose stream begins with "${what}-"`,
+/** The error for an event of another kind of stream. */
+export function eventMismatch(what: 'consent' | 'validation'): AverbaError {
+  return new AverbaError('INVALID_INPUT', `Cannot find the ${what}: the event is not about a ${what}`, {
+    hint: `Pass an event of log.follow, log.read or on whose stream begins with "${what}-"`,
   })
 }
 
-/** Checks a text that stands in the log as it is. */
+/** Checks a text that is stored in clear. */
 function checkClearText(text: unknown, what: string, max: number): asserts text is string {
   checkText(text, what, max)
   refusePersonalId(text, what)
 }
 
 /**
- * Checks the form of a text.
+ * Checks that a value is a well-formed text of 1 to `max` characters.
  *
  * @throws {AverbaError} `INVALID_INPUT`
  */
@@ -128,10 +131,10 @@ export function checkText(text: unknown, what: string, max: number): asserts tex
   )
 }
 
-/** No consent changes more often than that, and the service has others to serve. */
+/** Consents do not change more often, and the service has other clients. */
 const everyMinMs = 60_000
 
-/** Checks how often the consents of a data subject are to be read. */
+/** Checks the interval between readings of a data subject's consents. */
 export function checkSyncEveryMs(everyMs: unknown): void {
   if (Number.isSafeInteger(everyMs) && Number(everyMs) >= everyMinMs) return
   throw new AverbaError('INVALID_INPUT', 'Cannot read consents that often: syncEveryMs is under a minute', {

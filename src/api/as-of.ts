@@ -7,29 +7,32 @@ import type { Instant } from '../vocabulary/message.ts'
 import type { ApiContext } from './api-context.ts'
 import { checkInstant, checkPosition } from './arguments.ts'
 
-/** Up to which position of the log what is recorded counts as known, and the instant that it stands for. */
-export interface KnownUntil {
+/** The last position of the log that counts as known, and its instant. */
+export interface KnownBound {
   readonly position: number
   readonly at: Instant
 }
 
-type Log = Pick<ApiContext, 'store' | 'clock'>
+type AsOfContext = Pick<ApiContext, 'store' | 'clock'>
 
 /**
- * Finds up to where the log was known. An instant that has passed is looked for in the log's own times; one still to
- * come means the log's end. So does one of about now where the log's times are ahead, as they stay after a clock was.
+ * Finds the last position that was known at an instant. A past instant is looked up by the events' times. An instant of
+ * about now means the end of the log, also when the log's times are ahead because the clock was.
  *
- * @throws {AverbaError} `INVALID_INPUT` when it is neither an instant nor a position, or has not come yet
+ * @throws {AverbaError} `INVALID_INPUT` when it is neither an instant nor a position, or lies in the future
  */
-export async function knownUntil({ store, clock }: Log, knownAt: Instant | number): Promise<KnownUntil> {
+export async function resolveKnownAt(
+  { store, clock }: AsOfContext,
+  knownAt: Instant | number,
+): Promise<KnownBound> {
   const end = await store.readLast()
   const last = { position: end?.position ?? 0, at: end?.at ?? toInstant(clock.now()) }
   if (typeof knownAt === 'number') {
     checkPosition(knownAt, 'knownAt')
-    if (knownAt > last.position) throw notCome('knownAt', `The log ends at ${last.position}`)
-    return knownAt < last.position ? timed(store, knownAt, last.at) : last
+    if (knownAt > last.position) throw futureError('knownAt', `The log ends at ${last.position}`)
+    return knownAt < last.position ? boundAt(store, knownAt, last.at) : last
   }
-  await checkCome({ store, clock }, knownAt, 'knownAt')
+  await checkNotFuture({ store, clock }, knownAt, 'knownAt')
   const [asked, now] = [fromInstant(knownAt), clock.now()]
   const isAhead = fromInstant(last.at) > now
   const isNow = asked >= now || (isAhead && asked >= now - nearNowMs)
@@ -38,45 +41,46 @@ export async function knownUntil({ store, clock }: Log, knownAt: Instant | numbe
 }
 
 /**
- * Checks an instant that is asked about: it must have come, by our clock or by the log.
+ * Checks that an instant is not in the future, by our clock or by the log's last event.
  *
  * @throws {AverbaError} `INVALID_INPUT`
  */
-export async function checkCome({ store, clock }: Log, at: Instant, what: string): Promise<void> {
+export async function checkNotFuture(
+  { store, clock }: AsOfContext,
+  at: Instant,
+  what: string,
+): Promise<void> {
   checkInstant(at, what)
   if (fromInstant(at) <= clock.now() + nearNowMs) return
   const end = await store.readLast()
   if (end && at <= end.at) return
-  throw notCome(
-    what,
-    'By our clock it is in the future, of which nothing is known. Give an instant that has passed',
-  )
+  throw futureError(what, 'Give an instant in the past: by our clock this one is in the future')
 }
 
 /**
- * Checks what part of the log a view is asked of: a position or an instant, or both, that have come.
+ * Checks the bound of a view: a position, an instant or both, not beyond the end of the log.
  *
  * @throws {AverbaError} `INVALID_INPUT`
  */
-export async function checkAsOf(log: Log, { position, at }: ViewBound): Promise<void> {
+export async function checkAsOf(log: AsOfContext, { position, at }: ViewBound): Promise<void> {
   if (position === undefined && at === undefined) {
     throw new AverbaError('INVALID_INPUT', 'Cannot show a view: neither a position nor an instant is given', {
-      hint: 'Give { position } or { at }; views has the rows of now',
+      hint: 'Give { position } or { at }; for the current rows use views',
     })
   }
   if (position !== undefined) {
     checkPosition(position, 'position')
     const end = (await log.store.readLast())?.position ?? 0
-    if (position > end) throw notCome('position', `The log ends at ${end}`)
+    if (position > end) throw futureError('position', `The log ends at ${end}`)
   }
-  if (at !== undefined) await checkCome(log, at, 'at')
+  if (at !== undefined) await checkNotFuture(log, at, 'at')
 }
 
-function notCome(what: string, hint: string): AverbaError {
-  return new AverbaError('INVALID_INPUT', `Cannot use "${what}": it has not come yet`, { hint })
+function futureError(what: string, hint: string): AverbaError {
+  return new AverbaError('INVALID_INPUT', `Cannot use "${what}": it is in the future`, { hint })
 }
 
-/** Before the first event the log has no time of its own. */
-async function timed(store: Store, position: number, otherwise: Instant): Promise<KnownUntil> {
+/** Position 0 has no event and so no time: `otherwise` is used. */
+async function boundAt(store: Store, position: number, otherwise: Instant): Promise<KnownBound> {
   return { position, at: (await store.readAt(position))?.at ?? otherwise }
 }

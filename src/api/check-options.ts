@@ -9,12 +9,12 @@ import { serviceNames } from '../vocabulary/service-name.ts'
 import { checkActor, checkBasis, checkId, checkSyncEveryMs } from './arguments.ts'
 import type { HostOptions } from './options.ts'
 
-/** How much of a service is used at most. */
-const limits = ['requestsPerSecond', 'requestsAtOnceMax']
+/** The options that limit the requests to a service. */
+const limitOptions = ['requestsPerSecond', 'requestsAtOnceMax']
 
 /**
- * Every option by its name, in groups: those at the top under the empty name. A name that is not here is a slip, and
- * could leave out a secret in silence.
+ * Every option name by group; the top-level options are under the empty name. An unknown name is refused: a misspelt
+ * option could silently leave out a secret.
  */
 export const optionNames: Readonly<Record<string, readonly string[]>> = {
   '': [
@@ -34,13 +34,13 @@ export const optionNames: Readonly<Record<string, readonly string[]>> = {
     ],
     ...['keys', 'retention', 'backupRetentionDays', 'recordKeys'],
   ],
-  consentService: ['baseUrl', 'certificate', 'ca', 'redirectUrls', 'syncEveryMs', ...limits],
+  consentService: ['baseUrl', 'certificate', 'ca', 'redirectUrls', 'syncEveryMs', ...limitOptions],
   tokenService: ['url', 'consumerKey', 'consumerSecret', 'credential', 'ca'],
   validationService: [
     ...['baseUrl', 'knownAs', 'service', 'bearer', 'traceHeader', 'paidPerDayMax', 'ca'],
-    ...limits,
+    ...limitOptions,
   ],
-  portal: ['baseUrl', 'knownAs', 'authenticate', 'failuresBytesMax', 'ca', ...limits],
+  portal: ['baseUrl', 'knownAs', 'authenticate', 'failuresBytesMax', 'ca', ...limitOptions],
   receiver: ['publicUrl', 'trustedProxies', 'sources', 'secretFrom'],
   retention: Object.keys(partKinds),
   subscriptions: ['evento', 'endpoint', 'chaveSecreta', 'chaveAutenticacao', 'recreate'],
@@ -49,23 +49,23 @@ export const optionNames: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Says what is missing, misspelt or cannot work, before anything is opened.
+ * Checks the options before anything is opened: missing, misspelt and unusable ones.
  *
- * @throws {AverbaError} `MISCONFIGURED`, and as `actor` and `basis` are checked
+ * @throws {AverbaError} `MISCONFIGURED`, and as `checkActor` and `checkBasis` do
  */
 export async function checkOptions(options: HostOptions, clock: Clock): Promise<void> {
-  checkShape(options)
-  // With a way out of the host's own, certificates are the host's business.
+  checkOptionShape(options)
+  // With the host's own fetch, the host presents the certificate.
   const certificate = options.fetch ? undefined : options.consentService?.certificate
   if (typeof certificate === 'object') await loadCertificate(certificate, clock.now())
 }
 
 /**
- * The same without a look into certificates.
+ * The same without reading certificates.
  *
  * @throws {AverbaError} as `checkOptions`
  */
-export function checkShape(options: HostOptions): void {
+export function checkOptionShape(options: HostOptions): void {
   checkNames(options)
   checkStore(options.store)
   checkAddresses(options)
@@ -76,39 +76,44 @@ export function checkShape(options: HostOptions): void {
   if (options.basis) checkBasis(options.basis)
   const { consentService, tokenService, validationService, receiver } = options
   if (consentService && !consentService.certificate) {
-    throw misconfigured('Cannot use the consentService: its certificate is missing', {
+    throw optionError('Cannot use the consentService: its certificate is missing', {
       hint: 'Give consentService.certificate: { cert, key } as PEM text, or { pfx, passphrase }',
     })
   }
   if (validationService && !tokenService && validationService.bearer === undefined) {
-    throw misconfigured('Cannot use the validationService: there is no token for it', {
+    throw optionError('Cannot use the validationService: its token is missing', {
       hint: 'Give the option tokenService, or validationService.bearer',
     })
   }
-  checkGiven(options)
+  checkRequiredOptions(options)
   if (tokenService?.credential !== undefined) checkCredential(tokenService.credential)
   if (validationService?.traceHeader !== undefined) checkTraceHeader(validationService.traceHeader)
   const { paidPerDayMax = 0 } = validationService ?? {}
   if (!Number.isSafeInteger(paidPerDayMax) || paidPerDayMax < 0) {
-    throw misconfigured('Cannot use validationService.paidPerDayMax: it must be a whole number, 0 or more')
+    throw optionError('Cannot use validationService.paidPerDayMax: it must be a whole number, 0 or more')
   }
   const { sources = 'any', trustedProxies = 0 } = receiver ?? {}
   if (sources !== 'any') parseRanges(sources)
   if (!Number.isSafeInteger(trustedProxies) || trustedProxies < 0) {
-    throw misconfigured('Cannot use receiver.trustedProxies: it must be 0 or more')
+    throw optionError('Cannot use receiver.trustedProxies: it must be 0 or more')
   }
-  checkRun(options)
+  checkRunOptions(options)
   checkTracing(options)
 }
 
-/** What is missing would be sent as `undefined`, in an address or as a credential. */
-function checkGiven({ consentService, tokenService, validationService, portal }: HostOptions): void {
+/** Checks required options: a missing one would be sent as `undefined`, in an address or as a credential. */
+function checkRequiredOptions({
+  consentService,
+  tokenService,
+  validationService,
+  portal,
+}: HostOptions): void {
   const { redirectUrls = [] } = consentService ?? {}
-  // Of one text, every piece would count as listed.
+  // A string also has `includes`, which would match every substring.
   if (!Array.isArray(redirectUrls) || redirectUrls.some(each => typeof each !== 'string'))
-    throw misconfigured('Cannot use consentService.redirectUrls: it is not a list of addresses')
+    throw optionError('Cannot use consentService.redirectUrls: it is not a list of addresses')
   if (portal && !portal.authenticate) {
-    throw misconfigured('Cannot use the portal: its authentication is missing', {
+    throw optionError('Cannot use the portal: its authentication is missing', {
       hint: 'Give portal.authenticate: staticHeaders, portalAccessKeys, portalSession, or a function',
     })
   }
@@ -117,60 +122,60 @@ function checkGiven({ consentService, tokenService, validationService, portal }:
     checkSecret('tokenService.consumerSecret', tokenService.consumerSecret)
   }
   if (!validationService) return
-  checkText('validationService.service', validationService.service)
+  checkOptionText('validationService.service', validationService.service)
   if (validationService.bearer !== undefined)
     checkSecret('validationService.bearer', validationService.bearer)
 }
 
-/** A function is asked when the secret is needed. */
+/** Checks a secret; a function is called only when the secret is needed. */
 function checkSecret(name: string, source: unknown): void {
-  if (typeof source !== 'function') checkText(name, source instanceof Secret ? source.expose() : source)
+  if (typeof source !== 'function') checkOptionText(name, source instanceof Secret ? source.expose() : source)
 }
 
-function checkText(name: string, text: unknown): asserts text is string {
+function checkOptionText(name: string, text: unknown): asserts text is string {
   if (typeof text === 'string' && text !== '') return
-  throw misconfigured(`Cannot use ${name}: it is missing, empty, or not a text`, {
-    hint: 'Look at where it is read: a variable that is not set gives nothing',
+  throw optionError(`Cannot use ${name}: it is missing, empty, or not a text`, {
+    hint: 'Check where it comes from: an environment variable may be unset',
   })
 }
 
-/** The credential names a stream, in clear, and stands before a slash in the addresses of parts. */
+/** The credential is part of a stream name, in clear, and precedes a slash in part addresses. */
 function checkCredential(credential: string): void {
   checkId(credential, 'tokenService.credential')
-  if (credential.includes('/')) throw misconfigured('Cannot use tokenService.credential: it holds a slash')
+  if (credential.includes('/')) throw optionError('Cannot use tokenService.credential: it contains a slash')
 }
 
-/** Headers that mean something to the gateway, or to the connection. */
-const takenHeaders = new Set([
+/** Headers with a meaning for the gateway or the connection. */
+const reservedHeaders = new Set([
   ...['accept', 'authorization', 'content-type', 'traceparent', 'tracestate', 'host', 'content-length'],
   ...['transfer-encoding', 'connection', 'keep-alive', 'upgrade', 'expect', 'te', 'trailer'],
 ])
 
 function checkTraceHeader(name: string): void {
   if (!/^[\w!#$%&'*+.^`|~-]{1,100}$/.test(name)) {
-    throw misconfigured('Cannot use validationService.traceHeader: it is not a name of a header')
+    throw optionError('Cannot use validationService.traceHeader: it is not a header name')
   }
-  if (takenHeaders.has(name.toLowerCase())) {
-    throw misconfigured(`Cannot use validationService.traceHeader: "${name}" has another meaning`)
+  if (reservedHeaders.has(name.toLowerCase())) {
+    throw optionError(`Cannot use validationService.traceHeader: "${name}" is a reserved header`)
   }
 }
 
 function checkTracing({ tracing: { traceparentTo = [] } = {} }: HostOptions): void {
   const unknown = traceparentTo.find(name => !serviceNames.includes(name))
   if (unknown === undefined) return
-  throw misconfigured('Cannot use tracing.traceparentTo: it names no service', {
+  throw optionError('Cannot use tracing.traceparentTo: it names an unknown service', {
     hint: `Use any of ${serviceNames.join(', ')}`,
   })
 }
 
-function checkRun({ run = {}, receiver }: HostOptions): void {
+function checkRunOptions({ run = {}, receiver }: HostOptions): void {
   if (run.receiver && !receiver) {
-    throw misconfigured('Cannot use run.receiver: there is no receiver to serve', {
-      hint: 'Give the option receiver, with the publicUrl at whose path it is served',
+    throw optionError('Cannot use run.receiver: the option receiver is missing', {
+      hint: 'Give the option receiver: it is served at the path of its publicUrl',
     })
   }
   if (run.receiver && run.receiver.certificate === undefined) {
-    throw misconfigured('Cannot use run.receiver: its certificate is missing', {
+    throw optionError('Cannot use run.receiver: its certificate is missing', {
       hint: 'Give run.receiver.certificate, { cert, key } or { pfx, passphrase }: the portal delivers over TLS only',
     })
   }
@@ -179,7 +184,7 @@ function checkRun({ run = {}, receiver }: HostOptions): void {
     ['run.receiver.port', run.receiver?.port],
   ] as const) {
     if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-      throw misconfigured(`Cannot use ${name}: it is not a port`)
+      throw optionError(`Cannot use ${name}: it is not a port number`)
     }
   }
 }
@@ -201,13 +206,13 @@ function checkGroup(group: string, value: object): void {
 
 function checkStore(store: unknown): void {
   if (typeof store !== 'string' || store === '') {
-    throw misconfigured('Cannot open: the option store is missing', {
+    throw optionError('Cannot open: the option store is missing', {
       hint: 'Give the path of a SQLite file, or :memory:',
     })
   }
-  // An address may hold a password: it is not repeated.
+  // The message does not repeat the address: it may contain a password.
   if (/^\w+:\/\//.test(store)) {
-    throw misconfigured('Cannot open: the option store is an address, and only SQLite files are supported', {
+    throw optionError('Cannot open: the option store is an address, and only SQLite files are supported', {
       hint: 'Give the path of a SQLite file, or :memory:',
     })
   }
@@ -232,57 +237,57 @@ function checkAddresses({
     ...(receiver && { 'receiver.publicUrl': receiver.publicUrl }),
   }
   for (const [name, address] of Object.entries(addresses)) {
-    checkText(name, address)
+    checkOptionText(name, address)
     const url = URL.parse(address)
-    if (url?.protocol !== 'https:') throw misconfigured(`Cannot use ${name}: it is not an https address`)
+    if (url?.protocol !== 'https:') throw optionError(`Cannot use ${name}: it is not an https address`)
     if (url.username !== '' || url.password !== '') {
-      throw misconfigured(`Cannot use ${name}: it holds a user name or a password`)
+      throw optionError(`Cannot use ${name}: it contains a user name or a password`)
     }
     if (name.endsWith('.baseUrl') && /[?#]/.test(address)) {
-      throw misconfigured(`Cannot use ${name}: paths are added to it, and behind ? or # they would be none`)
+      throw optionError(`Cannot use ${name}: it contains ? or #, and paths are appended to it`)
     }
   }
 }
 
-/** A bound that lets nothing through would stop everything in silence. */
+/** Checks the limits: a limit of 0 would silently stop every request. */
 function checkLimits({ consentService, validationService, portal }: HostOptions): void {
   if (consentService?.syncEveryMs !== undefined) checkSyncEveryMs(consentService.syncEveryMs)
   for (const [name, service] of Object.entries({ consentService, validationService, portal })) {
     const { requestsPerSecond: perSecond = 1, requestsAtOnceMax: atOnce = 1 } = service ?? {}
-    if (!(perSecond > 0)) throw misconfigured(`Cannot use ${name}.requestsPerSecond: it is not above 0`)
+    if (!(perSecond > 0)) throw optionError(`Cannot use ${name}.requestsPerSecond: it is not above 0`)
     if (!Number.isInteger(atOnce) || atOnce < 1) {
-      throw misconfigured(`Cannot use ${name}.requestsAtOnceMax: it is not a whole number above 0`)
+      throw optionError(`Cannot use ${name}.requestsAtOnceMax: it is not a whole number above 0`)
     }
   }
   const { failuresBytesMax = 1 } = portal ?? {}
   if (!Number.isInteger(failuresBytesMax) || failuresBytesMax < 1 || failuresBytesMax > failuresBytesCap) {
-    throw misconfigured(
+    throw optionError(
       `Cannot use portal.failuresBytesMax: it is not a whole number from 1 to ${failuresBytesCap}`,
     )
   }
 }
 
-/** A larger answer could not be read as one text. */
+/** A larger answer does not fit into one string. */
 const failuresBytesCap = 256 * 1_048_576
 
 function checkRetention({ retention = {}, backupRetentionDays = 0 }: HostOptions): void {
   if (!Number.isSafeInteger(backupRetentionDays) || backupRetentionDays < 0)
-    throw misconfigured('Cannot use backupRetentionDays: it must be a whole number, 0 or more')
+    throw optionError('Cannot use backupRetentionDays: it must be a whole number, 0 or more')
   for (const [kind, rule] of Object.entries(retention)) {
     if (rule === 'until-settled') continue
     const { days } = rule as { days?: unknown } // Checked here.
     if (Number.isSafeInteger(days) && Number(days) >= 0) continue
-    throw misconfigured(`Cannot use retention["${kind}"]: it is neither until-settled nor { days }`)
+    throw optionError(`Cannot use retention["${kind}"]: it is not until-settled or { days }`)
   }
 }
 
 function checkRecordKeys({ recordKeys = [] }: HostOptions): void {
   if (Array.isArray(recordKeys) && recordKeys.every(kind => recordKinds.includes(kind))) return
-  throw misconfigured('Cannot use recordKeys: it is not a list of kinds of records', {
+  throw optionError('Cannot use recordKeys: it is not a list of record kinds', {
     hint: `Use any of ${recordKinds.join(', ')}`,
   })
 }
 
-function misconfigured(message: string, options: { hint?: string } = {}): AverbaError {
+function optionError(message: string, options: { hint?: string } = {}): AverbaError {
   return new AverbaError('MISCONFIGURED', message, options)
 }

@@ -1,7 +1,7 @@
 import type { ServiceName } from '../vocabulary/service-name.ts'
 
-/** What is looked at in this process and its file, without asking anybody. */
-export const own = [
+/** The checks of this process and its store, which make no request. */
+export const localChecks = [
   ...([
     'store',
     'writing',
@@ -19,33 +19,37 @@ export const own = [
   ] as const),
 ]
 
-/** The certificates that are looked at. */
-export const certificates = ['certificate', 'portalCertificate', 'receiverCertificate'] as const
+/** The checks of certificates. */
+export const certificateChecks = ['certificate', 'portalCertificate', 'receiverCertificate'] as const
 
-/** The services that are reached for, and what their answers say of our clock. */
+/** The checks that reach a service, and of our clock against the services' answers. */
 type ReachedService = ServiceName | 'clock'
 
-/** What was found at one thing. */
+/** The result of one check. */
 export interface CheckResult {
   readonly ok: boolean
-  /** What was found, in words without personal data, and what to do when it is not well. */
+  /** What was found, without personal data, and what to do when it is not ok. */
   readonly detail: string
   readonly daysLeft?: number
 }
 
-/** One thing that was looked at. */
+/** The result of one check, with its name. */
 export interface HealthCheck extends CheckResult {
-  readonly name: (typeof own)[number] | (typeof certificates)[number] | ReachedService | 'configuration'
+  readonly name:
+    | (typeof localChecks)[number]
+    | (typeof certificateChecks)[number]
+    | ReachedService
+    | 'configuration'
 }
 
-/** What is looked at, by name: `undefined` where the options do not concern it. */
+/** Checks by name; the result is `undefined` when the options do not concern the check. */
 export type HealthChecks = Readonly<
   Partial<Record<HealthCheck['name'], () => Promise<CheckResult | undefined>>>
 >
 
 /**
- * A summary of the calls that have not ended. Doubt is not a fault of the log, but a person has to know of it. `left`
- * names those that are due and wait for a process with another address.
+ * Summarizes the calls that have not ended. Unknown outcomes are reported, but do not fail the check. `left` has the
+ * ids of the due calls that wait for a process with another address.
  */
 export function checkPending(
   owed: readonly { readonly state: string; readonly count: number }[],
@@ -59,16 +63,16 @@ export function checkPending(
     ...(parked > 0 ? ['effects.retry'] : []),
     ...(unknown > 0 ? ["effects.list({ state: 'unknown' })"] : []),
   ]
-  const detail = `${parked} parked, ${unknown} in doubt`
-  const told = see.length > 0 ? `${detail}: see ${see.join(' and ')}` : detail
-  if (left.length === 0) return { ok: parked === 0, detail: told }
-  const waits = `${left.length} due that were asked of another address or service, ${left[0]} the first`
+  const detail = `${parked} parked, ${unknown} with an unknown outcome`
+  const summary = see.length > 0 ? `${detail}: see ${see.join(' and ')}` : detail
+  if (left.length === 0) return { ok: parked === 0, detail: summary }
+  const waiting = `${left.length} due calls belong to another address or service (first: ${left[0]})`
   const advice =
-    'run a process with the one that they were asked of, name it as knownAs where it has moved, or hold them by effects.park'
-  return { ok: false, detail: `${told}; ${waits}: ${advice}` }
+    'run a process configured for it, name the former address in knownAs if the service has moved, or park them with effects.park'
+  return { ok: false, detail: `${summary}; ${waiting}: ${advice}` }
 }
 
-/** A summary of the notifications that a handler has failed at. */
+/** Summarizes the notifications for which a handler failed. */
 export function checkHandlers({
   failing,
   parked,
@@ -76,7 +80,7 @@ export function checkHandlers({
   readonly failing: number
   readonly parked: number
 }): CheckResult {
-  const detail = `${parked} parked, ${failing} to be tried again`
+  const detail = `${parked} parked, ${failing} to be retried`
   if (parked === 0) return { ok: true, detail }
-  return { ok: false, detail: `${detail}: mend the handler, then notifications.replay({ parked: true })` }
+  return { ok: false, detail: `${detail}: fix the handler, then call notifications.replay({ parked: true })` }
 }

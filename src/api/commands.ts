@@ -12,30 +12,31 @@ import type { CommandOptions, Outcome } from '../vocabulary/outcome.ts'
 import { type Attributes, noTracing, type Tracing } from '../vocabulary/tracing.ts'
 import { checkActor, checkBasis, checkId, checkMs } from './arguments.ts'
 
-/** How long a caller waits for an outcome, in milliseconds, unless it says otherwise. */
+/** How long a caller waits for an outcome by default. */
 export const defaultWaitMs = 30_000
-/** What becomes of a call whose data subject was erased before it had left. */
-const cancelled: Problem = {
+
+/** The outcome of a call whose data subject was erased before the call was sent. */
+const erasedProblem: Problem = {
   status: 0,
   code: 'SUBJECT_ERASED',
-  title: 'The data subject was erased meanwhile',
+  title: 'The data subject was erased before it was sent',
 }
 
-/** What becomes of a call in whose place another one was asked for. */
-const withdrawn: Problem = {
+/** The outcome of a call that another command replaced before it was sent. */
+const withdrawnProblem: Problem = {
   status: 0,
   code: 'WITHDRAWN',
-  title: 'Something else was asked for before it left',
+  title: 'Another command replaced it before it was sent',
 }
 
-const askNames = ['commandId', 'actor', 'basis', 'correlationId', 'waitMs', 'signal'] as const
+const commandOptionNames = ['commandId', 'actor', 'basis', 'correlationId', 'waitMs', 'signal'] as const
 
-/** What a command id stands for: the method of the API that was called, or the type of the message, and with what. */
+/** What a command id identifies: the API method that was called or the type of the message, with its input. */
 type CommandInput = ({ readonly method: string } | { readonly type: string }) & {
   readonly [key: string]: Json
 }
 
-/** Sends commands for every area of the API: record the intention, perform the effect, tell the outcome. */
+/** Sends commands for every area of the API: records the intention, performs the effect, returns the outcome. */
 export class Commands {
   readonly #engine: Engine
   readonly #store: Store
@@ -57,39 +58,39 @@ export class Commands {
     this.#tracing = tracing
   }
 
-  /** Records a command that owes no call. */
+  /** Records a command without an effect. */
   record(
     input: CommandInput,
-    deliver: () => Promise<DecisionRequest>,
+    createRequest: () => Promise<DecisionRequest>,
     commandOptions: CommandOptions = {},
   ): Promise<CommandResult> {
     return this.#traced(input, async end => {
-      const handled = await this.#engine.handle(input, deliver, this.#aboutOf(commandOptions))
+      const handled = await this.#engine.handle(input, createRequest, this.#requestContext(commandOptions))
       end({ 'averba.outcome': 'recorded', 'averba.replayed': handled.replayed })
       return handled
     })
   }
 
   /**
-   * Records a command, performs the effect that it owes and waits for it. One that owes none is settled by its event.
+   * Records a command, performs its effect and waits for it. A command without an effect is settled by its event.
    *
-   * @param input what the command id stands for
+   * @param input what the command id identifies
    * @param value reads the value of a settled effect, given the event that ended it
    */
   send<T>(
     input: CommandInput,
-    deliver: () => Promise<DecisionRequest>,
+    createRequest: () => Promise<DecisionRequest>,
     commandOptions: CommandOptions,
     value: (ended: RecordedEvent) => Promise<T>,
   ): Promise<Outcome<T>> {
     return this.#traced(input, async end => {
-      const outcome = await this.#send(input, deliver, commandOptions, value)
+      const outcome = await this.#send(input, createRequest, commandOptions, value)
       end({ 'averba.outcome': outcome.status, 'averba.replayed': outcome.replayed })
       return outcome
     })
   }
 
-  /** Lets a host's command in, in a span of its own: its name and what became of it, and nothing of its input. */
+  /** Runs a host's command in a span of its own, with its name and outcome but nothing of its input. */
   #traced<T>(input: CommandInput, work: (end: (more: Attributes) => void) => Promise<T>): Promise<T> {
     const method = String(input.method ?? input.type)
     const attributes = { 'averba.method': method }
@@ -98,12 +99,12 @@ export class Commands {
 
   async #send<T>(
     input: Json,
-    deliver: () => Promise<DecisionRequest>,
+    createRequest: () => Promise<DecisionRequest>,
     commandOptions: CommandOptions,
     value: (ended: RecordedEvent) => Promise<T>,
   ): Promise<Outcome<T>> {
-    const about = this.#aboutOf(commandOptions)
-    const { position, effect, replayed, isOfErased } = await this.#engine.handle(input, deliver, about)
+    const about = this.#requestContext(commandOptions)
+    const { position, effect, replayed, isOfErased } = await this.#engine.handle(input, createRequest, about)
     if (effect === '') {
       const decided = await this.#eventAt(position)
       return { position, effect, replayed, status: 'settled', value: await value(decided) }
@@ -111,15 +112,15 @@ export class Commands {
     return this.#engine.answer(async over => {
       const pending =
         (await this.wait(this.#perform(effect), commandOptions, over)) ?? (await this.#store.effect(effect))
-      if (!pending) throw new TypeError(`The command owes no effect "${effect}"`)
-      if (isOfErased) throw erasedCommandError(about.commandId ?? '', await this.#endedAs(pending))
-      return { position, effect, replayed, ...(await this.#describe(pending, value)) }
+      if (!pending) throw new TypeError(`The command has no effect "${effect}"`)
+      if (isOfErased) throw erasedCommandError(about.commandId ?? '', await this.#finalStatus(pending))
+      return { position, effect, replayed, ...(await this.#toOutcome(pending, value)) }
     })
   }
 
   /**
-   * Performs an effect, and the reading that is owed where its outcome is in doubt or a refusal contradicts what we
-   * hold. Gives the effect as it stands then.
+   * Performs an effect and returns its state. When the outcome is unknown, or was declined against what we know, it
+   * also performs the pending reading that finds out.
    */
   async #perform(id: string): Promise<PendingEffect | undefined> {
     await this.#engine.perform(id)
@@ -132,24 +133,24 @@ export class Commands {
     return this.#store.effect(id)
   }
 
-  /** Waits for work as long as its caller is ready to, and no longer than until the log closes. */
+  /** Waits for work up to the caller's `waitMs` or signal, and at most until the log closes. */
   async wait<T>(
     work: Promise<T>,
     { waitMs = defaultWaitMs, signal }: CommandOptions,
     over?: AbortSignal,
   ): Promise<T | undefined> {
-    if (waitMs === 0) return void work.catch(() => undefined) // What failed stays in the ledger.
+    if (waitMs === 0) return void work.catch(() => undefined) // A failure stays in the ledger.
     const done = new AbortController()
     const signals = [signal, over, done.signal].filter(each => each !== undefined)
-    const patience = this.#clock.sleep(waitMs, AbortSignal.any(signals), 'the patience of a caller')
-    return Promise.race([work, patience.then(() => undefined)]).finally(() => done.abort(cancelReason))
+    const timeout = this.#clock.sleep(waitMs, AbortSignal.any(signals), 'the wait of a caller')
+    return Promise.race([work, timeout.then(() => undefined)]).finally(() => done.abort(cancelReason))
   }
 
-  async #describe<T>(pending: PendingEffect, value: (ended: RecordedEvent) => Promise<T>) {
+  async #toOutcome<T>(pending: PendingEffect, value: (ended: RecordedEvent) => Promise<T>) {
     switch (pending.state) {
       case 'owed':
       case 'started':
-      // It goes on when an operator lets it.
+      // It continues when an operator retries it.
       case 'parked':
         return { status: 'pending' } as const
       case 'deferred':
@@ -160,37 +161,43 @@ export class Commands {
           next: this.#engine.classOf(pending.type) === 'probed' ? 'probe' : 'person',
         } as const
       case 'cancelled':
-        if (await this.#isWithdrawn(pending)) return { status: 'declined', problem: withdrawn } as const
+        if (await this.#isWithdrawn(pending))
+          return { status: 'declined', problem: withdrawnProblem } as const
         if (await this.#mayHaveLeft(pending)) return { status: 'unknown', next: 'person' } as const
-        return { status: 'declined', problem: cancelled } as const
+        return { status: 'declined', problem: erasedProblem } as const
       case 'declined':
-        return { status: 'declined', problem: await this.#problemOf(await this.#endOf(pending)) } as const
+        return {
+          status: 'declined',
+          problem: await this.#openProblem(await this.#endingEvent(pending)),
+        } as const
       case 'settled':
-        return { status: 'settled', value: await value(await this.#endOf(pending)) } as const
+        return { status: 'settled', value: await value(await this.#endingEvent(pending)) } as const
     }
   }
 
-  /** How the call of an erased person ended, whose value is gone; `undefined` while it has not ended. */
-  async #endedAs(pending: PendingEffect): Promise<'settled' | 'declined' | 'unknown' | undefined> {
-    const { status } = await this.#describe(pending, async () => undefined)
+  /** How the call of an erased person ended, without its destroyed value; `undefined` while it has not ended. */
+  async #finalStatus(pending: PendingEffect): Promise<'settled' | 'declined' | 'unknown' | undefined> {
+    const { status } = await this.#toOutcome(pending, async () => undefined)
     return status === 'pending' || status === 'deferred' ? undefined : status
   }
 
   async #isWithdrawn(pending: PendingEffect): Promise<boolean> {
-    return (await this.#endOf(pending)).type === 'effect.withdrawn'
+    return (await this.#endingEvent(pending)).type === 'effect.withdrawn'
   }
 
-  /** Whether a call was under way when it was cancelled: an attempt had begun, and nothing said that it did nothing. */
+  /**
+   * Whether a call was under way when it was cancelled: an attempt had begun and did not report that it did nothing.
+   */
   async #mayHaveLeft(pending: PendingEffect): Promise<boolean> {
     if (this.#engine.classOf(pending.type) === 'read') return false
     const { settledAt = 0 } = pending
-    // A restored log cannot know what was done after the backup was made.
+    // A restored log does not know what happened after the backup.
     const isCancelledSince = !this.#store.isFromBeforeRestore({ position: settledAt })
     if (this.#store.isFromBeforeRestore(pending) && isCancelledSince) return true
     return (await readTrace(this.#store, pending)).isInProgress
   }
 
-  async #endOf(pending: PendingEffect): Promise<RecordedEvent> {
+  async #endingEvent(pending: PendingEffect): Promise<RecordedEvent> {
     if (pending.settledAt === undefined) throw new TypeError(`The effect "${pending.id}" has not ended`)
     return this.#eventAt(pending.settledAt)
   }
@@ -201,17 +208,17 @@ export class Commands {
     return event
   }
 
-  /** The problem stands beside the event; a doubt that a reading ended has none. */
-  async #problemOf(event: RecordedEvent): Promise<Problem> {
+  /** Opens the problem sealed with the event; there is none when a reading resolved an unknown outcome. */
+  async #openProblem(event: RecordedEvent): Promise<Problem> {
     const problem = await this.#store.open(`${event.id}/problem`)
     if (problem === undefined)
       return { status: 0, code: 'NOT_DONE', title: 'A reading showed that it was not done' }
     return problem as unknown as Problem // Sealed as such by the adapter.
   }
 
-  /** Checked before anything is recorded, `waitMs` too. */
-  #aboutOf(commandOptions: CommandOptions): RequestContext {
-    checkKnownNames(commandOptions, askNames, { noun: 'option' })
+  /** Checks all options, `waitMs` included, before anything is recorded. */
+  #requestContext(commandOptions: CommandOptions): RequestContext {
+    checkKnownNames(commandOptions, commandOptionNames, { noun: 'option' })
     const { commandId, actor, basis, correlationId, waitMs } = commandOptions
     if (waitMs !== undefined) checkMs(waitMs, 'waitMs')
     if (commandId !== undefined) checkId(commandId, 'command id')

@@ -32,11 +32,11 @@ type AnyEvent =
 
 /** Every type of event, with its clear data. */
 export type Events = { [E in AnyEvent as E['type']]: E['data'] } & {
-  /** `key` is the verifier key line of its checkpoints, `machines` what their decisions may be. */
+  /** `key` is the verifier key line of its checkpoints; `machines` says what each machine may decide. */
   'log.began': { origin: string; keyring: string; key: string; machines?: readonly MachineTable[] }
-  /** What versions of machines may record, as `log.began` says it of those before. */
+  /** The machines of newer versions, as in `log.began`. */
   'log.machinesAdded': { machines: readonly MachineTable[] }
-  /** The log goes on from a backup under another name. */
+  /** The log continues from a backup under another name. */
   'log.resumed': ResumeRecord
 }
 

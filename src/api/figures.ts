@@ -3,34 +3,31 @@ import type { EffectState, Instant } from '../vocabulary/message.ts'
 import type { EffectClass } from '../vocabulary/performer.ts'
 import type { ServiceName } from '../vocabulary/service-name.ts'
 
-/** Where averba stands, in numbers: for metrics. Nothing in it names anybody. */
+/** The state of averba in numbers, for metrics. It contains no personal data. */
 export interface Figures {
   /** The end of the log. */
   readonly position: number
-  /** Calls that have not ended. `other` is what this process does not know or is not configured for. */
+  /** Calls that have not ended. `other` counts those that this process does not know or is not configured for. */
   readonly effects: readonly PendingFigure[]
-  /** Commands and facts that this process records, or that wait for it. At `max` they are turned away or wait. */
+  /** Commands and facts that this process is recording or has queued. At `max` more are refused or wait. */
   readonly underWay: InFlight
   /** How many events each view is behind the log. */
   readonly views: readonly { readonly view: string; readonly behind: number; readonly isRunning: boolean }[]
   readonly followers: { readonly count: number; readonly parked: number; readonly behindMax: number }
   /**
-   * Notifications that a handler failed at: those that are tried again, and those that wait for a person; null while
-   * their view stands still.
+   * Notifications for which a handler failed: those to be retried, and those that wait for a person. Null while their
+   * view is stopped.
    */
   readonly notifications: HandlerTroubles | null
   readonly readings: {
-    /** When consents were last read, of anybody. Both are null while the view of data subjects stands still, too. */
+    /** The newest reading of any subject's consents. Both are also null while the view of data subjects is stopped. */
     readonly newestAt: Instant | null
-    /**
-     * The reading, or the enrolment of a subject never read, that is the longest ago among those that are read by
-     * themselves.
-     */
+    /** The oldest last reading, or enrolment where there is none, of the subjects that are read on a schedule. */
     readonly oldestAt: Instant | null
   }
 }
 
-/** How many notifications a handler failed at. */
+/** How many notifications a handler failed for. */
 export interface HandlerTroubles {
   readonly failing: number
   readonly parked: number

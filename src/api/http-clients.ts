@@ -8,31 +8,31 @@ import type { ServiceName } from '../vocabulary/service-name.ts'
 import type { Tracing } from '../vocabulary/tracing.ts'
 import type { HostOptions } from './options.ts'
 
-/** The HTTP client of each service: over sockets of its own, or the host's `fetch`. */
+/** The HTTP client of each service: with its own sockets, or the host's `fetch`. */
 export interface HttpClients {
   open(service: ServiceName, options: TlsOptions): Fetch
   close(): Promise<void>
 }
 
-/** Whom a service's connections trust, and which certificate they present. */
+/** The authority that a service's connections trust, and the certificate that they present. */
 interface TlsOptions {
   readonly ca?: string | undefined
   readonly certificate?: Source<Certificate> | undefined
 }
 
-/** Makes HTTP clients as the options say, and tells of what an operator should know. */
+/** Creates the HTTP clients, and logs certificates that expire or cannot be renewed. */
 export function createHttpClients(
   { fetch, tracing: { traceparentTo = [] } = {} }: HostOptions,
   { clock, tracing, log }: { clock: Clock; tracing: Tracing; log: (line: LogLine) => void },
 ): HttpClients {
   const sockets: HttpSocket[] = []
-  const openOne = ({ ca, certificate }: TlsOptions): Fetch => {
+  const openTracked = ({ ca, certificate }: TlsOptions): Fetch => {
     const socket = openSocket({
       clock,
-      onExpiring: daysLeft => log({ message: 'the client certificate ends soon: renew it', daysLeft }),
+      onExpiring: daysLeft => log({ message: 'the client certificate expires soon: renew it', daysLeft }),
       onTrouble: ({ code }) =>
         log({
-          message: 'a client certificate could not be renewed: the one before is used on',
+          message: 'a client certificate could not be renewed: the previous one stays in use',
           error: code,
         }),
       ...(ca !== undefined && { ca }),
@@ -43,10 +43,10 @@ export function createHttpClients(
   }
   return {
     open(service, options) {
-      const send = fetch ?? openOne(options)
-      const isTold = traceparentTo.includes(service)
+      const send = fetch ?? openTracked(options)
+      const sendsTraceparent = traceparentTo.includes(service)
       return request => {
-        const traceparent = isTold ? tracing.traceparent() : undefined
+        const traceparent = sendsTraceparent ? tracing.traceparent() : undefined
         if (traceparent !== undefined) request.headers.set('traceparent', traceparent)
         return tracing.suppressed(() => send(request))
       }

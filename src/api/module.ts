@@ -9,53 +9,51 @@ import type { Figures } from './figures.ts'
 import type { IndexRows } from './keyed-index.ts'
 
 /**
- * An area of the API as the composition knows it: its methods, and what it brings to the loops that perform, run, check
- * and show. No loop names an area.
+ * An area of the API: its methods, and what it contributes to the loops that perform, run and check. The loops go over
+ * all modules and name none.
  */
 export interface Module<Methods = unknown> {
   /** Its methods, as members of `Averba`. */
   readonly methods: Methods
   /**
-   * Refuses a log that does not fit the options, before anything is written to it.
+   * Checks that the log fits the options, before anything is written to it.
    *
    * @throws {AverbaError} `MISCONFIGURED`
    */
   readonly checkLog?: () => Promise<void>
-  /** What performs its effects, by their type. */
+  /** The performers of its effects, by effect type. */
   readonly performers?: Performers
-  /** How much of a service is used at most, by the name that its effects begin with. */
+  /** The request limits of a service, by the prefix of its effect types. */
   readonly limits?: Readonly<Record<string, ServiceLimits>>
-  /** Which streams a fact concerns, by the type of the fact. */
+  /** Find the streams that a fact concerns, by fact type. */
   readonly routers?: Readonly<Record<string, Router>>
-  /** What records large answers in portions, by the type of the fact. */
+  /** Record large answers in portions, by fact type. */
   readonly chunkRecorders?: Readonly<Record<string, ChunkRecorder>>
-  /** What is done because time has passed. */
   readonly jobs?: readonly Job[]
-  /** What a person has to know by now is told to the logger, once. */
-  readonly tell?: () => Promise<void>
-  /** What a look at it finds, by the name of the check; `undefined` where the options do not concern it. */
+  /** Logs what needs a person's attention, each alert once. */
+  readonly logAlerts?: () => Promise<void>
   readonly checks?: HealthChecks
-  /** What will happen by itself until an instant. */
+  /** Lists what will happen by itself until an instant. */
   readonly due?: (until: Instant) => Promise<readonly DueItem[]>
   /** Its part of the numbers for metrics. */
   readonly figures?: () => Promise<Partial<Figures>>
-  /** Makes, for one rebuild of the keyed index, what each type of its events adds to it. */
+  /** Creates, for one rebuild of the keyed index, the row makers by event type. */
   readonly indexRows?: () => Readonly<Record<string, IndexRows>>
 }
 
 /**
- * Something that is done because time has passed. When it is due follows from the log, so that it survives everything
- * that the log survives: what was missed while no process ran is done once, at once.
+ * Work that becomes due with time. The log says when it is due, so a restart loses nothing: what was missed while no
+ * process ran is done once, at once.
  */
 export interface Job {
   readonly name: string
-  /** Done once when a process begins to run, before it writes anything else. */
+  /** Runs once when a process starts, before it writes anything else. */
   readonly begin?: () => Promise<void>
-  /** Does what is due. Asked every minute while a process runs, and by `settle`. */
-  readonly look: () => Promise<void>
+  /** Does what is due. Called every minute while a process runs, and by `settle`. */
+  readonly runDue: () => Promise<void>
 }
 
-/** Work that is done at most once a day by this process, however often it is asked for. */
+/** Limits work to once a day in this process. */
 export function daily(clock: Clock, work: () => Promise<unknown>): () => Promise<void> {
   let doneAt = Number.NEGATIVE_INFINITY
   return async () => {
@@ -65,14 +63,14 @@ export function daily(clock: Clock, work: () => Promise<unknown>): () => Promise
   }
 }
 
-/** Something that will happen by itself if nothing else does. */
+/** Something that will happen by itself unless something else happens first. */
 export interface DueItem {
   /**
-   * - `call`: a call that is owed, or put off, goes.
+   * - `call`: a pending or deferred call is sent.
    * - `sync`: the consents of a person are read again.
    * - `recovery`: the portal's failures and list are read.
-   * - `expiry`: a consent's `dataExpiracao` comes.
-   * - `deletion`: the portal deletes a subscription that has had nothing but errors (document 3, section 7).
+   * - `expiry`: a consent reaches its `dataExpiracao`.
+   * - `deletion`: the portal deletes a subscription that has only had errors (document 3, section 7).
    */
   readonly what: 'call' | 'sync' | 'recovery' | 'expiry' | 'deletion'
   readonly at: Instant

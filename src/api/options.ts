@@ -14,42 +14,42 @@ import type { Actor, Basis } from '../vocabulary/message.ts'
 import type { PartKind, RecordKind } from '../vocabulary/part-kinds.ts'
 import type { ServiceName } from '../vocabulary/service-name.ts'
 
-/** What the areas of the API are told. Only `store` is required; a call to an area without its service is refused. */
+/** The options of averba. Only `store` is required; calls that need a service without options are refused. */
 export interface HostOptions {
   /** The path of the SQLite file, or `:memory:` for a log that ends with the process. */
   readonly store: string
   /**
-   * Who holds the root key of the log, such as `environmentKeys()`, or a key management service of yours. When absent,
-   * a keyring file is made beside a new store, and the logger is told of it.
+   * What holds the root key of the log: `environmentKeys()`, or your key management service. When absent, a keyring
+   * file is created beside a new store, and a log line says so.
    */
   readonly keys?: Keys
   /**
-   * How many days backups of the store and of its keyring are kept, 30 unless said otherwise: until then a backup still
-   * opens what was erased. Each receipt of an erasure states it.
+   * How many days you keep backups of the store and of its keyring, 30 by default. Until then a backup still opens what
+   * was erased; each erasure receipt states it.
    */
   readonly backupRetentionDays?: number
   /**
-   * How long kinds of sealed parts are kept: some days from their event, or until what they belong to is settled.
-   * Checked every day while `run` or `settle` works. Without a rule, or where `schedules` is false, they are kept for
-   * ever. What a call or a handler still needs stays, and so does what `subjects.hold` holds.
+   * How long kinds of sealed parts are kept: some days from their event, or until their record is settled. Checked
+   * every day while `run` or `settle` works. Without a rule, or with `schedules: false`, they are kept for ever. Parts
+   * that a call or a handler still needs, or that `subjects.hold` holds, are not destroyed.
    */
   readonly retention?: Readonly<Partial<Record<PartKind, RetentionRule>>>
   /**
-   * The kinds of records whose parts are sealed under a key of each event from now on, derived from the owner's: such a
-   * key can be given away with `audit.disclose`, and opens nothing else. None when absent.
+   * The kinds of records whose parts are sealed under one key per event from now on, derived from the owner's key.
+   * `audit.disclose` can disclose such a key, which opens nothing else. None by default.
    */
   readonly recordKeys?: readonly RecordKind[]
-  /** Defaults of every command. */
+  /** The default actor and basis of every command. */
   readonly actor?: Actor
   readonly basis?: Basis
   readonly consentService?: ServiceLimits & {
     readonly baseUrl: string
     readonly certificate: Source<Certificate>
-    /** The authority to trust instead of the system's, as PEM text. */
+    /** The certificate authority to trust instead of the system's, as PEM text. */
     readonly ca?: string
-    /** The addresses that a login may return to, compared as whole texts. */
+    /** The addresses that a login may return to, compared exactly. */
     readonly redirectUrls?: readonly string[]
-    /** How often the consents of those enrolled from now on are read, where neither `enrol` nor `schedule` says so. */
+    /** How often consents are read for new data subjects, unless `enrol` or `schedule` sets another interval. */
     readonly syncEveryMs?: number
   }
   readonly tokenService?: {
@@ -57,100 +57,99 @@ export interface HostOptions {
     readonly url: string
     readonly consumerKey: SecretSource
     readonly consumerSecret: SecretSource
-    /** What the log calls this credential, in clear: nothing personal, and no slash. */
+    /** The name of this credential in the log, in clear: nothing personal, and no slash. */
     readonly credential?: string
     readonly ca?: string
   }
   readonly validationService?: ServiceLimits & {
     readonly baseUrl: string
     /**
-     * The `baseUrl` that the log began with, where the same service is reached at another address now: what was asked
-     * there goes here, and its answers are reused.
+     * The `baseUrl` that the log began with, when the same service has moved. Pending calls go to the new address, and
+     * earlier answers are reused.
      */
     readonly knownAs?: string
     /** The name of the service in the path. */
     readonly service: string
-    /** A token that is given instead of being asked for, as the demonstration's. */
+    /** A fixed token, such as the demonstration's, instead of one from the token service. */
     readonly bearer?: SecretSource
-    /** The header that carries our id of a validation, where the gateway reports one. */
+    /** The request header for our id of a validation, when the gateway reports one. */
     readonly traceHeader?: string
-    /** How many validations may be asked for in a day of Brasilia. Over it they throw `BUDGET_SPENT`. */
+    /** How many validations may be requested in a day in Brasilia. Over it they throw `BUDGET_SPENT`. */
     readonly paidPerDayMax?: number
     readonly ca?: string
   }
   readonly portal?: ServiceLimits & {
-    /** `https://<url>`, without a path. A log belongs to one portal: opened with another one it is `MISCONFIGURED`. */
+    /** `https://<url>`, without a path. A log belongs to one portal; another one is refused with `MISCONFIGURED`. */
     readonly baseUrl: string
-    /** The `baseUrl` that the log began with, where the same portal is reached at another address now. */
+    /** The `baseUrl` that the log began with, when the same portal has moved. */
     readonly knownAs?: string
     readonly authenticate: PortalAuthentication
     /**
-     * How large the answer with the failure records of a day may be: 64 MiB when absent. A day with more is not
-     * recovered; its reading is parked after three attempts, and goes again with `effects.retry`.
+     * The largest answer with the failure records of a day, 64 MiB by default. The reading of a larger day is parked
+     * after three attempts; `effects.retry` repeats it.
      */
     readonly failuresBytesMax?: number
     readonly ca?: string
   }
   readonly receiver?: {
-    /** The address that the portal is to notify: the endpoint of subscriptions that name none. */
+    /** The address that the portal notifies: the default endpoint of subscriptions. */
     readonly publicUrl: string
-    /** How many proxies of yours stand in front and add to `X-Forwarded-For`. */
+    /** How many of your proxies are in front and add to `X-Forwarded-For`. */
     readonly trustedProxies?: number
-    /** The ranges that notifications may come from; the portal's own by default. */
+    /** The IP ranges that notifications may come from; the portal's by default. */
     readonly sources?: readonly string[] | 'any'
     /**
-     * The master of the secrets of subscriptions that give no `chaveSecreta`: at least 32 characters. Each is derived
-     * from it with the event, the endpoint and a generation, which `subscriptions.rotate` raises.
+     * The master secret, at least 32 characters, for subscriptions without a `chaveSecreta`. Theirs is derived from it
+     * with the event, the endpoint and a generation, which `subscriptions.rotate` raises.
      */
     readonly secretFrom?: SecretSource
   }
-  /** What the portal is to notify us of. `subscriptions.plan` shows what that takes. */
+  /** The events that the portal notifies us of. `subscriptions.plan` shows the changes that this needs. */
   readonly subscriptions?: readonly SubscriptionDeclaration[]
   /**
-   * What averba does because time has passed, while `run` or `settle` does: the portal's failures and list every day,
-   * consents that end, the client certificate, and what `retention` destroys. True unless said otherwise: where it is
-   * false and no other process does it, none of this happens, and sealed data stays past its days.
+   * Whether this process runs the scheduled work during `run` or `settle`: reads the portal's failures and list every
+   * day, notices expired consents, checks the client certificate and applies `retention`. True by default. If it is
+   * false in every process, none of this happens, and sealed data stays past its retention.
    */
   readonly schedules?: boolean
-  /** Where the newest checkpoint is kept outside of the store; the file `<store>.mark` by default. */
+  /** Keeps the newest checkpoint outside the store; in the file `<store>.mark` by default. */
   readonly highWaterMark?: HighWaterMark
   /**
-   * Lets someone else sign each checkpoint: a witness, which answers with the note and its own signature, or an
-   * authority of time stamps, which has to stamp exactly the bytes that it is given: the whole signed note, to its last
-   * newline. The answer is kept and exported with the checkpoint. A time stamp of anything else does not count, and an
-   * answer of more than 64 kB is not kept.
+   * Has a third party sign each checkpoint. A witness answers with the note and its own signature. A time-stamping
+   * authority must stamp exactly the bytes that it receives: the whole signed note, to its last newline. The answer is
+   * kept and exported with the checkpoint. A time stamp of other bytes does not count; answers over 64 kB are not kept.
    */
   readonly anchor?: Anchor
   readonly clock?: Clock
   readonly entropy?: Entropy
-  /** The way out for every service; sockets by default. */
+  /** Sends the requests to every service; over averba's own sockets by default. */
   readonly fetch?: Fetch
-  /** Told of what an operator should know: allow-listed fields only. */
+  /** Receives what an operator should know, with allow-listed fields only. */
   readonly logger?: (line: LogLine) => void
-  /** What is told to your own telemetry, where `@opentelemetry/api` is installed. */
+  /** For your own telemetry, when `@opentelemetry/api` is installed. */
   readonly tracing?: TracingOptions
-  /** How `averba run` shows itself, and what it serves. A host that embeds averba leaves it out. */
+  /** What `averba run` serves. A host that embeds averba leaves it out. */
   readonly run?: ServingOptions
 }
 
-/** What of the host's traces leaves this process. */
+/** Which trace data is sent to services. */
 export interface TracingOptions {
   /**
-   * The services that are sent the `traceparent` of the attempt, as W3C Trace Context has it: none when absent. Nothing
-   * else of a trace is ever sent.
+   * The services that receive the `traceparent` of the attempt (W3C Trace Context); none by default. No other trace
+   * data is ever sent.
    */
   readonly traceparentTo?: readonly ServiceName[]
 }
 
-/** How `averba run` shows itself, and what it serves. */
+/** What `averba run` serves. */
 export interface ServingOptions {
-  /** Where `/healthz`, `/readyz` and `/metrics` are served, without authentication: loopback when absent. */
+  /** The host of `/healthz`, `/readyz` and `/metrics`, served without authentication; loopback by default. */
   readonly host?: string
-  /** 9464 when absent; 0 is any free port, and the log says which. */
+  /** 9464 by default; 0 takes any free port, which the log names. */
   readonly port?: number
   /**
-   * Serves the receiver over HTTPS, at the path of `receiver.publicUrl`, together with those of other configurations on
-   * the same host and port. Nothing is served without it.
+   * Serves the receiver over HTTPS at the path of `receiver.publicUrl`, together with the receivers of other
+   * configurations on the same host and port. When absent, the receiver is not served.
    */
   readonly receiver?: Omit<ServeReceiversOptions, 'receivers' | 'onTrouble' | 'clock'>
 }
@@ -158,17 +157,17 @@ export interface ServingOptions {
 /** How long a kind of sealed parts is kept. */
 export type RetentionRule = 'until-settled' | { readonly days: number }
 
-/** One event that the portal is to notify us of. */
+/** One event that the portal notifies us of. */
 export interface SubscriptionDeclaration {
   /** The event's identifier, at most 40 characters. */
   readonly evento: string
-  /** An HTTPS address on port 443, at most 500 characters; `receiver.publicUrl` when absent. */
+  /** An HTTPS address on port 443, at most 500 characters; `receiver.publicUrl` by default. */
   readonly endpoint?: string
   readonly chaveSecreta?: SecretSource
   readonly chaveAutenticacao?: SecretSource
   /**
-   * When the portal has deleted it: `plan`, the default, proposes to create it again; `announce` only tells of it,
-   * with the event `subscription.deleted`.
+   * After the portal has deleted it: `plan` (the default) proposes to create it again, `announce` only records the
+   * event `subscription.deleted`.
    */
   readonly recreate?: 'announce' | 'plan'
 }

@@ -3,18 +3,18 @@ import { isViewStopped, type RowSource } from '../store/views/view-reader.ts'
 import type { Views } from '../views/views.ts'
 
 /**
- * Rows of views for code that decides, or tells what became of something. While a view stands still, they are made from
- * the log.
+ * Reads rows of views for code that decides or reports outcomes. While a view is stopped, it computes the rows from the
+ * log.
  */
 export interface ViewRows {
   /**
-   * Finds one row. All events of it are of one stream, which is its key where none is named.
+   * Finds one row. All its events are in one stream, by default the one named like the key.
    *
-   * @throws {AverbaError} `VIEW_STOPPED` when the view stands still, and fails at an event of the stream
+   * @throws {AverbaError} `VIEW_STOPPED` when the view is stopped and fails at an event of the stream
    */
   find<N extends keyof Views>(view: N, key: string, stream?: string): Promise<Views[N] | undefined>
   /**
-   * Runs a query of a view, or makes the same rows of the events of `source`: for few of them. Throws as `find` does.
+   * Runs a query of a view, or computes the same rows from the events of `source`; for few rows. Throws as `find` does.
    */
   select<N extends keyof Views>(
     view: N,
@@ -23,7 +23,7 @@ export interface ViewRows {
   ): Promise<Views[N][]>
 }
 
-/** Makes the finder of rows. */
+/** Creates the reader of rows. */
 export function createRows({ viewReader }: Pick<Store, 'viewReader'>): ViewRows {
   return {
     find: async <N extends keyof Views>(view: N, key: string, stream = key) =>

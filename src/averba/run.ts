@@ -47,7 +47,7 @@ export async function settleAll(
 /** Runs the jobs that are due because time has passed. A failing job stops no other. */
 async function runDueJobs({ options }: ApiContext, modules: readonly Module[]): Promise<void> {
   if (options.schedules === false) return
-  await runSequentially(...modules.flatMap(({ jobs = [] }) => jobs.map(job => () => job.look())))
+  await runSequentially(...modules.flatMap(({ jobs = [] }) => jobs.map(job => () => job.runDue())))
 }
 
 async function beginJobs({ options }: ApiContext, modules: readonly Module[]): Promise<void> {
@@ -56,7 +56,7 @@ async function beginJobs({ options }: ApiContext, modules: readonly Module[]): P
 }
 
 async function reportToModules(modules: readonly Module[]): Promise<void> {
-  await runSequentially(...modules.map(each => async () => each.tell?.()))
+  await runSequentially(...modules.map(each => async () => each.logAlerts?.()))
 }
 
 interface RunEnd {

@@ -3,7 +3,7 @@ import { createConsentClient } from '../../src/adapters/consent/client.ts'
 import { createPortalClient } from '../../src/adapters/portal/client.ts'
 import { createTokenClient } from '../../src/adapters/token/client.ts'
 import { createValidationClient } from '../../src/adapters/validation/client.ts'
-import { givenToken } from '../../src/api/validations/tokens.ts'
+import { hostToken } from '../../src/api/validations/tokens.ts'
 import { rulesOf } from '../../src/machines/definition/rules.ts'
 import { machines } from '../../src/machines/machines.ts'
 import { VirtualClock } from '../../src/simulation/index.ts'
@@ -20,7 +20,7 @@ const performers = {
     ...common,
     baseUrl,
     service: 'pf',
-    tokens: givenToken('t'),
+    tokens: hostToken('t'),
   }),
   ...createPortalClient({ ...common, baseUrl, authenticate: async () => ({}), secretsOf: async () => ({}) }),
 }

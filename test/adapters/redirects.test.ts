@@ -8,7 +8,7 @@ import * as portal from '../../src/adapters/portal/protocol.ts'
 import { writeRequestToken } from '../../src/adapters/token/protocol.ts'
 import { createValidationClient } from '../../src/adapters/validation/client.ts'
 import { writeValidatePerson } from '../../src/adapters/validation/protocol.ts'
-import { givenToken } from '../../src/api/validations/tokens.ts'
+import { hostToken } from '../../src/api/validations/tokens.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import type { PendingEffect } from '../../src/vocabulary/message.ts'
 
@@ -79,7 +79,7 @@ test('a redirected validation is unknown, and the redirect is not followed', asy
   const { base, arrived } = await openRedirects(307)
   const { 'validationService.validatePerson': performer } = createValidationClient({
     ...{ fetch: request => fetch(request), clock: systemClock, baseUrl: base, service: 'demo' },
-    tokens: givenToken('t'),
+    tokens: hostToken('t'),
   })
   const pending: PendingEffect = {
     ...{ type: 'x', id: 's/1/1', stream: 's', position: 1, state: 'owed', attempts: 0, reason: '' },

@@ -10,7 +10,7 @@ import { createReceiver } from '../../src/adapters/receiver/receiver.ts'
 import { createTokenClient } from '../../src/adapters/token/client.ts'
 import { readToken } from '../../src/adapters/token/protocol.ts'
 import { createValidationClient } from '../../src/adapters/validation/client.ts'
-import { givenToken } from '../../src/api/validations/tokens.ts'
+import { hostToken } from '../../src/api/validations/tokens.ts'
 import { VirtualClock } from '../../src/simulation/index.ts'
 import type { Fetch } from '../../src/vocabulary/fetch.ts'
 import type { PendingEffect } from '../../src/vocabulary/message.ts'
@@ -39,7 +39,7 @@ function consentOutcomes(fetch: Fetch) {
 const validate = (fetch: Fetch) =>
   createValidationClient({
     ...{ fetch, clock, baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
-    tokens: givenToken('t'),
+    tokens: hostToken('t'),
   })['validationService.validatePerson']?.perform(pending, opened)
 
 test('a 403 is declined in operations 1 to 5, with its problem', async () => {

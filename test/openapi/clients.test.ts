@@ -4,7 +4,7 @@ import { staticHeaders } from '../../src/adapters/portal/authentication.ts'
 import { createPortalClient } from '../../src/adapters/portal/client.ts'
 import { createTokenClient } from '../../src/adapters/token/client.ts'
 import { createValidationClient } from '../../src/adapters/validation/client.ts'
-import { givenToken } from '../../src/api/validations/tokens.ts'
+import { hostToken } from '../../src/api/validations/tokens.ts'
 import { VirtualClock } from '../../src/simulation/index.ts'
 import type { Fetch } from '../../src/vocabulary/fetch.ts'
 import type { Json, PendingEffect } from '../../src/vocabulary/message.ts'
@@ -85,7 +85,7 @@ function clientsOf(fetch: Fetch, secrets: object): Performers {
     }),
     ...createValidationClient({
       ...{ ...options, baseUrl: 'https://validacao.exemplo.br', service: 'demo', traceHeader: 'x-trace' },
-      tokens: givenToken('t'),
+      tokens: hostToken('t'),
     }),
     ...createPortalClient({
       ...{ ...options, baseUrl: 'https://portal.exemplo.br' },

@@ -12,7 +12,7 @@ import type { ExportResult } from '../../store/files/export-log.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Actor } from '../../vocabulary/message.ts'
 import type { ApiContext } from '../api-context.ts'
-import { checkPage } from '../arguments.ts'
+import { checkPageOptions } from '../arguments.ts'
 import { type ConsentQuestion, proveConsent } from '../reports/consent-proof.ts'
 import { gatherProcessingReport, type Period, readProcessing } from '../reports/processing.ts'
 import { checkRevealRequest, recordReveal } from '../subjects/reveals.ts'
@@ -84,7 +84,7 @@ export function createAudit(context: ApiContext): Audit {
   }
   async function prove(what: EventSelector | ConsentQuestion, page?: PageOptions): Promise<string> {
     if (typeof what === 'object') {
-      const { format, language } = checkPage(page)
+      const { format, language } = checkPageOptions(page)
       const report = await proveConsent(context, what, language)
       return format === 'html' ? writeConsentPage(report) : `${JSON.stringify(report, null, 2)}\n`
     }
@@ -105,10 +105,10 @@ export function createAudit(context: ApiContext): Audit {
     },
     export: async dir => exportUpTo({ store: filePath(), dir }, () => store.checkpoint({ withAnchor: true })),
     processing: ({ language, ...period }) =>
-      readProcessing(context, period, checkPage(language === undefined ? {} : { language }).language),
+      readProcessing(context, period, checkPageOptions(language === undefined ? {} : { language }).language),
     processingReport: (period, page) =>
       engine.admit(async () => {
-        const { format, language } = checkPage(page)
+        const { format, language } = checkPageOptions(page)
         const report = await gatherProcessingReport(context, period, language)
         return format === 'html' ? writeProcessingPage(report) : `${JSON.stringify(report, null, 2)}\n`
       }),

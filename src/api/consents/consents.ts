@@ -10,7 +10,7 @@ import type { Instant, PendingEffect, RecordedEvent } from '../../vocabulary/mes
 import { effectStream, isStreamOf, streamOf } from '../../vocabulary/names.ts'
 import { type CommandOptions, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
 import type { ApiContext } from '../api-context.ts'
-import { checkAge, checkOneOf, notAbout } from '../arguments.ts'
+import { checkAge, checkOneOf, eventMismatch } from '../arguments.ts'
 import type { RecordSelector, SubjectRef, SubjectSelector } from '../subject-directory.ts'
 import { createStandings, type Standings } from './effectiveness.ts'
 import { createEnrolments, type Enrolments } from './enrolments.ts'
@@ -237,7 +237,7 @@ export function createConsents(context: ApiContext): Consents {
     },
     async of({ stream }) {
       const row = isStreamOf('consent', stream) ? await rows.find('consents', stream) : undefined
-      if (!row) throw notAbout('consent')
+      if (!row) throw eventMismatch('consent')
       if (row.knowledge === 'erased') return undefined
       // As the machine writes it.
       return { subject: row.subject as SubjectRef, ...(await toConsent(row, row.changed_at)) }

@@ -10,7 +10,7 @@ import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import type { RecordedOf } from '../../vocabulary/view.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkAge, checkBasis } from '../arguments.ts'
-import { checkCome, knownUntil } from '../as-of.ts'
+import { checkNotFuture, resolveKnownAt } from '../as-of.ts'
 import type { RecordSelector, SubjectRef } from '../subject-directory.ts'
 import {
   askedAtOf,
@@ -144,13 +144,13 @@ export function createStandings(context: ApiContext, readings: ConsentReadings):
       checkKnownNames(options, ['at', 'knownAt'], { noun: 'option' })
       const { at, knownAt } = options
       const { ageMaxMs } = selector
-      if (at !== undefined) await checkCome(context, at, 'at')
+      if (at !== undefined) await checkNotFuture(context, at, 'at')
       checkAge(ageMaxMs)
       const subject = await subjects.find(selector)
       if (knownAt === undefined) {
         return currentStanding(await refresh(subject, selector.id, ageMaxMs, { at }), ageMaxMs, at)
       }
-      const known = await knownUntil(context, knownAt)
+      const known = await resolveKnownAt(context, knownAt)
       const history = await readConsentHistory(store, subject, selector.id, { until: known.position })
       return standingAt(history, at ?? known.at, known.at, { ageMaxMs }, clock)
     },

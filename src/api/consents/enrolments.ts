@@ -62,7 +62,7 @@ export function createEnrolments(context: ApiContext): Enrolments {
     const everyMs = syncEveryMs ?? context.options.consentService?.syncEveryMs
     const input = { method: 'consents.enrol', cpf, ...(syncEveryMs !== undefined && { syncEveryMs }) }
     const deliver = async () => {
-      const request = await subjects.meet(cpf, 'host')
+      const request = await subjects.prepareSubject(cpf, 'host')
       if (everyMs === undefined) return request
       const { subject, targets } = request
       const scheduled = targets.length > 0 ? [] : await findScheduledReadings(context, subject)

@@ -1,7 +1,7 @@
 import { createConsentClient } from '../../adapters/consent/client.ts'
 import type { Performers } from '../../vocabulary/performer.ts'
 import type { ApiContext } from '../api-context.ts'
-import { idIn, rowIf } from '../keyed-index.ts'
+import { optionalIndexRow, remoteIdIn } from '../keyed-index.ts'
 import { daily, type Module } from '../module.ts'
 import { type AwarenessArea, createAwareness, routeAwareness } from './awareness.ts'
 import { type Consents, createConsents } from './consents.ts'
@@ -35,8 +35,8 @@ export function createConsentModule(context: ApiContext): Module<ConsentMethods>
       performers: createPerformers(context, consentService),
       limits: { consentService },
       jobs: [
-        { name: 'lapses', look: () => expireConsents(context) },
-        { name: 'freshness', look: daily(clock, () => logLateReadings(context)) },
+        { name: 'lapses', runDue: () => expireConsents(context) },
+        { name: 'freshness', runDue: daily(clock, () => logLateReadings(context)) },
       ],
       checks: { consents: () => checkFreshness(context) },
     }),
@@ -53,11 +53,21 @@ export function createConsentModule(context: ApiContext): Module<ConsentMethods>
     indexRows: () => ({
       'consent.appeared': async ({ data }, open) => {
         const { consent, subject } = data
-        return rowIf('consent', idIn(await open('record')), consent, id => `${subject}\0${id}`)
+        return optionalIndexRow(
+          'consent',
+          remoteIdIn(await open('record')),
+          consent,
+          id => `${subject}\0${id}`,
+        )
       },
       'subject.awarenessAppeared': async ({ data }, open) => {
         const { record, subject } = data
-        return rowIf('awareness', idIn(await open('record')), record, id => `${subject}\0${id}`)
+        return optionalIndexRow(
+          'awareness',
+          remoteIdIn(await open('record')),
+          record,
+          id => `${subject}\0${id}`,
+        )
       },
     }),
   }

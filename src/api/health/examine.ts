@@ -14,7 +14,7 @@ import { describeError } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { keyringPath } from '../../vocabulary/names.ts'
 import { type CheckResult, checkHandlers, checkPending, type HealthCheck } from '../check.ts'
-import { checkShape } from '../check-options.ts'
+import { checkOptionShape } from '../check-options.ts'
 import type { HostOptions } from '../options.ts'
 import { DeclaredSubscriptions } from '../subscriptions/declared-subscriptions.ts'
 import { checkPortalAddress } from '../subscriptions/portal-address.ts'
@@ -41,7 +41,7 @@ export async function examine(
 ): Promise<Examination> {
   const { clock = systemClock } = options
   const configuration = await runCheck('configuration', async () => {
-    checkShape(options)
+    checkOptionShape(options)
     await readSecrets(options)
     return { ok: true, detail: 'the options are valid, and the secrets can be read' }
   })

@@ -1,7 +1,7 @@
 import { describeError } from '../../vocabulary/error-words.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { HealthCheck } from '../check.ts'
-import { certificates, own } from '../check.ts'
+import { certificateChecks, localChecks } from '../check.ts'
 import type { Module } from '../module.ts'
 import { checkCertificates } from './certificate-checks.ts'
 import { reachServices } from './reach-services.ts'
@@ -29,7 +29,7 @@ export interface HealthOptions {
 const vital: ReadonlySet<string> = new Set(['store', 'writing', 'keyring', 'views'])
 
 function isCertificate(name: string): boolean {
-  return certificates.some(each => each === name)
+  return certificateChecks.some(each => each === name)
 }
 
 /** A certificate that ends soon still works; an unusable one has no `daysLeft`. */
@@ -44,7 +44,7 @@ export async function checkHealth(
   { only, reach = false }: HealthOptions = {},
 ): Promise<Health> {
   const checks: HealthCheck[] = []
-  for (const name of own) {
+  for (const name of localChecks) {
     if (only && !only.includes(name)) continue
     const check = modules.find(each => each.checks?.[name])?.checks?.[name]
     const result = await check?.().catch((error: unknown) => ({ ok: false, detail: describeError(error) }))

@@ -15,6 +15,6 @@ export function createHealthModule(context: ApiContext, others: readonly Module[
   const watches = certificatesIn(context.options).map(used => () => watchCertificate(context, used))
   return {
     methods: { health: options => checkHealth(context, others, options) },
-    jobs: [{ name: 'certificates', look: daily(context.clock, () => runSequentially(...watches)) }],
+    jobs: [{ name: 'certificates', runDue: daily(context.clock, () => runSequentially(...watches)) }],
   }
 }

@@ -3,21 +3,18 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Json } from '../../vocabulary/message.ts'
 import type { Notification } from './notification.ts'
 
-/** A handler as it was registered. */
+/** A registered handler with its options. */
 export interface RegisteredHandler {
   readonly evento: string
   readonly name: string
   handle(notification: Notification, call: HandlerCall): Promise<void>
-  /** How long one call may take. */
   readonly timeoutMs: number
   readonly schema: { parse(body: unknown): unknown } | undefined
-  /** What belongs together: notifications of one key are handled in their order. */
+  /** Notifications with the same key are handled in order. */
   readonly key: ((notification: Notification) => string) | undefined
 }
 
-/**
- * Calls a handler with a body that fits its schema, within its time. Says why it failed, without a word of the body.
- */
+/** Parses the body with the schema and calls the handler. Returns why that failed, without any content of the body. */
 export async function callHandler(
   clock: Clock,
   { schema, handle, timeoutMs }: RegisteredHandler,
@@ -25,29 +22,29 @@ export async function callHandler(
 ): Promise<string | undefined> {
   let { body } = notification
   try {
-    if (schema) body = schema.parse(body) as Json // What the host's schema makes of it, for the host's handler.
+    if (schema) body = schema.parse(body) as Json // The host's schema returns what the host's handler expects.
   } catch (error) {
-    return misfitOf(error)
+    return schemaFailure(error)
   }
   return callInTime(clock, timeoutMs, call => handle({ ...notification, body }, call))
 }
 
-/** The names that zod has for what does not fit. Other texts of its errors, paths too, may quote the value. */
-const misfits = new Set([
+/** The issue codes of zod. Other texts of its errors, paths included, may quote the value. */
+const zodIssueCodes = new Set([
   ...['invalid_type', 'too_big', 'too_small', 'invalid_format', 'not_multiple_of', 'unrecognized_keys'],
   ...['invalid_union', 'invalid_key', 'invalid_element', 'invalid_value', 'custom'],
 ])
 
-function misfitOf(error: unknown): string {
+function schemaFailure(error: unknown): string {
   const found = new Set<string>()
   try {
     const issues = typeof error === 'object' && error !== null && 'issues' in error ? error.issues : []
     for (const issue of Array.isArray(issues) ? issues : []) {
       const { code } = issue
-      if (misfits.has(code)) found.add(code)
+      if (zodIssueCodes.has(code)) found.add(code)
     }
   } catch {
-    // A value that throws when it is looked at tells nothing more.
+    // A thrown value may have a throwing getter: no issue is reported then.
   }
   return `the body does not fit its schema${found.size > 0 ? `: ${[...found].join(', ')}` : ''}`
 }

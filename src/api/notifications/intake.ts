@@ -5,23 +5,23 @@ import { isCnpj } from '../../vocabulary/cnpj.ts'
 import { holdsCpf, isCpf } from '../../vocabulary/cpf.ts'
 import { streamOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
-import { copyWindowMs, sealedBody } from './notification.ts'
+import { copyWindowMs, toSealedBody } from './notification.ts'
 
-const unnamed = 'sem-nome'
+const redactedEvento = 'sem-nome'
 
-/** A header comes as Latin-1, byte by byte: only once decoded is a dash or a space in UTF-8 seen as such. */
+/** Checks the header also decoded as UTF-8: headers arrive as Latin-1, which hides dashes and spaces in UTF-8. */
 function namesPerson(evento: string): boolean {
   return holdsCpf(evento) || holdsCpf(Buffer.from(evento, 'latin1').toString())
 }
 
-/** However it is written, it is one recipient. */
-function withoutPunctuation({ kind, id }: IncomingNotification['recipient']): string {
+/** The same id with any punctuation is one recipient. */
+function normalizedRecipientId({ kind, id }: IncomingNotification['recipient']): string {
   return kind === 'CPF' || kind === 'CNPJ' ? id.replace(/[\s.\-/]/g, '').toUpperCase() : id
 }
 
 /**
- * What has to be recorded for a notification: the same content for the same recipient within the window is
- * a copy, which the portal sends once per subscription.
+ * Returns what to record for a notification. The same content for the same recipient within the window is a copy, since
+ * the portal sends one per subscription.
  */
 export async function routeNotification(
   context: ApiContext,
@@ -29,9 +29,9 @@ export async function routeNotification(
 ): Promise<DecisionRequest> {
   const { store, clock } = context
   const { body } = incoming
-  // The event is kept in clear: nobody subscribed to one that names a person, so its name is left out.
-  const evento = namesPerson(incoming.evento) ? unnamed : incoming.evento
-  const recipient = { ...incoming.recipient, id: withoutPunctuation(incoming.recipient) }
+  // The event name is stored in clear: one that contains a CPF, which cannot be a subscribed one, is replaced.
+  const evento = namesPerson(incoming.evento) ? redactedEvento : incoming.evento
+  const recipient = { ...incoming.recipient, id: normalizedRecipientId(incoming.recipient) }
   const content = [incoming.evento, recipient.kind ?? '', recipient.id, hash('sha256', body, 'hex')].join(
     '\0',
   )
@@ -47,29 +47,29 @@ export async function routeNotification(
   if (original) return { targets: [{ stream: original.stream, message }] }
   const notification = context.createId()
   const stream = streamOf('notification', notification)
-  const { owner, targets, claims = [] } = await ownerOf(context, evento, recipient, stream)
+  const { owner, targets, claims = [] } = await sealingOwner(context, evento, recipient, stream)
   const addressed = { tipo: recipient.kind, id: incoming.recipient.id, evento: incoming.evento }
-  const parts = { body: { owner, value: sealedBody(body, addressed) } }
+  const parts = { body: { owner, value: toSealedBody(body, addressed) } }
   const data = { notification, evento, recipientKind: recipient.kind, bodyBytes: body.length }
   return {
     targets: [...targets, { stream, message: { ...message, data, parts }, isNew: true }],
-    // A person who was erased at this very moment is met again, as another.
+    // If the person is erased meanwhile, the notification is routed again and enrols a new subject.
     whenErased: 'conflict',
     claims,
-    // A copy of what this process stored is found at once; one that another process stored stops the append.
+    // Fails the append if another process has stored the same content meanwhile.
     recent,
   }
 }
 
-/** Under whose key it is sealed: the person addressed, else the organisation, else the subscription. */
-async function ownerOf(
+/** The owner whose key seals the notification: the addressed person, else the organisation, else the subscription. */
+async function sealingOwner(
   context: ApiContext,
   evento: string,
   { kind, id }: IncomingNotification['recipient'],
   stream: string,
 ): Promise<DecisionRequest & { owner: string }> {
   if (kind === 'CPF' && isCpf(id)) {
-    const { subject, targets, claims = [] } = await context.subjects.meet(id, 'notification')
+    const { subject, targets, claims = [] } = await context.subjects.prepareSubject(id, 'notification')
     return { owner: streamOf('subject', subject), targets, claims }
   }
   if (kind === 'CNPJ' && isCnpj(id)) return { owner: `organisation-${id}`, targets: [] }

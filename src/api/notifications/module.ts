@@ -10,7 +10,7 @@ export interface NotificationMethods {
   readonly notifications: Notifications
 }
 
-/** Makes the module of the inbox. */
+/** Creates the module of the inbox. */
 export function createNotificationModule(context: ApiContext): Module<NotificationMethods> {
   return {
     methods: { notifications: createNotifications(context) },
@@ -21,7 +21,7 @@ export function createNotificationModule(context: ApiContext): Module<Notificati
   }
 }
 
-/** Counts the notifications that a handler failed at, however many there are that nothing is wrong with. */
+/** Counts the notifications that a handler failed for. */
 async function countTroubled(views: ApiContext['views']): Promise<HandlerTroubles> {
   const rows = await views
     .selectFrom('notifications')

@@ -7,21 +7,19 @@ import type { ApiContext } from '../api-context.ts'
 
 /**
  * A notification in the inbox (document 3, section 6). A recovered one comes from a failure record of the portal, which
- * does not tell whom it was for, and may be a copy of one that is stored.
+ * does not name the recipient; it may be a copy of a stored one.
  */
 export type Notification<B = Json> = StoredNotification<B> & (DeliveredOrigin | RecoveredOrigin)
 
 interface DeliveredOrigin {
   readonly origin: 'delivered'
-  /** Whom the portal named; absent once that was destroyed. */
+  /** The recipient that the portal named; absent once it was destroyed. */
   readonly recipient?: { readonly tipo: string | null; readonly id: string }
 }
 
 interface RecoveredOrigin {
   readonly origin: 'recovered'
-  /**
-   * When its delivery failed, by the portal: perhaps weeks before `at`. Null where the record's time cannot be read.
-   */
+  /** When the portal failed to deliver it, perhaps weeks before `at`. Null when the record's time cannot be read. */
   readonly failedAt: Instant | null
   readonly recipient?: never
 }
@@ -30,24 +28,24 @@ interface StoredNotification<B> {
   readonly id: string
   readonly evento: string
   /**
-   * The body as JSON, of any shape, or as text when it is not JSON or is nested over 100 deep; null when it is gone or
-   * damaged.
+   * The body as JSON of any shape, or as text when it is not JSON or is nested over 100 deep; null when it was
+   * destroyed or is damaged.
    */
   readonly body: B
-  /** The body is there, but cannot be opened: it or its key is not what was stored. */
+  /** The body exists but cannot be opened: it or its key has changed. */
   readonly isDamaged?: true
-  /** The body's bytes as they came. */
+  /** The bytes of the body as received. */
   readonly raw: Uint8Array
   /** `parked` or `failing` when a handler is, `handled` when all handlers are done, `received` until then. */
   readonly state: HandlingState
-  /** How often the same content came for the same recipient, the first time included. */
+  /** How often the same content arrived for the same recipient, the first time included. */
   readonly copies: number
   readonly at: Instant
-  /** Where each handler stands that was called, or is known to wait for it. */
+  /** The state of each handler that was called or is known to be waiting. */
   readonly handlers: readonly HandlerState[]
 }
 
-/** What is known of a notification in clear, with the addresses of what is sealed. */
+/** The clear data of a notification, with the address of its sealed body. */
 export interface ClearNotification {
   readonly stream: string
   readonly evento: string
@@ -60,30 +58,27 @@ export interface ClearNotification {
   readonly failedAt: Instant | null
 }
 
-/** The same content for the same recipient within it is a copy. */
+/** The same content for the same recipient within this time is a copy. */
 export const copyWindowMs = 10 * 60_000
 
-/** What is sealed of a notification. */
+/** The sealed part of a notification. */
 export type SealedBody = {
-  /** The bytes as they came, in base64. */
+  /** The bytes as received, in base64. */
   readonly bytes: string
-  /** Whom the portal named, as it did; also the event, which is not kept in clear where it holds a CPF. */
+  /** The recipient as the portal named it, and the event, whose clear copy is redacted if it contains a CPF. */
   readonly recipient?: { readonly tipo: string | null; readonly id: string; readonly evento: string }
 }
 
-/** What to seal of a notification; only one that was delivered has a recipient. */
-export function sealedBody(body: Uint8Array, recipient?: SealedBody['recipient']): SealedBody {
+/** Builds the part to seal; only a delivered notification has a recipient. */
+export function toSealedBody(body: Uint8Array, recipient?: SealedBody['recipient']): SealedBody {
   return { bytes: Buffer.from(body).toString('base64'), ...(recipient && { recipient }) }
 }
 
-/** Opens a part. */
-type OpenPart = (address: PartAddress) => Promise<Json | undefined>
-
-/** Opens what is sealed of a notification, by `open` where it is given. */
+/** Opens the sealed part of a notification, with `open` when it is given. */
 export async function openNotification(
   { store }: Pick<ApiContext, 'store'>,
   { stream, body, origin, failedAt, ...clear }: ClearNotification,
-  open: OpenPart = address => store.open(address),
+  open: (address: PartAddress) => Promise<Json | undefined> = address => store.open(address),
 ): Promise<Notification> {
   const sealed = (await open(body)) as SealedBody | undefined // As `sealedBody` made it.
   const raw = Buffer.from(sealed?.bytes ?? '', 'base64')
@@ -99,8 +94,8 @@ export async function openNotification(
   return { ...stored, origin, ...(named && { recipient: { tipo: named.tipo, id: named.id } }) }
 }
 
-/** Opens a notification for a list: a damaged one does not end the list. */
-export async function openListed(
+/** Opens a notification for a list; a damaged one does not throw. */
+export async function openListedNotification(
   context: Pick<ApiContext, 'store'>,
   clear: ClearNotification,
 ): Promise<Notification> {
@@ -113,12 +108,15 @@ export async function openListed(
 }
 
 /** The address of a notification's body, by the first event of its stream. */
-export function bodyOf({ id }: Pick<RecordedEvent, 'id'>): PartAddress {
+export function bodyAddress({ id }: Pick<RecordedEvent, 'id'>): PartAddress {
   return `${id}/body`
 }
 
-/** Reports whether a body was destroyed; one that is damaged may be put back. */
-export async function isDestroyed({ store }: Pick<ApiContext, 'store'>, body: PartAddress): Promise<boolean> {
+/** Whether a body was destroyed. A damaged one was not: it may be put back. */
+export async function isBodyDestroyed(
+  { store }: Pick<ApiContext, 'store'>,
+  body: PartAddress,
+): Promise<boolean> {
   try {
     return (await store.open(body)) === undefined
   } catch (error) {
@@ -127,8 +125,8 @@ export async function isDestroyed({ store }: Pick<ApiContext, 'store'>, body: Pa
   }
 }
 
-/** Reports whether the body of a notification was destroyed. */
-export function isGone({ body, raw }: Notification): boolean {
+/** Whether an opened notification has no body, since it was destroyed. */
+export function isBodyMissing({ body, raw }: Notification): boolean {
   return body === null && raw.length === 0
 }
 

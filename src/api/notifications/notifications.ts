@@ -15,30 +15,28 @@ import type { ApiContext } from '../api-context.ts'
 import { checkId, checkOneOf } from '../arguments.ts'
 import type { RegisteredHandler } from './call-handler.ts'
 import { HandlerWorker } from './handler-worker.ts'
-import { bodyOf, isDestroyed, type Notification, openListed } from './notification.ts'
+import { bodyAddress, isBodyDestroyed, type Notification, openListedNotification } from './notification.ts'
 
-/** What a handler may be registered with. */
+/** The options of a handler. */
 export interface HandlerOptions<B = Json> extends HandlerTime {
-  /** Checks the body each time, and says what the handler gets: anything with `parse`, such as a schema of zod. */
+  /** Parses the body before each call: anything with `parse`, such as a zod schema. The handler gets its result. */
   readonly schema?: { parse(body: unknown): B }
-  /**
-   * Names what a notification is about: those of one key are handled in order; one that is parked no longer holds up
-   * the next.
-   */
+  /** Returns the key of a notification. Those with the same key are handled in order; a parked one is skipped. */
   readonly key?: (notification: Notification) => string
 }
 
-/** The inbox: what the portal notified us of, stored before it was acknowledged. */
+/** The inbox: the portal's notifications, each stored before it was acknowledged. */
 export interface Notifications {
   /**
    * Calls a handler for every notification of an event, from the beginning of the log on, after the commit and at least
-   * once. It works while `run` or `settle` does, in one process at a time. One that fails is tried again with growing
-   * waits, up to 12 times in about half an hour, and then parked; it does not hold up others, unless they have its
-   * `key`. One that takes longer than `timeoutMs` has failed, and is told so by its `signal`: a handler that ignores it
-   * may still be at work when it is called again. Copies call no handler.
+   * once. This happens during `run` or `settle`, in one process at a time. Copies are not handled.
    *
-   * @throws {AverbaError} `INVALID_INPUT` when there is no handler, the event has one of this name in this process, the
-   * name has a slash, or `timeoutMs` is not a whole number up to a day
+   * A failed call is retried with growing waits, up to 12 calls in about half an hour; then the notification is parked.
+   * It delays only notifications with its `key`. A call that takes longer than `timeoutMs` has failed, and its `signal`
+   * is aborted; a handler that ignores the signal may still run when it is called again.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` when the handler is missing, the event already has one of this name in this
+   * process, the name has a slash, or `timeoutMs` is not a whole number up to a day
    */
   handle<B = Json>(
     evento: string,
@@ -47,18 +45,18 @@ export interface Notifications {
     options?: HandlerOptions<B>,
   ): void
   /**
-   * Notifications, the oldest first. Those whose body was destroyed or damaged come without it.
+   * Lists notifications, the oldest first. A destroyed or damaged body is left out.
    *
-   * @throws {AverbaError} `INVALID_INPUT` for an unknown state, `VIEW_STOPPED` while their view stands still
+   * @throws {AverbaError} `INVALID_INPUT` for an unknown state, `VIEW_STOPPED` while their view is stopped
    */
   list(filter?: { state?: Notification['state']; evento?: string }): AsyncIterable<Notification>
   /**
-   * Calls handlers again, as if for the first time, in the order in which the notifications came: those that are
-   * parked, of one notification or of all; or, of one, all that were called. Gives how many notifications it was. Of
-   * all, those whose body was destroyed stay parked: no handler can be called for them.
+   * Calls handlers again, as if for the first time, in the order in which the notifications arrived. With `id`: all
+   * handlers of that notification, or with `parked` only its parked ones. Without: the parked handlers of all
+   * notifications, except those whose body was destroyed. Returns the number of notifications.
    *
-   * @throws {AverbaError} `INVALID_INPUT`, `NOT_FOUND`, and `REFUSED` when no handler of the one is to be called again,
-   * `PART_DESTROYED` when its body was destroyed
+   * @throws {AverbaError} `INVALID_INPUT`, `NOT_FOUND`; `REFUSED` when no handler of the notification is to be called
+   * again; `PART_DESTROYED` when its body was destroyed
    */
   replay(
     filter: { readonly id: string; readonly parked?: boolean } | { readonly parked: true },
@@ -66,15 +64,15 @@ export interface Notifications {
   ): Promise<number>
 }
 
-const pageRows = 100
-const failedOrParked = ['a handler failed at a notification', 'a notification is parked'] as const
+const notificationsPerPage = 100
+const failureMessages = ['a handler failed for a notification', 'a notification is parked'] as const
 
-/** Makes the area `notifications`. */
+/** Creates the area `notifications`. */
 export function createNotifications(context: ApiContext): Notifications {
   const { followers } = context
   const registered = new Map<string, string[]>()
 
-  function add(handler: RegisteredHandler): void {
+  function addHandler(handler: RegisteredHandler): void {
     const { evento, name } = handler
     const handlers = registered.get(evento) ?? []
     const worker = new HandlerWorker({
@@ -83,7 +81,7 @@ export function createNotifications(context: ApiContext): Notifications {
       registered: handler,
       handlers: () => handlers,
       onFailed(notification, failure) {
-        const line = failureLine(failure, failedOrParked, { evento, handler: name, notification })
+        const line = failureLine(failure, failureMessages, { evento, handler: name, notification })
         if (line) context.log(line)
       },
     })
@@ -92,7 +90,7 @@ export function createNotifications(context: ApiContext): Notifications {
     registered.set(evento, handlers)
   }
 
-  async function* rowsOf(filter: Parameters<Notifications['list']>[0] = {}) {
+  async function* selectRows(filter: Parameters<Notifications['list']>[0] = {}) {
     const { state, evento } = filter
     if (state !== undefined) checkOneOf(state, handlingStates, 'state of a notification')
     let last = ''
@@ -100,7 +98,7 @@ export function createNotifications(context: ApiContext): Notifications {
       let query = context.views.selectFrom('notifications').selectAll().where('notification', '>', last)
       if (evento !== undefined) query = query.where('evento', '=', evento)
       if (state !== undefined) query = query.where('state', '=', state)
-      const rows = await query.orderBy('notification').limit(pageRows).execute()
+      const rows = await query.orderBy('notification').limit(notificationsPerPage).execute()
       if (rows.length === 0) return
       yield* rows
       last = rows.at(-1)?.notification ?? ''
@@ -125,10 +123,10 @@ export function createNotifications(context: ApiContext): Notifications {
     handle(evento, name, handler, { schema, key, ...time } = {}) {
       checkId(evento, 'evento')
       checkId(name, 'name of a handler')
-      // Its place in the log is kept under both names: "a/b" of "c" would be that of "b" of "c/a".
+      // Its follower has both names: "b" for the event "c/a" would be the same as "a/b" for "c".
       if (name.includes('/'))
         throw new AverbaError('INVALID_INPUT', `Cannot handle "${evento}" as "${name}": it has a slash`, {
-          hint: 'Name the handler without one, such as erp-pedidos',
+          hint: 'Use a name without a slash, such as erp-pedidos',
         })
       if (typeof handler !== 'function') {
         throw new AverbaError('INVALID_INPUT', `Cannot handle "${evento}": the handler is missing`, {
@@ -143,12 +141,12 @@ export function createNotifications(context: ApiContext): Notifications {
           handler: name,
         })
       const timeoutMs = checkHandlerTime(time)
-      // As its schema made it.
+      // The body is what its schema returned.
       const handle: RegisteredHandler['handle'] = (notification, call) => handler(notification as never, call)
-      add({ evento, name, handle, timeoutMs, schema, key })
+      addHandler({ evento, name, handle, timeoutMs, schema, key })
     },
     async *list(filter) {
-      for await (const row of rowsOf(filter)) {
+      for await (const row of selectRows(filter)) {
         const {
           notification: stream,
           evento,
@@ -160,7 +158,7 @@ export function createNotifications(context: ApiContext): Notifications {
         } = row
         const handlers = readHandlings(row)
         const clear = { stream, evento, origin, copies, at, failedAt, handlers, body }
-        yield openListed(context, clear)
+        yield openListedNotification(context, clear)
       }
     },
     async replay(filter, ask = {}) {
@@ -170,13 +168,13 @@ export function createNotifications(context: ApiContext): Notifications {
         const stream = streamOf('notification', id)
         const [first] = await context.store.read({ stream, limit: 1 })
         if (!first) {
-          throw new AverbaError('NOT_FOUND', `Cannot replay "${id}": there is no such notification`, {
-            hint: 'notifications.list has all of them, each with its id',
+          throw new AverbaError('NOT_FOUND', `Cannot replay "${id}": the notification does not exist`, {
+            hint: 'See notifications.list for all of them, each with its id',
           })
         }
-        if (await isDestroyed(context, bodyOf(first))) {
+        if (await isBodyDestroyed(context, bodyAddress(first))) {
           throw new AverbaError('PART_DESTROYED', `Cannot replay "${id}": its body was destroyed`, {
-            hint: 'It went with its person or by retention; what became of it is in the log',
+            hint: 'Retention or the erasure of its person destroyed it; the log has its events',
           })
         }
         await replayOne(stream, parked ? 'parked' : 'all', ask)
@@ -186,12 +184,12 @@ export function createNotifications(context: ApiContext): Notifications {
         throw new AverbaError('INVALID_INPUT', 'Cannot replay: neither an id nor `parked: true` was given')
       }
       let count = 0
-      for await (const { notification, body } of rowsOf({ state: 'parked' })) {
-        // It would be parked again at once, and the log would grow each time.
-        if (await isDestroyed(context, body)) continue
+      for await (const { notification, body } of selectRows({ state: 'parked' })) {
+        // It would only be parked again, with more events each time.
+        if (await isBodyDestroyed(context, body)) continue
         count += 1
         await replayOne(notification, 'parked', ask).catch(error => {
-          // Another process was faster: the view may lag by a moment, or a handler has finished.
+          // Another process has replayed it, or a handler has finished: the view may lag.
           if (!(error instanceof AverbaError) || error.code !== 'REFUSED') throw error
           count -= 1
         })

@@ -4,12 +4,12 @@ import type { Module } from '../module.ts'
 import type { SubscriptionModule } from '../subscriptions/module.ts'
 import { createReceiving } from './receiver.ts'
 
-/** Where the portal's notifications come in (document 3, section 6). */
+/** The receiver of the portal's notifications (document 3, section 6). */
 export interface ReceiverMethods {
   readonly receiver: Receiver
 }
 
-/** Makes the module of the receiver. */
+/** Creates the module of the receiver. */
 export function createReceiverModule(
   context: ApiContext,
   portal: SubscriptionModule,
@@ -18,6 +18,6 @@ export function createReceiverModule(
   const { receiver: receiving, subscriptions = [] } = context.options
   return {
     methods: { receiver },
-    checks: { receiver: async () => (receiving || subscriptions.length > 0 ? refused.look() : undefined) },
+    checks: { receiver: async () => (receiving || subscriptions.length > 0 ? refused.check() : undefined) },
   }
 }

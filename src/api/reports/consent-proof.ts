@@ -11,7 +11,7 @@ import { parseCpf } from '../../vocabulary/cpf.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import type { ApiContext } from '../api-context.ts'
-import { checkCome, knownUntil } from '../as-of.ts'
+import { checkNotFuture, resolveKnownAt } from '../as-of.ts'
 import {
   type ConsentHistory,
   readConsentHistory,
@@ -47,9 +47,9 @@ export async function proveConsent(
 ): Promise<ConsentReport> {
   const { store, subjects, clock } = context
   const words = getLanguageWords(language)
-  await checkCome(context, at, 'at')
+  await checkNotFuture(context, at, 'at')
   const subject = await subjects.find(selector)
-  const known = await knownUntil(context, knownAt)
+  const known = await resolveKnownAt(context, knownAt)
   const { size, note } = await store.checkpoint()
   const readUntil = (until: number) =>
     readConsentHistory(store, subject, selector.id, { until, withUses: true })

@@ -20,7 +20,7 @@ import { parseCpf } from '../../vocabulary/cpf.ts'
 import { effectStates, type PendingEffect, type RecordedEvent } from '../../vocabulary/message.ts'
 import { effectStream, streamOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
-import { checkWho, type SubjectRef, type SubjectSelector } from '../subject-directory.ts'
+import { checkSelector, type SubjectRef, type SubjectSelector } from '../subject-directory.ts'
 import { readReceipt } from './erasure-receipt.ts'
 import {
   reportedConsents,
@@ -39,7 +39,7 @@ export async function gatherSubjectReport(
   selector: SubjectSelector,
   language: Language,
 ): Promise<SubjectReport> {
-  checkWho(selector)
+  checkSelector(selector)
   const words = getLanguageWords(language)
   const isErased = 'subject' in selector && (await subjects.isErased(streamOf('subject', selector.subject)))
   const subject = isErased ? selector.subject : await subjects.find(selector)

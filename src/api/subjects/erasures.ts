@@ -12,7 +12,7 @@ import { checkPartKinds, type PartKind, partKindOf } from '../../vocabulary/part
 import type { ApiContext } from '../api-context.ts'
 import { checkBasis, checkId } from '../arguments.ts'
 import { type ErasureReceipt, readReceipt } from '../reports/erasure-receipt.ts'
-import { checkWho, type SubjectRef, type SubjectSelector } from '../subject-directory.ts'
+import { checkSelector, type SubjectRef, type SubjectSelector } from '../subject-directory.ts'
 
 /** Who requests an erasure, on what basis, and what is kept. */
 export interface EraseOptions extends Omit<CommandOptions, 'basis'> {
@@ -133,7 +133,7 @@ export function createErasures(context: ApiContext): Erasures {
     receipt: subject => engine.admit(() => receipt(subject)),
     async erase(selector, options) {
       const { requester, legalBasis, keep = [], ...ask } = options
-      checkWho(selector)
+      checkSelector(selector)
       checkId(requester, 'requester')
       checkBasis({ purpose: 'erasure', legalBasis })
       checkPartKinds(keep)

@@ -2,7 +2,7 @@ import { streamOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkId } from '../arguments.ts'
-import { checkWho, type SubjectRef, type SubjectSelector } from '../subject-directory.ts'
+import { checkSelector, type SubjectRef, type SubjectSelector } from '../subject-directory.ts'
 
 /** Holds, which suspend retention. */
 export interface Holds {
@@ -22,7 +22,7 @@ export interface Holds {
 export function createHolds({ commands, subjects }: ApiContext): Holds {
   /** An erased subject may have kept parts; the machine refuses one without any. */
   async function findHoldable(selector: SubjectSelector): Promise<SubjectRef> {
-    checkWho(selector)
+    checkSelector(selector)
     const isErased = 'subject' in selector && (await subjects.isErased(streamOf('subject', selector.subject)))
     return isErased ? selector.subject : subjects.find(selector)
   }

@@ -1,5 +1,5 @@
 import type { ApiContext } from '../api-context.ts'
-import { rowIf } from '../keyed-index.ts'
+import { optionalIndexRow } from '../keyed-index.ts'
 import type { Module } from '../module.ts'
 import { createKeyPerformers } from './erasure-performers.ts'
 import { logIdleRetention, Retention } from './retention.ts'
@@ -17,9 +17,9 @@ export function createSubjectModule(context: ApiContext): Module<SubjectMethods>
   return {
     methods: { subjects: createDataSubjects(context) },
     performers: createKeyPerformers(context),
-    jobs: [{ name: 'retention', look: () => retention.look() }],
+    jobs: [{ name: 'retention', runDue: () => retention.look() }],
     indexRows: () => ({
-      'subject.enrolled': async ({ data }, open) => rowIf('cpf', await open('cpf'), data.subject),
+      'subject.enrolled': async ({ data }, open) => optionalIndexRow('cpf', await open('cpf'), data.subject),
     }),
   }
 }

@@ -1,7 +1,7 @@
 import type { PageOptions } from '../../pages/language.ts'
 import { writeSubjectPage } from '../../pages/subject-page.ts'
 import type { ApiContext } from '../api-context.ts'
-import { checkPage } from '../arguments.ts'
+import { checkPageOptions } from '../arguments.ts'
 import { gatherSubjectReport } from '../reports/subject-report.ts'
 import type { SubjectSelector } from '../subject-directory.ts'
 import { createErasures, type Erasures } from './erasures.ts'
@@ -38,7 +38,7 @@ function createReports(context: ApiContext): Reports {
   return {
     report: (selector, page) =>
       context.engine.admit(async () => {
-        const { format, language } = checkPage(page)
+        const { format, language } = checkPageOptions(page)
         const report = await gatherSubjectReport(context, selector, language)
         if (format === 'html') return writeSubjectPage(report)
         return `${JSON.stringify(report, null, 2)}\n`

@@ -8,7 +8,7 @@ import { portalStream } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { CheckResult } from '../check.ts'
 import type { DeclaredSubscriptions } from './declared-subscriptions.ts'
-import { subscriptionRows, unreadableIn } from './routes.ts'
+import { readUnreadableIds, subscriptionRows } from './routes.ts'
 import type { AcceptedSecrets } from './secrets/accepted.ts'
 
 /** Something about the portal's subscriptions that a person has to know of. */
@@ -28,43 +28,43 @@ const readingsMax = 62
 /** Looks after our subscriptions: what the log knows of them, without asking anybody. */
 export class SubscriptionAlerts {
   readonly #context: ApiContext
-  readonly #desired: DeclaredSubscriptions
+  readonly #declarations: DeclaredSubscriptions
   readonly #accepted: Pick<AcceptedSecrets, 'unapplied'>
-  #told: ReadonlySet<string> = new Set()
-  #known: readonly RecordedEvent[] = []
+  #loggedKeys: ReadonlySet<string> = new Set()
+  #failureReadings: readonly RecordedEvent[] = []
 
   constructor(
     context: ApiContext,
-    desired: DeclaredSubscriptions,
+    declarations: DeclaredSubscriptions,
     accepted: Pick<AcceptedSecrets, 'unapplied'>,
   ) {
     this.#context = context
-    this.#desired = desired
+    this.#declarations = declarations
     this.#accepted = accepted
   }
 
   /** How they are, for `health()`; `undefined` where nothing is configured that has to do with them. */
-  async look(): Promise<CheckResult | undefined> {
+  async check(): Promise<CheckResult | undefined> {
     if (!this.#isConcerned()) return undefined
     const unapplied = await this.#accepted.unapplied()
-    const troubles = await this.#find(unapplied)
-    const details = troubles.map(each => each.detail)
+    const alerts = await this.#findAlerts(unapplied)
+    const details = alerts.map(each => each.detail)
     if (unapplied.length > 0) {
       const todo = 'plan and apply: until then the former secret is taken'
       details.unshift(`the secrets of ${unapplied.join(', ')} have changed where they come from: ${todo}`)
     }
     if (details.length === 0) return { ok: true, detail: 'nothing is known that a person would have to mend' }
-    const days = troubles.flatMap(({ line }) => line.daysLeft ?? [])
+    const days = alerts.flatMap(({ line }) => line.daysLeft ?? [])
     const daysLeft = days.length > 0 && { daysLeft: Math.min(...days) }
     return { ok: false, detail: details.join('; '), ...daysLeft }
   }
 
   /** Tells the logger what is new since it was last told. */
-  async tell(): Promise<void> {
+  async logNew(): Promise<void> {
     if (!this.#isConcerned()) return
-    const troubles = await this.#find(await this.#accepted.unapplied())
-    for (const { key, line } of troubles) if (!this.#told.has(key)) this.#context.log(line)
-    this.#told = new Set(troubles.map(each => each.key))
+    const alerts = await this.#findAlerts(await this.#accepted.unapplied())
+    for (const { key, line } of alerts) if (!this.#loggedKeys.has(key)) this.#context.log(line)
+    this.#loggedKeys = new Set(alerts.map(each => each.key))
   }
 
   #isConcerned(): boolean {
@@ -72,47 +72,47 @@ export class SubscriptionAlerts {
     return Boolean(portal || receiver)
   }
 
-  async #find(unapplied: readonly string[]): Promise<SubscriptionAlert[]> {
+  async #findAlerts(unapplied: readonly string[]): Promise<SubscriptionAlert[]> {
     const rows = await subscriptionRows(this.#context)
     const now = this.#context.clock.now()
-    const listed = await this.#last('portal.listed')
-    const hidden = listed ? await unreadableIn(this.#context, listed) : []
-    const declared = this.#desired.all.flatMap(({ evento, endpoint }) => {
+    const listed = await this.#readLast('portal.listed')
+    const hidden = listed ? await readUnreadableIds(this.#context, listed) : []
+    const declared = this.#declarations.all.flatMap(({ evento, endpoint }) => {
       const row = rows.find(each => each.evento === evento)
-      if (!row || row.remote_id === null) return listed ? absence(evento, row) : []
-      if (hidden.includes(row.remote_id)) return drifted(evento, 'form: what it shows cannot be read')
+      if (!row || row.remote_id === null) return listed ? absenceAlerts(evento, row) : []
+      if (hidden.includes(row.remote_id)) return driftAlerts(evento, 'form: what it shows cannot be read')
       const differing = differences(row, endpoint, unapplied.includes(evento))
-      return differing.length === 0 ? [] : drifted(evento, differing.join(' and '))
+      return differing.length === 0 ? [] : driftAlerts(evento, differing.join(' and '))
     })
-    const isWatched = this.#desired.all.length > 0 || rows.some(isAtPortal)
-    const stale = isWatched ? await this.#unread(listed, now) : []
-    return [...rows.filter(isAtPortal).flatMap(row => threat(row, now)), ...declared, ...stale]
+    const isWatched = this.#declarations.all.length > 0 || rows.some(isAtPortal)
+    const stale = isWatched ? await this.#findStaleReadings(listed, now) : []
+    return [...rows.filter(isAtPortal).flatMap(row => deletionAlerts(row, now)), ...declared, ...stale]
   }
 
   /** What of the portal was not read for too long; what was never read counts from when it was first asked for. */
-  async #unread(listed: RecordedEvent | undefined, now: number): Promise<SubscriptionAlert[]> {
+  async #findStaleReadings(listed: RecordedEvent | undefined, now: number): Promise<SubscriptionAlert[]> {
     const [first] = await this.#context.store.read({ stream: portalStream, limit: 1 })
     if (!first) return []
     const readings = await this.#readings()
     return [
-      ...staleness('subscriptions', listed ?? first, now),
-      ...staleness('failure records', readings[0] ?? first, now),
-      ...unreadRecords(readings),
+      ...stalenessAlerts('subscriptions', listed ?? first, now),
+      ...stalenessAlerts('failure records', readings[0] ?? first, now),
+      ...unreadableRecordAlerts(readings),
     ]
   }
 
   /** The newest first. They are read anew when there is a newer one. */
   async #readings(): Promise<readonly RecordedEvent[]> {
     const types = ['portal.failuresListed']
-    const newest = await this.#last('portal.failuresListed')
-    if (newest && newest.id !== this.#known[0]?.id) {
+    const newest = await this.#readLast('portal.failuresListed')
+    if (newest && newest.id !== this.#failureReadings[0]?.id) {
       const filter = { stream: portalStream, types, backward: true, limit: readingsMax }
-      this.#known = await this.#context.store.read(filter)
+      this.#failureReadings = await this.#context.store.read(filter)
     }
-    return this.#known
+    return this.#failureReadings
   }
 
-  #last(type: 'portal.listed' | 'portal.failuresListed'): Promise<RecordedEvent | undefined> {
+  #readLast(type: 'portal.listed' | 'portal.failuresListed'): Promise<RecordedEvent | undefined> {
     return this.#context.store.readLast({ stream: portalStream, types: [type] })
   }
 }
@@ -121,7 +121,10 @@ function isAtPortal(row: SubscriptionRow): boolean {
   return row.remote_id !== null
 }
 
-function threat({ evento, failing_since: failingSince }: SubscriptionRow, now: number): SubscriptionAlert[] {
+function deletionAlerts(
+  { evento, failing_since: failingSince }: SubscriptionRow,
+  now: number,
+): SubscriptionAlert[] {
   const found = findThreat({ failingSince, announced: 0 }, toInstant(now))
   if (!found) return []
   const { percent, daysLeft } = found
@@ -130,7 +133,7 @@ function threat({ evento, failing_since: failingSince }: SubscriptionRow, now: n
   return [{ key: `threat ${evento} ${percent}`, line: { message, evento, daysLeft }, detail }]
 }
 
-function absence(evento: string, row: SubscriptionRow | undefined): SubscriptionAlert[] {
+function absenceAlerts(evento: string, row: SubscriptionRow | undefined): SubscriptionAlert[] {
   if (row?.state === 'deleted' && row.deleted_by === 'portal') {
     const message = 'the portal has deleted a declared subscription'
     const detail = `${evento}: the portal has deleted it: mend what failed, then plan and apply, or stop declaring it`
@@ -142,21 +145,21 @@ function absence(evento: string, row: SubscriptionRow | undefined): Subscription
 }
 
 /** Where the portal differs from what is declared. Secrets that changed at their source are told of separately. */
-function differences(row: SubscriptionRow, endpoint: string, areSecretsTold: boolean): string[] {
+function differences(row: SubscriptionRow, endpoint: string, areSecretsReported: boolean): string[] {
   return [
     ...(row.evento_at_portal === row.evento ? [] : ['event']),
     ...(row.endpoint === endpoint ? [] : ['endpoint']),
-    ...(row.secrets_are_ours === 1 || areSecretsTold ? [] : ['secrets']),
+    ...(row.secrets_are_ours === 1 || areSecretsReported ? [] : ['secrets']),
   ]
 }
 
-function drifted(evento: string, what: string): SubscriptionAlert[] {
+function driftAlerts(evento: string, what: string): SubscriptionAlert[] {
   const message = 'the portal holds a subscription otherwise than it is declared'
   const detail = `${evento}: the portal does not hold it as declared, but another ${what}: plan and apply`
   return [{ key: `drift ${evento} ${what}`, line: { message, evento, detail: `another ${what}` }, detail }]
 }
 
-function staleness(
+function stalenessAlerts(
   what: 'subscriptions' | 'failure records',
   last: RecordedEvent,
   now: number,
@@ -170,7 +173,7 @@ function staleness(
 }
 
 /** What cannot be recovered, by what the newest reading of each day says: a later one may be whole. */
-function unreadRecords(readings: readonly RecordedEvent[]): SubscriptionAlert[] {
+function unreadableRecordAlerts(readings: readonly RecordedEvent[]): SubscriptionAlert[] {
   const days = new Set<string | null>()
   const unread = readings.flatMap(({ data }) => {
     const reading = data as Pick<ListedFailures, 'day' | 'unread'> // As the portal's machine writes it.

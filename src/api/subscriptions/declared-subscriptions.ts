@@ -19,10 +19,10 @@ export interface SecretValues {
 type EndpointDeclaration = SubscriptionDeclaration & { readonly endpoint: string }
 
 /** Hears what was asked for; for a call, with the position in the log that owes it. */
-type OnRequest = (evento: string, values: SecretValues, owedAt?: number) => Promise<void>
+type OnSourcesRead = (evento: string, values: SecretValues, effectPosition?: number) => Promise<void>
 
 /** A shorter master could be guessed from one secret that leaked. */
-const masterMin = 32
+const masterCharactersMin = 32
 
 /** How many generations, the first and those after the one in use, another log of ours is recognised by. */
 const generationsTried = 20
@@ -35,7 +35,7 @@ export class DeclaredSubscriptions {
     current: async () => 1,
     accepted: async () => ({ current: 1, others: [] }),
   }
-  #onAsked: OnRequest = async () => undefined
+  #onSourcesRead: OnSourcesRead = async () => undefined
 
   /** @throws {AverbaError} `MISCONFIGURED` */
   constructor({ subscriptions = [], receiver }: Pick<HostOptions, 'subscriptions' | 'receiver'>) {
@@ -43,10 +43,10 @@ export class DeclaredSubscriptions {
     for (const declared of subscriptions) {
       const { evento } = declared
       const endpoint = declared.endpoint ?? receiver?.publicUrl ?? ''
-      checkClear(evento, endpoint)
+      checkHoldsNoCpf(evento, endpoint)
       checkEvento(evento)
       checkEndpoint(evento, endpoint)
-      if (this.#declared.has(evento)) throw misconfigured(evento, 'it is declared twice')
+      if (this.#declared.has(evento)) throw subscriptionError(evento, 'it is declared twice')
       this.#declared.set(evento, { ...declared, endpoint })
     }
   }
@@ -56,9 +56,9 @@ export class DeclaredSubscriptions {
   }
 
   /** Says where the generations in use are known from, and who hears of what was asked: the log is opened later. */
-  follow(generations: Pick<SecretGenerations, 'current' | 'accepted'>, onAsked: OnRequest): void {
+  connect(generations: Pick<SecretGenerations, 'current' | 'accepted'>, onSourcesRead: OnSourcesRead): void {
     this.#generations = generations
-    this.#onAsked = onAsked
+    this.#onSourcesRead = onSourcesRead
   }
 
   /** Reports whether the `chaveSecreta` of an event is derived from the master, and can be rotated. */
@@ -77,20 +77,20 @@ export class DeclaredSubscriptions {
   }
 
   /** The secrets of an event's subscription, asked for now; empty where the event is not declared. */
-  async secretsOf(evento: string, held: HeldEndpoint, owedAt?: number): Promise<Secrets> {
-    return secretsFrom(evento, await this.ask(evento, owedAt), held)
+  async secretsOf(evento: string, held: HeldEndpoint, effectPosition?: number): Promise<Secrets> {
+    return createSecrets(evento, await this.readSources(evento, effectPosition), held)
   }
 
   /** Asks where the secrets of an event come from for what they are now. */
-  async ask(evento: string, owedAt?: number): Promise<SecretValues> {
+  async readSources(evento: string, effectPosition?: number): Promise<SecretValues> {
     const declared = this.#declared.get(evento)
     const master = this.isDerived(evento) && this.#master
     const values = {
       master: master ? await secretFrom(master, 'receiver.secretFrom') : undefined,
-      chaveSecreta: await this.#ask(evento, 'chaveSecreta', declared?.chaveSecreta),
-      chaveAutenticacao: await this.#ask(evento, 'chaveAutenticacao', declared?.chaveAutenticacao),
+      chaveSecreta: await this.#readSource(evento, 'chaveSecreta', declared?.chaveSecreta),
+      chaveAutenticacao: await this.#readSource(evento, 'chaveAutenticacao', declared?.chaveAutenticacao),
     }
-    await this.#onAsked(evento, values, owedAt)
+    await this.#onSourcesRead(evento, values, effectPosition)
     return values
   }
 
@@ -102,9 +102,9 @@ export class DeclaredSubscriptions {
     const current = await this.generationOf(evento)
     const others = Array.from({ length: current + generationsTried }, (_, i) => i + 1)
     const tried = this.isDerived(evento) ? [current, ...others] : [current]
-    const values = await this.ask(evento)
+    const values = await this.readSources(evento)
     for (const generation of tried) {
-      const ours = secretsFrom(evento, values, { endpoint, generation })
+      const ours = createSecrets(evento, values, { endpoint, generation })
       const isSame = ours.chaveSecreta === secrets.chaveSecreta
       if (isSame && ours.chaveAutenticacao === secrets.chaveAutenticacao) return generation
     }
@@ -112,15 +112,15 @@ export class DeclaredSubscriptions {
   }
 
   /** The secrets that a notification of a declared event may carry, made of what its sources gave. */
-  async candidatesOf(evento: string, values: SecretValues): Promise<Secrets[]> {
+  async candidateSecrets(evento: string, values: SecretValues): Promise<Secrets[]> {
     const { endpoint = '' } = this.#declared.get(evento) ?? {}
-    if (!this.isDerived(evento)) return [secretsFrom(evento, values, { endpoint, generation: 1 })]
+    if (!this.isDerived(evento)) return [createSecrets(evento, values, { endpoint, generation: 1 })]
     const { current, others } = await this.#generations.accepted(evento)
     const here = [current, current + 1].map(generation => ({ endpoint, generation }))
-    return [...here, ...others].map(held => secretsFrom(evento, values, held))
+    return [...here, ...others].map(held => createSecrets(evento, values, held))
   }
 
-  async #ask(
+  async #readSource(
     evento: string,
     name: string,
     source: SubscriptionDeclaration['chaveSecreta'],
@@ -129,15 +129,15 @@ export class DeclaredSubscriptions {
     const value = await secretFrom(source, name)
     // It travels in a header, which drops spaces at its ends and carries nothing beyond ASCII unharmed.
     if (value.length <= limits.chave && /^[!-~]([ -~]*[!-~])?$/.test(value)) return value
-    throw misconfigured(
+    throw subscriptionError(
       evento,
       `its ${name} must have 1 to ${limits.chave} printable ASCII characters, and no space at its ends`,
     )
   }
 }
 
-function secretsFrom(evento: string, { master, ...given }: SecretValues, held: HeldEndpoint): Secrets {
-  const chaveSecreta = master === undefined ? given.chaveSecreta : derive(master, evento, held)
+function createSecrets(evento: string, { master, ...given }: SecretValues, held: HeldEndpoint): Secrets {
+  const chaveSecreta = master === undefined ? given.chaveSecreta : deriveSecret(master, evento, held)
   const { chaveAutenticacao } = given
   return {
     ...(chaveSecreta !== undefined && { chaveSecreta }),
@@ -146,10 +146,10 @@ function secretsFrom(evento: string, { master, ...given }: SecretValues, held: H
 }
 
 /** Printable, 43 characters, and of no use for another event, endpoint or generation. */
-function derive(master: string, evento: string, { endpoint, generation }: HeldEndpoint): string {
-  if (master.length < masterMin) {
+function deriveSecret(master: string, evento: string, { endpoint, generation }: HeldEndpoint): string {
+  if (master.length < masterCharactersMin) {
     const hint = 'Make one with: openssl rand -base64 32'
-    const cannot = `Cannot derive secrets: receiver.secretFrom must have ${masterMin} characters or more`
+    const cannot = `Cannot derive secrets: receiver.secretFrom must have ${masterCharactersMin} characters or more`
     throw new AverbaError('MISCONFIGURED', cannot, { hint })
   }
   const about = JSON.stringify(['averba chaveSecreta v1', evento, endpoint, generation])
@@ -157,7 +157,7 @@ function derive(master: string, evento: string, { endpoint, generation }: HeldEn
 }
 
 /** Both stand in clear in the log, and the portal's list is not read where one of them looks like a person's number. */
-function checkClear(evento: string, endpoint: string): void {
+function checkHoldsNoCpf(evento: string, endpoint: string): void {
   for (const [name, text] of Object.entries({ evento, endpoint })) {
     if (!holdsCpf(text)) continue
     throw new AverbaError('MISCONFIGURED', `Cannot subscribe: an ${name} holds what looks like a CPF`, {
@@ -168,20 +168,24 @@ function checkClear(evento: string, endpoint: string): void {
 
 function checkEvento(evento: string): void {
   if (evento.length > 0 && evento.length <= limits.evento) return
-  throw misconfigured(evento.slice(0, limits.evento), `its evento must have 1 to ${limits.evento} characters`)
+  throw subscriptionError(
+    evento.slice(0, limits.evento),
+    `its evento must have 1 to ${limits.evento} characters`,
+  )
 }
 
 /** HTTPS on port 443, at most 500 characters (section 4, rule 1). */
 function checkEndpoint(evento: string, endpoint: string): void {
   const url = URL.parse(endpoint)
   if (endpoint.length > limits.endpoint)
-    throw misconfigured(evento, `its endpoint is over ${limits.endpoint} characters`)
-  if (url?.protocol !== 'https:') throw misconfigured(evento, 'its endpoint must be an https address')
-  if (holdsCredentials(endpoint)) throw misconfigured(evento, 'its endpoint holds a user name or a password')
-  if (url.port !== '') throw misconfigured(evento, 'its endpoint must be on port 443')
+    throw subscriptionError(evento, `its endpoint is over ${limits.endpoint} characters`)
+  if (url?.protocol !== 'https:') throw subscriptionError(evento, 'its endpoint must be an https address')
+  if (holdsCredentials(endpoint))
+    throw subscriptionError(evento, 'its endpoint holds a user name or a password')
+  if (url.port !== '') throw subscriptionError(evento, 'its endpoint must be on port 443')
 }
 
-function misconfigured(evento: string, what: string): AverbaError {
+function subscriptionError(evento: string, what: string): AverbaError {
   return new AverbaError('MISCONFIGURED', `Cannot subscribe to "${evento}": ${what}`, {
     hint: 'Correct the options subscriptions or receiver.publicUrl',
   })

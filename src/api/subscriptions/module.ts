@@ -1,17 +1,17 @@
 import { KeyedLock } from '../../runtime/keyed-lock.ts'
 import { portalStream } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
-import { idIn, rowIf } from '../keyed-index.ts'
+import { optionalIndexRow, remoteIdIn } from '../keyed-index.ts'
 import type { Module } from '../module.ts'
 import { SubscriptionAlerts } from './alerts.ts'
 import { DeclaredSubscriptions } from './declared-subscriptions.ts'
-import { takeFailures } from './failures/recovery.ts'
+import { recordFailures } from './failures/recovery.ts'
 import { RecoverySchedule } from './failures/recovery-schedule.ts'
 import { createPortalPerformers } from './performers.ts'
 import { checkPortalAddress } from './portal-address.ts'
 import { routeSubscriptions } from './routes.ts'
 import { AcceptedSecrets } from './secrets/accepted.ts'
-import { deletionsAhead } from './subscription.ts'
+import { listDueDeletions } from './subscription.ts'
 import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
 
 /** What is asked of the foreign-trade portal (document 3). */
@@ -21,7 +21,7 @@ export interface SubscriptionMethods {
 
 /** The module of the portal, with what a receiver needs of it. */
 export interface SubscriptionModule extends Module<SubscriptionMethods> {
-  readonly desired: DeclaredSubscriptions
+  readonly declarations: DeclaredSubscriptions
   readonly accepted: AcceptedSecrets
 }
 
@@ -29,25 +29,25 @@ export interface SubscriptionModule extends Module<SubscriptionMethods> {
 export function createSubscriptionModule(context: ApiContext): SubscriptionModule {
   const { options, store } = context
   const { portal } = options
-  const desired = new DeclaredSubscriptions(options)
-  const accepted = new AcceptedSecrets(context, desired)
-  const troubles = new SubscriptionAlerts(context, desired, accepted)
+  const declarations = new DeclaredSubscriptions(options)
+  const accepted = new AcceptedSecrets(context, declarations)
+  const alerts = new SubscriptionAlerts(context, declarations, accepted)
   const schedule = new RecoverySchedule(context)
   const readings = new KeyedLock()
   return {
-    desired,
+    declarations,
     accepted,
-    methods: { subscriptions: createSubscriptions(context, desired) },
+    methods: { subscriptions: createSubscriptions(context, declarations) },
     checkLog: () => checkPortalAddress(store, portal),
     ...(portal && {
-      performers: createPortalPerformers(context, desired, portal),
+      performers: createPortalPerformers(context, declarations, portal),
       limits: { portal },
-      jobs: [{ name: 'recovery', begin: () => schedule.begin(), look: () => schedule.look() }],
+      jobs: [{ name: 'recovery', begin: () => schedule.begin(), runDue: () => schedule.look() }],
     }),
     routers: {
       'portal.subscriptionsListed': async (_, fact, since) => {
-        const { delivery, asOurs } = await routeSubscriptions(context, desired, fact, since)
-        for (const evento of asOurs) await accepted.history.saw(evento)
+        const { delivery, withOurSecrets } = await routeSubscriptions(context, declarations, fact, since)
+        for (const evento of withOurSecrets) await accepted.history.noteSeenAtPortal(evento)
         return delivery
       },
       'portal.failuresListed': async (_, fact) => ({ targets: [{ stream: portalStream, message: fact }] }),
@@ -59,27 +59,28 @@ export function createSubscriptionModule(context: ApiContext): SubscriptionModul
     },
     chunkRecorders: {
       'portal.failuresListed': (pending, fact, record) =>
-        takeFailures(context, readings, pending, fact, record),
+        recordFailures(context, readings, pending, fact, record),
     },
-    tell: () => troubles.tell(),
-    checks: { subscriptions: () => troubles.look() },
-    due: async () => [...schedule.next(), ...(await deletionsAhead(context))],
+    logAlerts: () => alerts.logNew(),
+    checks: { subscriptions: () => alerts.check() },
+    due: async () => [...schedule.next(), ...(await listDueDeletions(context))],
     indexRows: () => {
       /** The portal's ids of failure records, by ours. */
       const failures = new Map<string, string>()
       const ofRecord = ({ data }: { data: { failure?: string; remoteId?: unknown } }) => {
         const { failure = '', remoteId } = data
         // Its record may be destroyed, and the portal shows it again all the same.
-        const id = idIn({ id: remoteId as string }) // Looked at there.
+        const id = remoteIdIn({ id: remoteId as string }) // Looked at there.
         if (id !== undefined) failures.set(failure, id)
-        return rowIf('failure', id, failure)
+        return optionalIndexRow('failure', id, failure)
       }
       return {
-        'subscription.declared': ({ data }) => rowIf('subscription', data.evento, data.subscription),
+        'subscription.declared': ({ data }) =>
+          optionalIndexRow('subscription', data.evento, data.subscription),
         'subscription.failing': ofRecord,
         'portal.foreignFailure': ofRecord,
         'subscription.failureRecovered': ({ data }) =>
-          rowIf('recovery', failures.get(data.failure ?? ''), data.notification),
+          optionalIndexRow('recovery', failures.get(data.failure ?? ''), data.notification),
       }
     },
   }

@@ -6,38 +6,38 @@ import type { Performers } from '../../vocabulary/performer.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { HostOptions } from '../options.ts'
 import type { DeclaredSubscriptions } from './declared-subscriptions.ts'
-import { underOwnPortal } from './portal-address.ts'
+import { guardByPortalAddress } from './portal-address.ts'
 
 /** Performs the portal's calls: with a login, over connections that present its certificate. */
 export function createPortalPerformers(
   context: ApiContext,
-  desired: DeclaredSubscriptions,
+  declarations: DeclaredSubscriptions,
   portal: NonNullable<HostOptions['portal']>,
 ): Performers {
   const { baseUrl, authenticate, ca, failuresBytesMax } = portal
   const login = typeof authenticate === 'object' ? authenticate : undefined
-  const sessionOf = (identity: string) => nameOf(context, 'portal-session', baseUrl, identity)
+  const sessionOf = (identity: string) => sharedName(context, 'portal-session', baseUrl, identity)
   const client = createPortalClient({
     baseUrl,
     authenticate,
     clock: context.clock,
     fetch: context.http.open('portal', { ca, certificate: login?.certificate }),
-    secretsOf: desired.secretsOf.bind(desired),
-    closedTimes: shareText(context, `portal-closed-${digestOf(baseUrl)}`),
+    secretsOf: declarations.secretsOf.bind(declarations),
+    closedTimes: shareText(context, `portal-closed-${shortHash(baseUrl)}`),
     ...(failuresBytesMax !== undefined && { failuresBytesMax }),
     ...(login && {
       shareOf: identity => shareText(context, sessionOf(identity)),
-      logins: shareLogins(context, nameOf(context, 'portal-login', baseUrl, login.roleType), sessionOf),
+      logins: shareLogins(context, sharedName(context, 'portal-login', baseUrl, login.roleType), sessionOf),
     }),
   })
-  return underOwnPortal(context.store, portal, client)
+  return guardByPortalAddress(context.store, portal, client)
 }
 
 /**
  * Names what the processes of the file share of a portal and of one who logs in there, or of a profile: sealed,
  * disposable, and never in the log.
  */
-function nameOf({ store }: ApiContext, kind: string, baseUrl: string, whose: string): string {
+function sharedName({ store }: ApiContext, kind: string, baseUrl: string, whose: string): string {
   return `${kind}-${Buffer.from(store.digest(kind, `${baseUrl}\0${whose}`)).toString('hex')}`
 }
 
@@ -62,6 +62,6 @@ function shareText({ store: { secrets } }: ApiContext, name: string): SharedText
   }
 }
 
-function digestOf(text: string): string {
+function shortHash(text: string): string {
   return hash('sha256', text, 'hex').slice(0, 16)
 }

@@ -74,7 +74,13 @@ export function makePlan(
       const reason = 'the portal shows it in a form that cannot be read'
       return { action: 'change', evento, endpoint, reason, id: hidden, isTaken: false }
     }
-    return { evento, endpoint, id: own?.remoteId ?? null, isTaken: false, ...compare(want, own, ours) }
+    return {
+      evento,
+      endpoint,
+      id: own?.remoteId ?? null,
+      isTaken: false,
+      ...compareSubscription(want, own, ours),
+    }
   })
   for (const each of active.filter(each => !seen.has(each))) {
     const { remoteId: id, endpoint } = each
@@ -85,7 +91,7 @@ export function makePlan(
   }
   const state = canonicalJson({
     changes: [...changes],
-    listed: active.map(plain),
+    listed: active.map(withoutLastSuccess),
     unreadable: [...unreadable],
     wanted: [...wanted],
   })
@@ -93,24 +99,24 @@ export function makePlan(
     hash: hash('sha256', state, 'hex'),
     changes,
     unreadable,
-    toString: () => [...changes.map(write), ...unreadable.map(writeUnreadable)].join('\n'),
+    toString: () => [...changes.map(formatChange), ...unreadable.map(formatUnreadable)].join('\n'),
   }
 }
 
 /** What a plan depends on: a delivery that succeeds changes no plan. */
-function plain({ lastSuccessAt: _, ...listed }: ListedAtPortal) {
+function withoutLastSuccess({ lastSuccessAt: _, ...listed }: ListedAtPortal) {
   return listed
 }
 
-function write({ action, isTaken, evento, endpoint, reason }: PlannedChange): string {
+function formatChange({ action, isTaken, evento, endpoint, reason }: PlannedChange): string {
   return printable(`${isTaken ? 'taken' : action} ${evento} ${endpoint} (${reason})`)
 }
 
-function writeUnreadable(id: number | null): string {
+function formatUnreadable(id: number | null): string {
   return `unreadable ${id ?? 'without an id'} (its row cannot be read: look at it in the portal)`
 }
 
-function compare(
+function compareSubscription(
   want: WantedSubscription,
   found: ListedAtPortal | undefined,
   ours: ReadonlyMap<number, string>,

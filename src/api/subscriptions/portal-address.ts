@@ -13,21 +13,21 @@ function portalAddressOf({ baseUrl, knownAs = baseUrl }: PortalOptions): string 
 }
 
 /** The address with which a message asks the portal. */
-export function addressedTo(portal: PortalOptions | undefined): { address?: string } {
+export function addressData(portal: PortalOptions | undefined): { address?: string } {
   return portal ? { address: portalAddressOf(portal) } : {}
 }
 
-const asking = ['portal.listRequested', 'portal.failuresRequested', 'portal.recoveryRequested']
+const addressedTypes = ['portal.listRequested', 'portal.failuresRequested', 'portal.recoveryRequested']
 
 /** The address of the portal that a log belongs to, as the first event tells that asked it; `undefined` before. */
 async function portalAddressIn(store: Pick<Store, 'read'>): Promise<string | undefined> {
-  const [first] = await store.read({ stream: portalStream, types: asking, limit: 1 })
+  const [first] = await store.read({ stream: portalStream, types: addressedTypes, limit: 1 })
   const { address } = (first?.data ?? {}) as { address?: string } // As the portal's machine writes it.
   return address
 }
 
 /** Leaves a portal's calls where the log has come to belong to another one since it was opened. */
-export function underOwnPortal(
+export function guardByPortalAddress(
   store: Pick<Store, 'read'>,
   portal: PortalOptions,
   performers: Performers,

@@ -16,7 +16,7 @@ import type { DeclaredSubscriptions } from './declared-subscriptions.ts'
 import type { ListedAtPortal } from './plan.ts'
 
 /** Stands for a pair of secrets: comparable, and of no use to anyone without the keyring. */
-export function digestOf(
+export function secretsDigest(
   context: ApiContext,
   { chaveSecreta = '', chaveAutenticacao = '' }: Secrets,
 ): string {
@@ -29,29 +29,29 @@ export function digestOf(
  */
 export async function routeSubscriptions(
   context: ApiContext,
-  desired: DeclaredSubscriptions,
+  declarations: DeclaredSubscriptions,
   fact: MessageWithParts,
   since: number,
-): Promise<{ delivery: DecisionRequest; asOurs: string[] }> {
+): Promise<{ delivery: DecisionRequest; withOurSecrets: string[] }> {
   const { items, unreadable } = fact.data as Listing<ListedSubscription> // As the client reads it.
   const list = items.map(each => withoutFuture(each, context.clock.now()))
   const rows = await subscriptionRows(context)
   const targets: AddressedMessage[] = []
-  const asOurs: string[] = []
+  const withOurSecrets: string[] = []
   for (const row of rows) {
     const listed = list.find(each => each.remoteId === row.remote_id)
     const message = listed
-      ? await observation(context, desired, row, listed)
-      : await adoption(context, desired, row, list)
+      ? await createObservation(context, declarations, row, listed)
+      : await createAdoption(context, declarations, row, list)
     const { generation } = message.data as { generation?: number | null } // Of a reading alone.
-    if (typeof generation === 'number') asOurs.push(row.evento)
+    if (typeof generation === 'number') withOurSecrets.push(row.evento)
     const isUnsure =
-      message.type === 'subscription.miss' && unreadable.some(record => isPerhaps(row, record, rows))
+      message.type === 'subscription.miss' && unreadable.some(record => mayBeRow(row, record, rows))
     if (!isUnsure) targets.push({ stream: row.subscription, message, since })
     // What was gone may be listed again: a list can be incomplete.
     const former = list.find(each => each.remoteId === row.former_id)
     if (former) {
-      const again = await observation(context, desired, row, former)
+      const again = await createObservation(context, declarations, row, former)
       targets.push({ stream: row.subscription, message: again, since })
     }
   }
@@ -60,8 +60,8 @@ export async function routeSubscriptions(
       const { remoteId, evento, endpoint, secrets, isDeleted, lastSuccessAt, registeredAt } = each
       // Ours carries the secrets of the event it was made for, even where somebody changed the event.
       const own = rows.find(row => row.remote_id === remoteId)?.evento ?? evento
-      const generation = await desired.generationIn(own, each)
-      const digest = digestOf(context, secrets)
+      const generation = await declarations.generationIn(own, each)
+      const digest = secretsDigest(context, secrets)
       const times = { lastSuccessAt, registeredAt }
       return { remoteId, evento, endpoint, secrets: digest, generation, isDeleted, ...times }
     }),
@@ -75,7 +75,7 @@ export async function routeSubscriptions(
   }
   const data = { active: list.length - deleted, deleted, unreadable: unreadable.length }
   const message = { type: 'portal.subscriptionsListed', data, parts }
-  return { delivery: { targets: [...targets, { stream: portalStream, message }] }, asOurs }
+  return { delivery: { targets: [...targets, { stream: portalStream, message }] }, withOurSecrets }
 }
 
 /** How far the portal's clock may be ahead of ours: it may be set to another day. */
@@ -98,7 +98,7 @@ export function subscriptionRows({
 }
 
 /** Whether an unreadable row of the portal's may be one of ours that seems to be missing. */
-function isPerhaps(row: SubscriptionRow, record: Json, rows: readonly SubscriptionRow[]): boolean {
+function mayBeRow(row: SubscriptionRow, record: Json, rows: readonly SubscriptionRow[]): boolean {
   const { remoteId, evento = row.evento } = readUnreadable(record)
   if (remoteId === null || row.remote_id === remoteId) return true
   // A subscription whose registration is in doubt has no id yet.
@@ -107,7 +107,7 @@ function isPerhaps(row: SubscriptionRow, record: Json, rows: readonly Subscripti
 }
 
 /** The portal's ids of the rows of a list that could not be read; null where not even that could be. */
-export async function unreadableIn(
+export async function readUnreadableIds(
   { store }: Pick<ApiContext, 'store'>,
   { id, data }: { id: string; data: unknown },
 ): Promise<(number | null)[]> {
@@ -141,16 +141,16 @@ function withoutPassword(text: string): string {
   return url ? Object.assign(url, { username: '', password: '' }).href : text
 }
 
-async function observation(
+async function createObservation(
   context: ApiContext,
-  desired: DeclaredSubscriptions,
+  declarations: DeclaredSubscriptions,
   row: SubscriptionRow,
   listed: ListedSubscription,
 ): Promise<MessageWithParts> {
   const { reason } = listed
   return {
     type: 'subscription.observe',
-    data: await readingOf(context, desired, row, listed),
+    data: await toReading(context, declarations, row, listed),
     ...(reason !== null && { parts: { reason: { owner: row.subscription, value: reason } } }),
   }
 }
@@ -159,9 +159,9 @@ async function observation(
  * Finds a registration whose answer was lost by its event and endpoint, or says that it is certainly not there. Its
  * secrets may differ: the host may have changed them meanwhile, which counts as drift.
  */
-async function adoption(
+async function createAdoption(
   context: ApiContext,
-  desired: DeclaredSubscriptions,
+  declarations: DeclaredSubscriptions,
   row: SubscriptionRow,
   list: readonly ListedSubscription[],
 ): Promise<MessageWithParts> {
@@ -169,23 +169,23 @@ async function adoption(
     const isAlike = each.evento === row.evento && each.endpoint === row.endpoint && !each.isDeleted
     return row.state === 'registering' && isAlike
   })
-  const readings = await Promise.all(alike.map(each => readingOf(context, desired, row, each)))
+  const readings = await Promise.all(alike.map(each => toReading(context, declarations, row, each)))
   const same = readings.find(each => each.generation !== null) ?? readings[0]
   return same ? { type: 'subscription.adopt', data: same } : { type: 'subscription.miss', data: {} }
 }
 
 /** What the list says of a subscription, its secrets turned into their generation. */
-async function readingOf(
+async function toReading(
   context: ApiContext,
-  desired: DeclaredSubscriptions,
+  declarations: DeclaredSubscriptions,
   { evento }: SubscriptionRow,
   listed: ListedSubscription,
 ): Promise<SubscriptionReading> {
   const { remoteId, endpoint, isDeleted, deletedAt, lastSuccessAt, registeredAt } = listed
   // Of an event that is no longer declared, nobody can tell.
-  const generation = desired.isDeclared(evento)
-    ? await desired.generationIn(evento, listed)
-    : await desired.generationOf(evento)
+  const generation = declarations.isDeclared(evento)
+    ? await declarations.generationIn(evento, listed)
+    : await declarations.generationOf(evento)
   const readAt = toInstant(context.clock.now())
   const { evento: shown } = listed
   const times = { deletedAt, lastSuccessAt, registeredAt, readAt }

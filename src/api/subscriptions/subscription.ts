@@ -33,7 +33,7 @@ export interface Subscription {
 }
 
 /** Shows a row, as it stands now; `reason` is the portal's, opened. */
-export function showSubscription(row: SubscriptionRow, reason: Json | undefined, now: number): Subscription {
+export function toSubscription(row: SubscriptionRow, reason: Json | undefined, now: number): Subscription {
   const { evento, endpoint, state, health, failures, generation } = row
   const failingSince = state === 'deleted' ? null : row.failing_since
   const deletionAt = failingSince === null ? null : deletionAfter(failingSince)
@@ -59,7 +59,7 @@ export function showSubscription(row: SubscriptionRow, reason: Json | undefined,
 }
 
 /** The deletions ahead, counted from the first error since the last success, as far as errors are known. */
-export async function deletionsAhead({ views }: ApiContext): Promise<DueItem[]> {
+export async function listDueDeletions({ views }: ApiContext): Promise<DueItem[]> {
   const failing = await views
     .selectFrom('subscriptions')
     .select(['subscription', 'failing_since'])

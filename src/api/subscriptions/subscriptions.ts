@@ -7,11 +7,11 @@ import { portalStream, streamOf } from '../../vocabulary/names.ts'
 import { type CommandOptions, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { DeclaredSubscriptions } from './declared-subscriptions.ts'
-import { createFailures, type Failures, readPast } from './failures/failures.ts'
+import { createFailures, type Failures, requestPastFailures } from './failures/failures.ts'
 import { type ListedAtPortal, makePlan, type Plan, type PlannedChange } from './plan.ts'
-import { addressedTo } from './portal-address.ts'
-import { digestOf, subscriptionRows, unreadableIn } from './routes.ts'
-import { type Subscription, showSubscription } from './subscription.ts'
+import { addressData } from './portal-address.ts'
+import { readUnreadableIds, secretsDigest, subscriptionRows } from './routes.ts'
+import { type Subscription, toSubscription } from './subscription.ts'
 
 /** What applying a plan may do, beyond creating, adopting and changing what is ours. */
 export interface ApplyOptions {
@@ -57,38 +57,38 @@ interface PortalComparison {
   readonly unreadable: readonly (number | null)[]
 }
 
-const pageRows = 100
+const subscriptionsPerPage = 100
 
 /** Makes the area `subscriptions`. */
-export function createSubscriptions(context: ApiContext, desired: DeclaredSubscriptions): Subscriptions {
+export function createSubscriptions(context: ApiContext, declarations: DeclaredSubscriptions): Subscriptions {
   const { commands, rows, store } = context
 
   function listAtPortal(): Promise<Outcome<Pick<PortalComparison, 'listed' | 'unreadable'>>> {
     return commands.send(
       { method: 'subscriptions.plan' },
       async () => {
-        const message = { type: 'portal.list', data: addressedTo(context.options.portal) }
+        const message = { type: 'portal.list', data: addressData(context.options.portal) }
         return { targets: [{ stream: portalStream, message }] }
       },
       {},
       async ended => ({
         listed: (await store.open(`${ended.id}/list`)) as ListedAtPortal[], // Sealed so by the router.
-        unreadable: await unreadableIn(context, ended),
+        unreadable: await readUnreadableIds(context, ended),
       }),
     )
   }
 
   /** A plan, and the list that it was made of. */
-  async function look(): Promise<PortalComparison> {
+  async function comparePortal(): Promise<PortalComparison> {
     context.require('portal')
     const { listed, unreadable } = valueOf(await listAtPortal())
     const held = await subscriptionRows(context)
     const ours = new Map(
       held.flatMap(row => (row.remote_id === null ? [] : [[row.remote_id, row.evento] as const])),
     )
-    const wanted = desired.all.map(async ({ evento, endpoint, recreate }) => {
-      const generation = await desired.generationOf(evento)
-      const secrets = digestOf(context, await desired.secretsOf(evento, { endpoint, generation }))
+    const wanted = declarations.all.map(async ({ evento, endpoint, recreate }) => {
+      const generation = await declarations.generationOf(evento)
+      const secrets = secretsDigest(context, await declarations.secretsOf(evento, { endpoint, generation }))
       const row = held.find(each => each.evento === evento)
       const isGivenUp = recreate === 'announce' && row?.state === 'deleted' && row.deleted_by === 'portal'
       return { evento, endpoint, secrets, generation, isGivenUp }
@@ -98,7 +98,10 @@ export function createSubscriptions(context: ApiContext, desired: DeclaredSubscr
   }
 
   /** The stream of an event's subscription, with the message that declares it when it is new. */
-  async function declare(evento: string, endpoint: string): Promise<DecisionRequest & { stream: string }> {
+  async function declareIfNew(
+    evento: string,
+    endpoint: string,
+  ): Promise<DecisionRequest & { stream: string }> {
     const known = await store.lookUp('subscription', evento)
     if (known !== undefined) return { stream: streamOf('subscription', known), targets: [] }
     const subscription = context.createId()
@@ -108,7 +111,7 @@ export function createSubscriptions(context: ApiContext, desired: DeclaredSubscr
     return { stream, targets: [{ stream, message, isNew: true }], claims: [claim] }
   }
 
-  function make(
+  function sendChange(
     verb: 'register' | 'change' | 'delete' | 'rotate',
     { evento, endpoint }: Pick<PlannedChange, 'evento' | 'endpoint'>,
     commandOptions: CommandOptions = {},
@@ -119,30 +122,30 @@ export function createSubscriptions(context: ApiContext, desired: DeclaredSubscr
     return commands.send(
       { method: `subscriptions.${verb}`, evento, endpoint },
       async () => {
-        const { stream, targets, claims = [] } = await declare(evento, endpoint)
-        const past = follows ? [await readPast(context)] : []
+        const { stream, targets, claims = [] } = await declareIfNew(evento, endpoint)
+        const past = follows ? [await requestPastFailures(context)] : []
         return { targets: [...targets, { stream, message }, ...past], claims }
       },
       commandOptions,
-      () => subscriptionOf(evento),
+      () => readSubscription(evento),
     )
   }
 
   /** Makes one change of a plan. */
-  async function carryOut(
+  async function applyChange(
     change: PlannedChange,
     listed: readonly ListedAtPortal[],
   ): Promise<Outcome<Subscription>> {
     const found = listed.find(each => each.remoteId === change.id)
     if (change.isTaken && found) {
       await adopt('takeOver', change, found)
-      return make('change', change)
+      return sendChange('change', change)
     }
     if (change.action === 'adopt' && found) return adopt('adopt', change, found)
-    if (change.action === 'delete' || change.action === 'change') return make(change.action, change)
+    if (change.action === 'delete' || change.action === 'change') return sendChange(change.action, change)
     // What an earlier one lost, perhaps another log's, is lost to this one too.
     const follows = listed.some(each => each.isDeleted && each.evento === change.evento)
-    return make('register', change, {}, follows)
+    return sendChange('register', change, {}, follows)
   }
 
   /** Makes ours what the portal lists already: nothing is owed to the outside. */
@@ -164,36 +167,36 @@ export function createSubscriptions(context: ApiContext, desired: DeclaredSubscr
     const data = { ...seen, readAt: toInstant(context.clock.now()) }
     const message = { type: `subscription.${verb}`, data }
     const handled = await commands.record({ method: `subscriptions.${verb}`, evento, remoteId }, async () => {
-      const { stream, targets, claims = [] } = await declare(evento, endpoint)
-      return { targets: [...targets, { stream, message }, await readPast(context)], claims }
+      const { stream, targets, claims = [] } = await declareIfNew(evento, endpoint)
+      return { targets: [...targets, { stream, message }, await requestPastFailures(context)], claims }
     })
     const { position, effect, replayed } = handled
-    return { position, effect, replayed, status: 'settled', value: await subscriptionOf(evento) }
+    return { position, effect, replayed, status: 'settled', value: await readSubscription(evento) }
   }
 
-  async function subscriptionOf(evento: string): Promise<Subscription> {
+  async function readSubscription(evento: string): Promise<Subscription> {
     const known = await store.lookUp('subscription', evento)
     const row =
       known === undefined ? undefined : await rows.find('subscriptions', streamOf('subscription', known))
     if (!row) throw new TypeError(`The subscription to "${evento}" is not in its view`)
-    return toSubscription(row)
+    return openSubscription(row)
   }
 
-  async function toSubscription(row: SubscriptionRow): Promise<Subscription> {
+  async function openSubscription(row: SubscriptionRow): Promise<Subscription> {
     const reason = row.reason === null ? undefined : await store.open(row.reason)
-    return showSubscription(row, reason, context.clock.now())
+    return toSubscription(row, reason, context.clock.now())
   }
 
-  async function* pagesOf(inactive: boolean) {
+  async function* listPages(inactive: boolean) {
     const wanted = (await subscriptionRows(context)).filter(row => inactive || row.state !== 'deleted')
-    for (let from = 0; from < wanted.length; from += pageRows)
-      yield await Promise.all(wanted.slice(from, from + pageRows).map(toSubscription))
+    for (let from = 0; from < wanted.length; from += subscriptionsPerPage)
+      yield await Promise.all(wanted.slice(from, from + subscriptionsPerPage).map(openSubscription))
   }
 
   return {
-    plan: async () => (await look()).plan,
+    plan: async () => (await comparePortal()).plan,
     async apply(given, { deletions = 'refuse', takeOver = false } = {}) {
-      const { plan, listed } = await look()
+      const { plan, listed } = await comparePortal()
       if (plan.hash !== given.hash) {
         const cannot = 'Cannot apply the plan: the portal or the options have changed since'
         throw new AverbaError('STALE_PLAN', cannot, {
@@ -208,27 +211,27 @@ export function createSubscriptions(context: ApiContext, desired: DeclaredSubscr
       const applied: ApplyResult[] = []
       for (const change of plan.changes) {
         if (change.action === 'leave' && !(change.isTaken && takeOver)) continue
-        applied.push({ change, ...(await carryOut(change, listed).catch(refused)) })
+        applied.push({ change, ...(await applyChange(change, listed).catch(toDeclined)) })
       }
       return applied
     },
     async rotate(evento, commandOptions = {}) {
       context.require('portal')
-      const declared = desired.all.find(each => each.evento === evento)
-      if (!declared || !desired.isDerived(evento)) {
+      const declared = declarations.all.find(each => each.evento === evento)
+      if (!declared || !declarations.isDerived(evento)) {
         throw new AverbaError('REFUSED', 'Cannot rotate: the secret of this event is not derived', {
           hint: 'Change a given secret where it comes from, then plan and apply. To derive it: receiver.secretFrom',
         })
       }
-      return make('rotate', declared, commandOptions)
+      return sendChange('rotate', declared, commandOptions)
     },
-    list: ({ inactive = false } = {}) => lazyList(() => pagesOf(inactive)),
+    list: ({ inactive = false } = {}) => lazyList(() => listPages(inactive)),
     ...createFailures(context, listAtPortal),
   }
 }
 
 /** A refused change, as when another process is at it, leaves the others alone. */
-function refused(error: unknown): Outcome<Subscription> {
+function toDeclined(error: unknown): Outcome<Subscription> {
   if (!(error instanceof AverbaError) || !['REFUSED', 'CONFLICT', 'MISCONFIGURED'].includes(error.code))
     throw error
   const problem = { status: 0, code: error.code, title: error.message }

@@ -4,18 +4,18 @@ import type { Performers } from '../../vocabulary/performer.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { Standings } from '../consents/effectiveness.ts'
 import type { Module } from '../module.ts'
-import { underNamedConsents } from './named-consents.ts'
+import { guardByNamedConsents } from './named-consents.ts'
 import { indexValidated, routeAnswer } from './reuse.ts'
 import { checkToken } from './token-check.ts'
-import { givenToken, Tokens } from './tokens.ts'
+import { hostToken, Tokens } from './tokens.ts'
 import { createValidations, type Validations } from './validations.ts'
 
-/** What is asked of the validation service (document 2). */
+/** The area of the validation service (document 2). */
 export interface ValidationMethods {
   readonly validations: Validations
 }
 
-/** Makes the module of validations and of the token that they need. `standings` records uses of named consents. */
+/** Creates the module of validations and of their token. `standings` records the use of named consents. */
 export function createValidationModule(
   context: ApiContext,
   standings: Pick<Standings, 'use' | 'standing'>,
@@ -35,7 +35,7 @@ export function createValidationModule(
   }
 }
 
-/** With a token of the gateway, or with the bearer that the host gives. */
+/** Creates the performers, with a token of the gateway or the host's bearer token. */
 function createPerformers(
   context: ApiContext,
   validationService: NonNullable<ApiContext['options']['validationService']>,
@@ -45,20 +45,20 @@ function createPerformers(
   const { bearer, ca } = validationService
   const onForeign = (effect: string) =>
     log({
-      message: 'a validation that was asked of another service is left as it is: look at validationService',
-      detail: `the call ${effect} waits for a process whose baseUrl and service are those that it was asked with`,
+      message: 'a pending validation belongs to another service and is not sent: check validationService',
+      detail: `the call ${effect} waits for a process with the baseUrl and service of its request`,
     })
   const fetch = http.open('validationService', { ca })
   const validatedBy = (tokens: Parameters<typeof createValidationClient>[0]['tokens']) =>
-    underNamedConsents(
+    guardByNamedConsents(
       context,
       createValidationClient({ ...validationService, clock, fetch, tokens, onForeign }),
     )
-  if (bearer !== undefined) return validatedBy(givenToken(bearer))
+  if (bearer !== undefined) return validatedBy(hostToken(bearer))
   if (!tokenService) return {}
   const tokens = new Tokens(context, tokenService)
   const onMisdirected = (status: number) =>
-    log({ message: 'what answers at the token address gives no tokens: look at tokenService.url', status })
+    log({ message: 'the token address answers without tokens: check tokenService.url', status })
   return {
     ...validatedBy(tokens),
     ...createTokenClient({

@@ -15,7 +15,7 @@ import type { FreshnessOptions } from '../consents/readings.ts'
 import { evaluateAt } from '../consents/timeline.ts'
 import type { RecordSelector, SubjectRef } from '../subject-directory.ts'
 
-/** The consent that a validation rests on, whose it is, and what for. */
+/** The consent that a validation names, with its data subject and basis. */
 interface NamedConsent extends FreshnessOptions {
   /** The host's id of the validation. */
   readonly validation: string
@@ -25,31 +25,31 @@ interface NamedConsent extends FreshnessOptions {
   readonly basis: Basis
 }
 
-/** Whose the consent is that a validation names, and our id of it. */
+/** The data subject of the consent that a validation names, and our id of the consent. */
 export interface NamedConsentIds {
   readonly subject: SubjectRef
   readonly consent: string
 }
 
 /**
- * Uses the consent that a validation rests on, one of the very person who is validated; `undefined` where the
- * validation was asked for before, with the same consent.
+ * Uses the consent that a validation names, which must be of the validated person. Returns `undefined` when the same
+ * validation was requested before with the same consent.
  *
- * @throws {AverbaError} `COMMAND_REUSED` where it was asked for with another one, or none: its call rests on that
+ * @throws {AverbaError} `COMMAND_REUSED` when it was requested before with another consent or none
  */
-export async function useNamed(
+export async function useNamedConsent(
   context: ApiContext,
   standings: Pick<Standings, 'use' | 'standing'>,
   { id, cpf, which, basis }: { id: string; cpf: Cpf; which: RecordSelector & FreshnessOptions; basis: Basis },
   commandOptions: Omit<CommandOptions, 'basis' | 'commandId'>,
 ): Promise<NamedConsentIds | undefined> {
   if (await context.store.receipt(id)) {
-    await checkNamedBefore(context, id, which)
+    await checkSameConsent(context, id, which)
     return undefined
   }
-  const { subject } = await context.subjects.meet(cpf, 'validation')
+  const { subject } = await context.subjects.prepareSubject(cpf, 'validation')
   if ((await context.subjects.find(which)) !== subject)
-    throw new AverbaError('INVALID_INPUT', 'Cannot use the consent: it is of another person')
+    throw new AverbaError('INVALID_INPUT', 'Cannot use the consent: it belongs to another person')
   const { ageMaxMs } = which
   const fresh = ageMaxMs !== undefined && { ageMaxMs }
   const consent = { validation: id, subject, id: which.id, ...fresh, basis }
@@ -57,12 +57,12 @@ export async function useNamed(
 }
 
 /**
- * Refuses a validation that was asked for before with another consent, or none. What was answered from an earlier
- * validation was sent to nobody, and rests on no consent.
+ * Checks that a validation was not requested before with another consent or none. A reused answer is not checked: it
+ * was not sent and needs no consent.
  *
  * @throws {AverbaError} `COMMAND_REUSED`
  */
-export async function checkNamedBefore(
+export async function checkSameConsent(
   { store, subjects }: ApiContext,
   id: string,
   selector: RecordSelector,
@@ -74,15 +74,14 @@ export async function checkNamedBefore(
   if (await subjects.isErased(streamOf('subject', subject))) return
   const named = await store.lookUp('consent', `${await subjects.find(selector)}\0${selector.id}`)
   if (consent !== undefined && consent === named) return
-  throw new AverbaError('COMMAND_REUSED', 'Cannot validate: this id was asked without this consent', {
-    hint: 'What it sends rests on what it was first asked with: give a validation under a consent an id of its own',
+  throw new AverbaError('COMMAND_REUSED', 'Cannot validate: this id was used without this consent', {
+    hint: 'Use a new id for a validation under this consent',
   })
 }
 
 /**
- * Uses a consent for a validation, and gives our id of it: recorded once, even when the validation is asked for several
- * times at once. A use that was refused, or whose consent no longer stands, is decided anew: the answer is always that
- * of now.
+ * Uses a consent for a validation and returns our id of it. The use is recorded once, even when the validation is
+ * requested several times at once. A use that was refused, or whose consent is no longer effective, is decided again.
  */
 async function useConsent(
   { store }: ApiContext,
@@ -95,8 +94,7 @@ async function useConsent(
   const which = { subject, id, ...(ageMaxMs !== undefined && { ageMaxMs }) }
   for (let after = 0; ; ) {
     const name = { validation, subject, id, age: String(ageMaxMs ?? ''), purpose, legalBasis, after }
-    const digest = store.digest('use', canonicalJson(name))
-    const commandId = `use-${inLetters(digest)}`
+    const commandId = `use-${toLetters(store.digest('use', canonicalJson(name)))}`
     const before = await store.receipt(commandId)
     const position =
       before?.position ??
@@ -109,50 +107,50 @@ async function useConsent(
 }
 
 /**
- * Lets calls that name a consent leave only while it stands, by what the log knows right before each request. A call
- * that may not leave was certainly not made, and ends for good: a consent that ended does not come back.
+ * Sends calls that name a consent only while it is effective by the log, checked right before each request. A withheld
+ * call was certainly not made and is declined for good, since an ended consent does not become effective again.
  */
-export function underNamedConsents(
+export function guardByNamedConsents(
   context: Pick<ApiContext, 'store' | 'clock'>,
   performers: Performers,
 ): Performers {
-  const held = Object.entries(performers).map(([type, performer]) => {
-    return [type, guardEffect(context.store, performer, pending => withhold(context, pending))] as const
+  const guarded = Object.entries(performers).map(([type, performer]) => {
+    return [type, guardEffect(context.store, performer, pending => withholdCall(context, pending))] as const
   })
-  return Object.fromEntries(held)
+  return Object.fromEntries(guarded)
 }
 
-/** What ends a call whose consent does not stand; `undefined` where it stands, or none is named. */
-async function withhold(
+/** Returns what ends a call whose consent is not effective; `undefined` when it is, or when none is named. */
+async function withholdCall(
   { store, clock }: Pick<ApiContext, 'store' | 'clock'>,
   pending: PendingEffect,
 ): Promise<EndWithheldCall | undefined> {
   const { consent } = pending.data as { consent?: string } // As the machine writes it.
   if (consent === undefined) return undefined
   const { events, last } = await readConsentEvents(store, streamOf('consent', consent))
-  // The system's clock may have been set back: never before what is recorded.
+  // The system's clock may have been set back: not before the last event.
   const at = toInstant(Math.max(clock.now(), last ? fromInstant(last.at) : 0))
   const { reason } = evaluateAt(events, { at, knownAt: at, ageMaxMs: null, syncedAt: null })
   if (reason === 'active') return undefined
   return sentBefore => {
     const data = { reason, at, position: last?.position ?? 0, ...(sentBefore && { sentBefore }) }
-    const value = { ...notEffective, title: sentBefore ? notAgain : neverSent }
+    const value = { ...notEffectiveProblem, title: sentBefore ? notResentTitle : neverSentTitle }
     const fact = {
       type: 'validation.withhold',
       data,
       parts: { problem: { owner: effectOwner(pending), value } },
     }
-    return { status: 'declined', reason: `the consent does not stand: ${reason}`, fact }
+    return { status: 'declined', reason: `the consent is not effective: ${reason}`, fact }
   }
 }
 
-const notEffective = { status: 0, code: 'CONSENT_NOT_EFFECTIVE' }
-const neverSent = 'The consent that it names does not stand any more: nothing was sent'
-const notAgain =
-  'The consent that it names does not stand any more: it was sent before, and not processed, and not sent again'
+const notEffectiveProblem = { status: 0, code: 'CONSENT_NOT_EFFECTIVE' }
+const neverSentTitle = 'The named consent is no longer effective: nothing was sent'
+const notResentTitle =
+  'The named consent is no longer effective: an earlier request was sent but not processed, and it was not repeated'
 
-/** In letters alone: eleven digits in a row could be a CPF, which no command id may hold. */
-function inLetters(digest: Uint8Array): string {
+/** Encodes a digest in letters only: a command id must not contain eleven digits in a row, which could be a CPF. */
+function toLetters(digest: Uint8Array): string {
   return Buffer.from(digest)
     .toString('hex')
     .replace(/\d/g, digit => 'ghijklmnop'.charAt(Number(digit)))

@@ -7,14 +7,14 @@ import { streamOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { CheckResult } from '../check.ts'
 
-/** How the token stands: refused credentials, a wait, or an address that gives no tokens. */
+/** Checks the token: refused credentials, a wait, or an address that returns no tokens. */
 export async function checkToken(
   { store, rows, clock }: ApiContext,
   { credential = 'default' }: { readonly credential?: string },
 ): Promise<CheckResult> {
   const stream = streamOf('token', credential)
   const row = await rows.find('tokens', stream)
-  const wrong = row && wrongOf(row, toInstant(clock.now()))
+  const wrong = row && findTokenTrouble(row, toInstant(clock.now()))
   if (wrong !== undefined) return { ok: false, detail: wrong }
   const [asked] = await store.effects({ stream, states: ['deferred'] })
   if (!asked?.reason.startsWith(misdirectedCode)) return { ok: true, detail: 'not locked' }
@@ -24,13 +24,12 @@ export async function checkToken(
   }
 }
 
-/** What is wrong with a token, in words. Once a wait is over, the next call asks. */
-function wrongOf({ state, waits_until }: TokenRow, now: Instant): string | undefined {
+/** Describes what is wrong with a token. A wait that is over is fine: the next call requests a token. */
+function findTokenTrouble({ state, waits_until }: TokenRow, now: Instant): string | undefined {
   if (state !== 'locked' && remainingMs(waits_until ?? '', now) === 0) return undefined
-  const wait = `nobody asks for another before ${waits_until}: find out why calls are answered 401`
+  const wait = `the next request is not before ${waits_until}: find out why calls are answered 401`
   if (state === 'locked') return 'the gateway refused the consumer key and secret: correct them'
-  if (state === 'repeated') return `the gateway gave the rejected token again, and ${wait}`
-  if (state === 'rejected')
-    return `one token after the other is refused soon after the gateway gives it, and ${wait}`
+  if (state === 'repeated') return `the gateway returned the rejected token again; ${wait}`
+  if (state === 'rejected') return `several tokens in a row were refused soon after they were issued; ${wait}`
   return undefined
 }

@@ -5,38 +5,36 @@ import type { Instant, Json } from '../../vocabulary/message.ts'
 import { idOfStream } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
 
-/** A validation of what was claimed of a person (document 2, section 2). */
+/** A validation of claims about a person (document 2, section 2). */
 export interface Validation {
-  /** The host's id, which is also its command id. */
+  /** The host's id, also its command id. */
   readonly id: string
   readonly state: ValidationRow['state']
-  /** By field, such as `nome` or `filiacao.nome_mae`. What the service left out was not evaluated. */
+  /** By field, such as `nome` or `filiacao.nome_mae`. A field that the service left out was not evaluated. */
   readonly fields: Readonly<Record<string, FieldResult>>
   readonly cpfDisponivel?: boolean
-  /** Our id, which the gateway reports where a trace header is configured. */
+  /** Our id, which the gateway reports if a trace header is configured. */
   readonly traceId: string
   readonly requestedAt: Instant
   /** When its state was recorded; absent while it is `requested`. */
   readonly endedAt?: Instant
-  /** The id of the validation whose answer this one took: nothing was asked of the service. */
+  /** The id of the validation whose answer was reused: no request was sent. */
   readonly reusedFrom?: string
-  /** The id of the inconclusive validation that this one pays for again, and of the one that pays for this one. */
+  /** The ids of the inconclusive validation that this one repeats, and of the one that repeats this one. */
   readonly againOf?: string
   readonly againBy?: string
-  /**
-   * What a person, or an attempt that reported late, said about an inconclusive one, unless an answer came after all.
-   */
+  /** What a person, or a late attempt, reported about an inconclusive one; absent if an answer arrived after all. */
   readonly resolved?: { readonly charged: boolean; readonly at: Instant; readonly note?: string }
-  /** What the service answered, as it came, up to 16,384 characters, where it could not be read as a validation. */
+  /** The raw answer, up to 16,384 characters, if it could not be read as a validation. */
   readonly unreadable?: string
-  /** Its result was destroyed, by retention or with its person: in a list it is left out, and `fields` is empty. */
+  /** Its result was destroyed, by retention or with its person, and `fields` is empty. Only in lists. */
   readonly isDestroyed?: true
 }
 
 /**
  * Opens a validation.
  *
- * @throws {AverbaError} `PART_DESTROYED` when its answer was destroyed: a validation without fields would read as one
+ * @throws {AverbaError} `PART_DESTROYED` when its answer was destroyed: without fields it would look like a validation
  * without a mismatch
  */
 export async function openValidation(
@@ -44,31 +42,27 @@ export async function openValidation(
   row: ValidationRow,
 ): Promise<Validation> {
   const sealed = await openSealed(store, row)
-  if (row.result !== null && sealed.result === undefined) throw destroyed()
-  return show(row, sealed)
+  if (row.result !== null && sealed.result === undefined) throw resultDestroyed()
+  return toValidation(row, sealed)
 }
 
-/** Opens a validation for a list, which nothing that was destroyed ends. */
+/** Opens a validation for a list; a destroyed result does not throw. */
 export async function openListedValidation(
   { store }: Pick<ApiContext, 'store'>,
   row: ValidationRow,
 ): Promise<Validation> {
   const sealed = await openSealed(store, row)
   const isDestroyed = row.result !== null && sealed.result === undefined
-  return { ...show(row, sealed), ...(isDestroyed && { isDestroyed }) }
+  return { ...toValidation(row, sealed), ...(isDestroyed && { isDestroyed }) }
 }
 
-function destroyed(): AverbaError {
-  return new AverbaError(
-    'PART_DESTROYED',
-    'Cannot read the result of the validation: it was answered, and its result is destroyed',
-    {
-      hint: 'Retention did, or the erasure of the person. validations.list has the rest of it; under another id the service is asked again, which may cost money',
-    },
-  )
+function resultDestroyed(): AverbaError {
+  return new AverbaError('PART_DESTROYED', 'Cannot read the validation: its result was destroyed', {
+    hint: 'Retention or the erasure of the person destroyed it. See validations.list for the rest; validating again under another id may cost money',
+  })
 }
 
-/** What is sealed of a validation. */
+/** The opened parts of a validation. */
 interface SealedAnswer {
   readonly result: Json | undefined
   readonly note: Json | undefined
@@ -86,7 +80,7 @@ async function openSealed(
   }
 }
 
-function show(row: ValidationRow, { result, note, unreadable }: SealedAnswer): Validation {
+function toValidation(row: ValidationRow, { result, note, unreadable }: SealedAnswer): Validation {
   const { fields = {}, cpfDisponivel } = (result ?? {}) as Partial<ValidationResult> // Sealed as such by the client.
   return {
     id: row.id,

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sendRequest } from '../../../src/adapters/http/exchange.ts'
 import type { SocketOptions } from '../../../src/adapters/http/transport.ts'
-import { givenToken } from '../../../src/api/validations/tokens.ts'
+import { hostToken } from '../../../src/api/validations/tokens.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import {
   type Authority,
@@ -61,7 +61,7 @@ async function call(kind: Kind, baseUrl: string, options: Omit<SocketOptions, 'c
   }
   const target = { consentUrl: baseUrl, validationUrl: baseUrl, service: 'demo', consent: 'a' }
   const { calls, close } = openThreeCalls(
-    { ...target, tokens: givenToken(newToken) },
+    { ...target, tokens: hostToken(newToken) },
     { ca: authority.ca, ...options },
   )
   try {

@@ -1,7 +1,7 @@
 import { copyFileSync } from 'node:fs'
 import { expect, test, vi } from 'vitest'
 import { createValidationClient } from '../../../src/adapters/validation/client.ts'
-import { givenToken } from '../../../src/api/validations/tokens.ts'
+import { hostToken } from '../../../src/api/validations/tokens.ts'
 import {
   type AverbaOptions,
   backupStore,
@@ -249,7 +249,7 @@ test('a validation that says nothing of where it was asked for goes where this p
     ...production,
     fetch: () => Promise.reject(new TypeError('Nothing is sent')),
     clock: new VirtualClock(),
-    tokens: givenToken('t'),
+    tokens: hostToken('t'),
   })
   const pending: PendingEffect = {
     ...{ id: 'validation-v/1/0', position: 1, stream: 'validation-v', state: 'owed', attempts: 0 },

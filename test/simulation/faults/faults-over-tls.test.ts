@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { givenToken } from '../../../src/api/validations/tokens.ts'
+import { hostToken } from '../../../src/api/validations/tokens.ts'
 import {
   type Fault,
   type FaultKind,
@@ -69,7 +69,7 @@ async function givenOpenConnections(budgetMs = 10_000) {
     {
       ...urls,
       service: validationService.service,
-      tokens: givenToken(newToken),
+      tokens: hostToken(newToken),
       consent: services.consentService.addConsent({ cpf: services.samples.cpf }),
     },
     { ca, certificate: client, budgetMs },

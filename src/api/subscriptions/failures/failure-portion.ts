@@ -9,7 +9,7 @@ import { fromInstant } from '../../../vocabulary/instant.ts'
 import type { Instant, Json, PartAddress } from '../../../vocabulary/message.ts'
 import { parsePartAddress, portalStream, streamOf } from '../../../vocabulary/names.ts'
 import type { ApiContext } from '../../api-context.ts'
-import { sealedBody } from '../../notifications/notification.ts'
+import { toSealedBody } from '../../notifications/notification.ts'
 import type { NewNotification, NotificationMatcher } from './notification-matcher.ts'
 
 /** How many records, or characters of them, are recorded at once: receiving waits no longer than that takes. */
@@ -18,7 +18,7 @@ const portionCharacters = 1_048_576
 
 /** What some of the records lead to, to be recorded together. */
 export class FailurePortion {
-  readonly counts = { recovered: 0, stored: 0, bare: 0 }
+  readonly counts = { recovered: 0, stored: 0, withoutContent: 0 }
   /** What goes into the inbox, to be found by the records after it. */
   readonly recovered: NewNotification[] = []
   /** The notifications that stood in the inbox before. */
@@ -38,24 +38,24 @@ export class FailurePortion {
     this.#dayFrom = dayFrom
   }
 
-  get delivery(): DecisionRequest {
+  get request(): DecisionRequest {
     const delivery = { targets: this.#targets, claims: this.#claims }
     if (this.#destroyed.length === 0) return delivery
     const parts = this.#destroyed.map(partPlaceKey)
     const data = { kind: 'notification.body', rule: 'recovered', parts }
-    const telling = { stream: 'retention-notification.body', message: { type: 'retention.apply', data } }
-    return { ...delivery, targets: [...this.#targets, telling], destroys: { parts: this.#destroyed } }
+    const retention = { stream: 'retention-notification.body', message: { type: 'retention.apply', data } }
+    return { ...delivery, targets: [...this.#targets, retention], destroys: { parts: this.#destroyed } }
   }
 
-  async take(item: ListedFailure): Promise<void> {
+  async add(item: ListedFailure): Promise<void> {
     const subscription = await this.#context.store.lookUp('subscription', item.evento)
     const known = await this.#context.store.lookUp('failure', String(item.remoteId))
     const failure = known ?? (await this.#observe(item, subscription))
     const isOpen = this.#recovers && (await this.#isUnknown('recovery', item))
     if (!isOpen || subscription === undefined) return
     const stream = streamOf('subscription', subscription)
-    const row = known === undefined ? undefined : await this.#rowOf(known, stream)
-    if (row && row.subscription === null) await this.#tell(item, failure, stream)
+    const row = known === undefined ? undefined : await this.#findRow(known, stream)
+    if (row && row.subscription === null) await this.#addObserved(item, failure, stream)
     await this.#recover(item, failure, stream)
     if (row?.content) await this.#destroyContent(row.content)
   }
@@ -63,7 +63,7 @@ export class FailurePortion {
   /** Records a failure that is new, and gives our id of it. */
   async #observe(item: ListedFailure, subscription: string | undefined): Promise<string> {
     const failure = this.#context.createId()
-    await this.#tell(
+    await this.#addObserved(
       item,
       failure,
       subscription === undefined ? portalStream : streamOf('subscription', subscription),
@@ -76,7 +76,7 @@ export class FailurePortion {
    * The content stands apart, since it ends differently from the rest; where it goes into the inbox, whom it is for is
    * kept instead.
    */
-  async #tell(item: ListedFailure, failure: string, stream: string): Promise<void> {
+  async #addObserved(item: ListedFailure, failure: string, stream: string): Promise<void> {
     const { remoteId, evento, record } = item
     const { conteudo = null, ...rest } = record as { conteudo?: Json } // As in contentOf.
     const isForInbox = this.#recovers && stream !== portalStream
@@ -84,14 +84,14 @@ export class FailurePortion {
       failure: { owner: stream, value: rest },
       ...(conteudo !== null && !isForInbox && { content: { owner: stream, value: conteudo } }),
     }
-    const failedAt = item.failedAt ?? (await this.#noEarlierThan(stream))
+    const failedAt = item.failedAt ?? (await this.#earliestFailedAt(stream))
     const type = stream === portalStream ? 'portal.observeForeignFailure' : 'subscription.observeFailure'
     const message = { type, data: { failure, evento, failedAt, remoteId }, parts }
     this.#targets.push({ stream, message })
   }
 
   /** The earliest time of a failure without a readable one: on the day asked for, and within this registration. */
-  async #noEarlierThan(stream: string): Promise<Instant | null> {
+  async #earliestFailedAt(stream: string): Promise<Instant | null> {
     const row = stream === portalStream ? undefined : await this.#context.rows.find('subscriptions', stream)
     const registeredAt = row?.registered_at ?? null
     if (registeredAt === null || this.#dayFrom === null) return this.#dayFrom
@@ -103,7 +103,7 @@ export class FailurePortion {
    * What is known of a failure: told to the subscription, or to the portal where it was read before there was one of
    * ours for its event.
    */
-  async #rowOf(failure: string, stream: string): Promise<FailureRow | undefined> {
+  async #findRow(failure: string, stream: string): Promise<FailureRow | undefined> {
     const { rows } = this.#context
     return (
       (await rows.find('failures', failure, stream)) ?? (await rows.find('failures', failure, portalStream))
@@ -126,9 +126,9 @@ export class FailurePortion {
 
   async #recover(item: ListedFailure, failure: string, stream: string): Promise<void> {
     const { evento, failedAt } = item
-    const content = contentOf(item)
+    const content = failureContent(item)
     if (content === undefined) {
-      this.counts.bare += 1
+      this.counts.withoutContent += 1
       return
     }
     const found = await this.#stored.find({ evento, failedAt, content }, this)
@@ -139,7 +139,7 @@ export class FailurePortion {
       this.recovered.push({ notification, evento, failedAt, content })
       const body = Buffer.from(content)
       const data = { notification, evento, failedAt, bodyBytes: body.length }
-      const parts = { body: { owner: stream, value: sealedBody(body) } }
+      const parts = { body: { owner: stream, value: toSealedBody(body) } }
       const message = { type: 'notification.recover', data, parts }
       this.#targets.push({ stream: streamOf('notification', notification), message, isNew: true })
     }
@@ -160,11 +160,11 @@ export class FailurePortion {
 }
 
 /** Divides a list so that no portion takes long to record. */
-export function* portionsOf(items: readonly ListedFailure[]): Generator<readonly ListedFailure[]> {
+export function* splitIntoPortions(items: readonly ListedFailure[]): Generator<readonly ListedFailure[]> {
   let portion: ListedFailure[] = []
   let characters = 0
   for (const item of items) {
-    const length = contentOf(item)?.length ?? 0
+    const length = failureContent(item)?.length ?? 0
     const isFull = portion.length === portionItems || characters + length > portionCharacters
     if (isFull && portion.length > 0) {
       yield portion
@@ -178,7 +178,7 @@ export function* portionsOf(items: readonly ListedFailure[]): Generator<readonly
 }
 
 /** The text that the portal sent, where its record holds one; JSON is written out again. */
-export function contentOf({ record }: Pick<ListedFailure, 'record'>): string | undefined {
+export function failureContent({ record }: Pick<ListedFailure, 'record'>): string | undefined {
   const { conteudo } = record as { conteudo?: Json } // Every record that was read is an object.
   if (conteudo === undefined || conteudo === null) return undefined
   return typeof conteudo === 'string' ? conteudo : JSON.stringify(conteudo)

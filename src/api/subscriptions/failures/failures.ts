@@ -11,8 +11,8 @@ import { portalStream, streamOf } from '../../../vocabulary/names.ts'
 import { type Outcome, valueOf } from '../../../vocabulary/outcome.ts'
 import type { ApiContext } from '../../api-context.ts'
 import type { SealedBody } from '../../notifications/notification.ts'
-import { addressedTo } from '../portal-address.ts'
-import { contentOf } from './failure-portion.ts'
+import { addressData } from '../portal-address.ts'
+import { failureContent } from './failure-portion.ts'
 import type { AnsweredFailure } from './recovery.ts'
 
 /**
@@ -63,20 +63,20 @@ export interface Failures {
 }
 
 const keptDays = 30
-const pageRows = 100
+const failuresPerPage = 100
 
 /** Makes the part of `subscriptions` about failed deliveries. */
 export function createFailures(context: ApiContext, list: () => Promise<unknown>): Failures {
   const { commands, store, views, clock } = context
   /** What is coming already: a storm of failures does not reach the store. */
-  const soon = new Map<string, Instant>()
+  const dueByDay = new Map<string, Instant>()
 
-  async function ask<T>(
+  async function requestFailures<T>(
     day: string | null,
     recover: boolean,
     value: (id: string, data: object) => Promise<T>,
   ) {
-    const data = { day, recover, ...addressedTo(context.options.portal) }
+    const data = { day, recover, ...addressData(context.options.portal) }
     const message = { type: 'portal.listFailures', data }
     return commands.send(
       { method: 'subscriptions.failures', day, recover },
@@ -89,14 +89,14 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
   async function toFailure(row: FailureRow): Promise<Failure> {
     const record = (await store.open(row.record)) as Falha // Sealed below.
     const { id, descricao, evento } = record
-    const conteudo = await contentAt(row)
+    const conteudo = await openContent(row)
     const { failed_at: data, notification, recovery } = row
     return { id, data, descricao, evento, conteudo, notification, recovery }
   }
 
-  async function contentAt({ content, notification }: FailureRow): Promise<string> {
+  async function openContent({ content, notification }: FailureRow): Promise<string> {
     const kept = content === null ? undefined : await store.open(content)
-    if (kept !== undefined) return contentOf({ record: { conteudo: kept } }) ?? ''
+    if (kept !== undefined) return failureContent({ record: { conteudo: kept } }) ?? ''
     if (notification === null) return ''
     // As `sealedBody` made it.
     const body = (await store.open(`${streamOf('notification', notification)}/1/body`)) as
@@ -108,15 +108,17 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
   async function read(day: string | undefined, recover: boolean): Promise<readonly AnsweredFailure[]> {
     context.require('portal')
     if (day !== undefined) checkDay(day, clock.now())
-    const outcome = await ask(day ?? null, recover, id => store.open(`${id}/answered`))
+    const outcome = await requestFailures(day ?? null, recover, id => store.open(`${id}/answered`))
     return valueOf(outcome) as unknown as AnsweredFailure[] // Sealed so.
   }
 
   /** The failures that an answer had. Our clock says nothing about the day that the portal meant. */
-  async function* thoseOf(answered: readonly AnsweredFailure[]) {
+  async function* pagesOfAnswer(answered: readonly AnsweredFailure[]) {
     const ids = [...new Set(answered.map(each => String(each.remoteId)))]
-    for (let from = 0; from < ids.length; from += pageRows) {
-      const known = await Promise.all(ids.slice(from, from + pageRows).map(id => store.lookUp('failure', id)))
+    for (let from = 0; from < ids.length; from += failuresPerPage) {
+      const known = await Promise.all(
+        ids.slice(from, from + failuresPerPage).map(id => store.lookUp('failure', id)),
+      )
       const ours = known.filter(id => id !== undefined)
       if (ours.length === 0) continue
       const rows = await views.selectFrom('failures').selectAll().where('failure', 'in', ours).execute()
@@ -126,7 +128,7 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
   }
 
   /** The failures of a day, as far as they were ever read: an index leads to them. */
-  async function* thoseOn(day: string) {
+  async function* pagesOfDay(day: string) {
     const midnight = fromInstant(`${day}T00:00:00.000Z`)
     // A day in Brasilia begins and ends some hours after one in UTC.
     const [from, until] = [toInstant(midnight), toInstant(midnight + 2 * dayMs)]
@@ -139,11 +141,11 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
         .where(eb => eb.or([eb('failed_at', '>', last.at), eb('failure', '>', last.failure)]))
         .orderBy('failed_at')
         .orderBy('failure')
-        .limit(pageRows)
+        .limit(failuresPerPage)
         .execute()
-      yield await Promise.all(rows.filter(row => dayOf(row) === day).map(toFailure))
+      yield await Promise.all(rows.filter(row => failureDay(row) === day).map(toFailure))
       const end = rows.at(-1)
-      if (!end || rows.length < pageRows) return
+      if (!end || rows.length < failuresPerPage) return
       last = { at: end.failed_at ?? from, failure: end.failure }
     }
   }
@@ -155,7 +157,7 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
       reading.catch(() => undefined)
       return lazyList(async function* () {
         const answered = await reading
-        yield* day === undefined ? thoseOf(answered) : thoseOn(day)
+        yield* day === undefined ? pagesOfAnswer(answered) : pagesOfDay(day)
       })
     },
     async recover(day = brasiliaDay(clock.now())) {
@@ -167,7 +169,7 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
           const { read, unreadable, recovered, stored } = data as RecoveryResult // portal.failuresListed says so.
           return { day: each, read, unreadable, recovered, stored }
         }
-        outcomes.push(await ask(each, true, value))
+        outcomes.push(await requestFailures(each, true, value))
       }
       await list()
       return outcomes
@@ -176,20 +178,20 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
       if (!context.options.portal) return
       const now = toInstant(clock.now())
       const days = daysBetween(since === undefined ? now : since, now)
-      const asked = days.filter(day => recoveryDueAt(soon.get(day), now) !== undefined)
+      const asked = days.filter(day => recoveryDueAt(dueByDay.get(day), now) !== undefined)
       if (asked.length === 0) return
       // Before anything is waited for: of a thousand that fail at once only one gets this far.
-      for (const day of asked) soon.set(day, recoveryDueAt(soon.get(day), now) ?? now)
-      for (const day of [...soon.keys()].sort().slice(0, -keptDays)) soon.delete(day)
+      for (const day of asked) dueByDay.set(day, recoveryDueAt(dueByDay.get(day), now) ?? now)
+      for (const day of [...dueByDay.keys()].sort().slice(0, -keptDays)) dueByDay.delete(day)
       const input = { method: 'subscriptions.recoverSoon', reason, days: asked, now }
       await commands
         .record(input, async () => {
-          const data = { reason, days: asked, now, waiting: await waitingDays(store) }
+          const data = { reason, days: asked, now, waiting: await pendingDays(store) }
           return { targets: [{ stream: portalStream, message: { type: 'portal.recoverSoon', data } }] }
         })
         .catch(() => {
           // The store may be what failed: the next failure tries again.
-          for (const day of asked) soon.delete(day)
+          for (const day of asked) dueByDay.delete(day)
         })
     },
   }
@@ -199,13 +201,13 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
  * What was lost before a subscription became ours is still in the failure records. Owes nothing when it was ours
  * already.
  */
-export async function readPast({
+export async function requestPastFailures({
   store,
   clock,
 }: Pick<ApiContext, 'store' | 'clock'>): Promise<AddressedMessage> {
   const at = clock.now()
   const [now, days] = [toInstant(at), daysBetween(toInstant(at - keptDays * dayMs), toInstant(at))]
-  const data = { reason: 'adopted', now, waiting: await waitingDays(store) }
+  const data = { reason: 'adopted', now, waiting: await pendingDays(store) }
   return {
     stream: portalStream,
     message: made => ({ type: 'portal.recoverSoon', data: { ...data, days: made > 0 ? days : [] } }),
@@ -213,7 +215,7 @@ export async function readPast({
 }
 
 /** The days whose failures are going to be read by themselves. */
-export async function waitingDays(store: ApiContext['store']): Promise<string[]> {
+export async function pendingDays(store: ApiContext['store']): Promise<string[]> {
   const owed = await store.effects({ stream: portalStream, states: ['owed', 'started', 'deferred'] })
   const readings = owed.filter(({ type }) => type === 'portal.listFailures')
   return readings.flatMap(({ data }) => (data as { day: string | null }).day ?? []) // As the machine writes it.
@@ -229,7 +231,7 @@ export function daysBetween(from: Instant, until: Instant): string[] {
 }
 
 /** The day in Brasilia on which a delivery failed. */
-function dayOf({ failed_at }: FailureRow): string | undefined {
+function failureDay({ failed_at }: FailureRow): string | undefined {
   return failed_at === null ? undefined : brasiliaDay(fromInstant(failed_at))
 }
 
@@ -249,7 +251,7 @@ function checkDay(day: string, now: number): void {
   // The portal's clock may be ahead of ours, or behind it.
   if (dayBefore(first) <= day && dayBefore(day) <= last) return
   throw new AverbaError('INVALID_INPUT', 'Cannot read failures: the portal has none of this day', {
-    hint: `It keeps them for thirty days: ask for one from ${first} to ${last} in Brasilia. What was read before stands in the view \`failures\``,
+    hint: `It keeps them for thirty days: requestFailures for one from ${first} to ${last} in Brasilia. What was read before stands in the view \`failures\``,
   })
 }
 

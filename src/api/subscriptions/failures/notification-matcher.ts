@@ -13,9 +13,9 @@ import { copyWindowMs, type SealedBody } from '../../notifications/notification.
  * So much later than a delivery the portal notes that it failed, with all its tries: nearer, the failure is of that
  * very delivery. Further apart, two clocks differ, or it is of a copy.
  */
-export const answerMs = 15_000
+export const failureDelayMaxMs = 15_000
 /** How many contents are opened before others get their turn: there may be very many of one length. */
-const openedAtOnce = 50
+const openedPerTurn = 50
 
 /** What a failure record tells of the notification that was lost. */
 export interface LostNotification {
@@ -68,7 +68,7 @@ export class NotificationMatcher {
   readonly #inOrder = new Map<string, { readonly at: number; readonly stored: KnownNotification }[]>()
   readonly #byNotification = new Map<string, KnownNotification>()
   /** What was made of those that are about to be stored, each once. */
-  readonly #made = new WeakMap<NewNotification, KnownNotification>()
+  readonly #fromNewCache = new WeakMap<NewNotification, KnownNotification>()
   /** How many failures each is linked to. */
   readonly #links = new Map<string, number>()
   #opened = 0
@@ -81,7 +81,7 @@ export class NotificationMatcher {
    * Reads from the log those that may be one of these; all that were read with them may have come in between. Failures
    * that were read before are linked to notifications.
    */
-  static async around(
+  static async load(
     context: ApiContext,
     lost: readonly LostNotification[],
     all: readonly LostNotification[],
@@ -92,11 +92,11 @@ export class NotificationMatcher {
     for (const { evento, failedAt, content } of lost) {
       if (failedAt === null) continue
       times.push(fromInstant(failedAt))
-      found.#unopened.set(shapeOf(evento, Buffer.byteLength(content)), [])
+      found.#unopened.set(lengthKey(evento, Buffer.byteLength(content)), [])
       found.#byEvento.set(evento, [])
     }
     if (times.length === 0) return found
-    for (const each of all) found.#byEvento.get(each.evento)?.push(toFailed(each))
+    for (const each of all) found.#byEvento.get(each.evento)?.push(fromFailure(each))
     const [first, last] = times.reduce(
       ([low, high], at) => [Math.min(low, at), Math.max(high, at)],
       [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
@@ -125,11 +125,9 @@ export class NotificationMatcher {
     if (failedAt === null) return undefined
     const at = fromInstant(failedAt)
     const isThen = ({ times }: KnownNotification) => times.some(each => Math.abs(each - at) <= copyWindowMs)
-    await this.#open(shapeOf(evento, Buffer.byteLength(content)), isThen)
-    const name = this.#nameOf(sought)
-    const coming = pending.recovered
-      .filter(each => each.evento === evento)
-      .map(each => this.#toRecovered(each))
+    await this.#open(lengthKey(evento, Buffer.byteLength(content)), isThen)
+    const name = this.#failureContentName(sought)
+    const coming = pending.recovered.filter(each => each.evento === evento).map(each => this.#fromNew(each))
     const alike = [...(this.#byContent.get(name) ?? []), ...coming.filter(each => each.opened?.name === name)]
     const then = alike.filter(isThen)
     const known: KnownNotification[] = []
@@ -148,8 +146,8 @@ export class NotificationMatcher {
   async #isAbout(stored: KnownNotification, at: number): Promise<boolean> {
     for (const time of stored.times) {
       const apartMs = Math.abs(time - at)
-      if (apartMs <= answerMs) return true
-      if (apartMs > copyWindowMs || isOvernight(time, at)) continue
+      if (apartMs <= failureDelayMaxMs) return true
+      if (apartMs > copyWindowMs || areOnOtherDays(time, at)) continue
       if (!(await this.#isOtherBetween(stored, time, at))) return true
     }
     return false
@@ -162,7 +160,7 @@ export class NotificationMatcher {
     for (let i = firstAfter(all, from); i < all.length; i++) {
       const { at, stored: each } = all[i] ?? { at: until, stored }
       if (at >= until) return false
-      const opened = await this.#openedOf(each)
+      const opened = await this.#openContent(each)
       if (opened?.name === stored.opened?.name) continue
       const recipients = [opened?.recipient ?? '', stored.opened?.recipient ?? '']
       if (recipients.includes('') || recipients[0] === recipients[1]) return true
@@ -175,7 +173,7 @@ export class NotificationMatcher {
     this.#links.set(notification, failures.length)
     if (this.#byNotification.has(notification)) return
     const isAlike = ({ evento, content }: LostNotification) =>
-      this.#unopened.has(shapeOf(evento, Buffer.byteLength(content)))
+      this.#unopened.has(lengthKey(evento, Buffer.byteLength(content)))
     if (!failures.some(isAlike)) return
     const [event] = await this.#context.store.read({
       stream: streamOf('notification', notification),
@@ -185,9 +183,9 @@ export class NotificationMatcher {
   }
 
   /** Notes that what was pending has been recorded. */
-  keep({ recovered, linked }: MatchedFailures): void {
+  noteRecorded({ recovered, linked }: MatchedFailures): void {
     for (const each of linked) this.#links.set(each, (this.#links.get(each) ?? 0) + 1)
-    for (const each of recovered) if (each.failedAt !== null) this.#keepContent(this.#toRecovered(each))
+    for (const each of recovered) if (each.failedAt !== null) this.#keepContent(this.#fromNew(each))
   }
 
   /** Opens the contents of those of an event and a length that came then, each once. */
@@ -201,37 +199,37 @@ export class NotificationMatcher {
         continue
       }
       // What was erased or damaged cannot be compared, and so counts as no copy.
-      if ((await this.#openedOf(each)) !== null) this.#keepContent(each)
+      if ((await this.#openContent(each)) !== null) this.#keepContent(each)
     }
     this.#unopened.set(shape, rest)
   }
 
-  async #openedOf(stored: KnownNotification): Promise<OpenedNotification | null> {
+  async #openContent(stored: KnownNotification): Promise<OpenedNotification | null> {
     if (stored.opened !== undefined) return stored.opened
     const { content } = stored
     if (content !== undefined) {
-      stored.opened = { name: this.#nameOf({ evento: stored.evento, content }), recipient: '' }
+      stored.opened = { name: this.#failureContentName({ evento: stored.evento, content }), recipient: '' }
       return stored.opened
     }
     this.#opened += 1
-    if (this.#opened % openedAtOnce === 0) await yieldToEventLoop()
-    const sealed = await this.#sealedOf(stored)
+    if (this.#opened % openedPerTurn === 0) await yieldToEventLoop()
+    const sealed = await this.#openSealed(stored)
     const { evento } = stored
     stored.opened = sealed
-      ? { name: this.#contentName(evento, sealed.bytes), recipient: nameOf(sealed.recipient) }
+      ? { name: this.#contentName(evento, sealed.bytes), recipient: recipientName(sealed.recipient) }
       : null
     return stored.opened
   }
 
-  #toRecovered(found: NewNotification): KnownNotification {
-    const made = this.#made.get(found)
+  #fromNew(found: NewNotification): KnownNotification {
+    const made = this.#fromNewCache.get(found)
     if (made) return made
     const { notification, evento, content, failedAt } = found
     const times = failedAt === null ? [] : [fromInstant(failedAt)]
-    const opened = { name: this.#nameOf(found), recipient: '' }
+    const opened = { name: this.#failureContentName(found), recipient: '' }
     const bodyBytes = Buffer.byteLength(content)
     const stored = { notification, evento, times, bodyBytes, body: '', isRecovered: true, opened }
-    this.#made.set(found, stored)
+    this.#fromNewCache.set(found, stored)
     return stored
   }
 
@@ -265,15 +263,15 @@ export class NotificationMatcher {
       first?.times.push(fromInstant(event.at))
       return
     }
-    const stored = toStored(event)
+    const stored = fromEvent(event)
     const alike = this.#byEvento.get(stored.evento)
     if (!alike) return
     alike.push(stored)
-    this.#unopened.get(shapeOf(stored.evento, stored.bodyBytes))?.push(stored)
+    this.#unopened.get(lengthKey(stored.evento, stored.bodyBytes))?.push(stored)
     this.#byNotification.set(stored.notification, stored)
   }
 
-  async #sealedOf({ body }: KnownNotification): Promise<SealedBody | undefined> {
+  async #openSealed({ body }: KnownNotification): Promise<SealedBody | undefined> {
     const sealed = await this.#context.store.open(body).catch((error: unknown) => {
       if (isDamage(error)) return undefined
       throw error
@@ -281,7 +279,7 @@ export class NotificationMatcher {
     return sealed as SealedBody | undefined // As `sealedBody` made it.
   }
 
-  #nameOf({ evento, content }: Pick<LostNotification, 'evento' | 'content'>): string {
+  #failureContentName({ evento, content }: Pick<LostNotification, 'evento' | 'content'>): string {
     return this.#contentName(evento, Buffer.from(content).toString('base64'))
   }
 
@@ -291,7 +289,7 @@ export class NotificationMatcher {
 }
 
 /** The portal lists failures by day: what else failed on the other one may not have been read yet. */
-function isOvernight(one: number, other: number): boolean {
+function areOnOtherDays(one: number, other: number): boolean {
   return brasiliaDay(one) !== brasiliaDay(other)
 }
 
@@ -306,21 +304,21 @@ function firstAfter(all: readonly { readonly at: number }[], at: number): number
   return low
 }
 
-function toFailed({ evento, failedAt, content }: LostNotification): KnownNotification {
+function fromFailure({ evento, failedAt, content }: LostNotification): KnownNotification {
   const times = failedAt === null ? [] : [fromInstant(failedAt)]
   return { notification: '', evento, times, bodyBytes: 0, body: '', isRecovered: false, content }
 }
 
-function shapeOf(evento: string, bodyBytes: number): string {
+function lengthKey(evento: string, bodyBytes: number): string {
   return `${evento}\0${bodyBytes}`
 }
 
-function nameOf(recipient: SealedBody['recipient']): string {
+function recipientName(recipient: SealedBody['recipient']): string {
   return recipient === undefined ? '' : `${recipient.tipo} ${recipient.id}`
 }
 
 /** A recovered one counts from when its delivery failed; it may be in the log days later. */
-function toStored({ id, at, data, type }: RecordedEvent): KnownNotification {
+function fromEvent({ id, at, data, type }: RecordedEvent): KnownNotification {
   // As the machine writes them.
   const { notification, evento, bodyBytes, failedAt } = data as unknown as ReceivedNotification &
     Partial<RecoveredNotification>

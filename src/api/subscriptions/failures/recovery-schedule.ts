@@ -4,8 +4,8 @@ import { dayMs, fromInstant, toInstant } from '../../../vocabulary/instant.ts'
 import { portalStream } from '../../../vocabulary/names.ts'
 import type { ApiContext } from '../../api-context.ts'
 import type { DueItem } from '../../module.ts'
-import { addressedTo } from '../portal-address.ts'
-import { daysBetween, waitingDays } from './failures.ts'
+import { addressData } from '../portal-address.ts'
+import { daysBetween, pendingDays } from './failures.ts'
 
 /** After the portal's nightly stop, and not in the same minute in every process. */
 const recoveryAt = '03:30:00'
@@ -34,7 +34,7 @@ export class RecoverySchedule {
     const now = toInstant(clock.now())
     const data = { reason: 'downtime', days: daysBetween(last.at, now), now }
     await engine.record(async () => {
-      const message = { type: 'portal.recoverSoon', data: { ...data, waiting: await waitingDays(store) } }
+      const message = { type: 'portal.recoverSoon', data: { ...data, waiting: await pendingDays(store) } }
       return { targets: [{ stream: portalStream, message }] }
     })
   }
@@ -50,7 +50,7 @@ export class RecoverySchedule {
     if (day === this.#recoveredDay) return
     const began = await store.readAt(1)
     const since = brasiliaDay(began ? fromInstant(began.at) : now)
-    const message = { type: 'portal.recover', data: { day, today, since, ...addressedTo(options.portal) } }
+    const message = { type: 'portal.recover', data: { day, today, since, ...addressData(options.portal) } }
     await engine.record(async () => ({ targets: [{ stream: portalStream, message }] }))
     this.#recoveredDay = day
   }

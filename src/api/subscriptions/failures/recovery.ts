@@ -11,8 +11,8 @@ import { dayMs, fromInstant, toInstant } from '../../../vocabulary/instant.ts'
 import type { Instant, Json, MessageWithParts, PendingEffect } from '../../../vocabulary/message.ts'
 import { portalStream, streamOf } from '../../../vocabulary/names.ts'
 import type { ApiContext } from '../../api-context.ts'
-import { contentOf, FailurePortion, portionItems, portionsOf } from './failure-portion.ts'
-import { answerMs, type LostNotification, NotificationMatcher } from './notification-matcher.ts'
+import { FailurePortion, failureContent, portionItems, splitIntoPortions } from './failure-portion.ts'
+import { failureDelayMaxMs, type LostNotification, NotificationMatcher } from './notification-matcher.ts'
 
 /** One record of the portal's answer about failures, as far as it is needed to find it again. */
 export interface AnsweredFailure {
@@ -27,7 +27,7 @@ export interface AnsweredFailure {
  *
  * @param readings lets one answer go after the other: what one recovers counts for the next
  */
-export async function takeFailures(
+export async function recordFailures(
   context: ApiContext,
   readings: KeyedLock,
   pending: PendingEffect,
@@ -37,36 +37,36 @@ export async function takeFailures(
   const { items: listed, unreadable } = fact.data as Listing<ListedFailure> // As the client reads it.
   // As the portal's machine writes it.
   const { recover, day } = pending.data as { recover: boolean; day: string | null }
-  const items = day === null ? listed : listed.map(each => timedWithin(day, each))
+  const items = day === null ? listed : listed.map(each => withPlausibleTime(day, each))
   const recovery = new Recovery(context, recover, startOfDay(day ?? brasiliaDay(context.clock.now())))
-  await readings.run([portalStream], () => recovery.take(items, record))
+  await readings.run([portalStream], () => recovery.recordAll(items, record))
   const answered = items.map(({ remoteId, failedAt }) => ({ remoteId, failedAt }))
   const parts = {
     answered: { owner: portalStream, value: answered },
-    ...(unreadable.length > 0 && { unreadable: { owner: portalStream, value: firstOf(unreadable) } }),
+    ...(unreadable.length > 0 && { unreadable: { owner: portalStream, value: limitCharacters(unreadable) } }),
   }
-  const { bare, ...counts } = recovery.counts
-  const read = { read: items.length, unreadable: unreadable.length + bare, ...counts }
-  const unread = await unreadEvents(context, { items, unreadable })
+  const { withoutContent, ...counts } = recovery.counts
+  const read = { read: items.length, unreadable: unreadable.length + withoutContent, ...counts }
+  const unread = await findUnreadEvents(context, { items, unreadable })
   const data = { day, ...read, ...(unread.length > 0 && { unread }) }
   return { type: 'portal.failuresListed', data, parts }
 }
 
 /** A time that is far from the day asked for tells nothing: it would begin, or end, a subscription's errors. */
-function timedWithin(day: string, item: ListedFailure): ListedFailure {
+function withPlausibleTime(day: string, item: ListedFailure): ListedFailure {
   const from = startOfDay(day)
   if (item.failedAt === null || from === null) return item
   const sinceMs = fromInstant(item.failedAt) - fromInstant(from)
   return sinceMs >= -dayMs && sinceMs < 2 * dayMs ? item : { ...item, failedAt: null }
 }
 
-/** Our events among those of records that cannot be read, and of bare ones; null where a record says no event. */
-async function unreadEvents(
+/** Our events among those of records that cannot be read, and of those without content; null where a record says no event. */
+async function findUnreadEvents(
   { store }: ApiContext,
   { items, unreadable }: Listing<ListedFailure>,
 ): Promise<(string | null)[]> {
-  const bare = items.filter(each => contentOf(each) === undefined).map(each => each.evento)
-  const named = new Set([...unreadable.map(record => readUnreadable(record).evento), ...bare])
+  const withoutContent = items.filter(each => failureContent(each) === undefined).map(each => each.evento)
+  const named = new Set([...unreadable.map(record => readUnreadable(record).evento), ...withoutContent])
   const ours: (string | null)[] = []
   for (const evento of named) {
     if (evento === undefined) ours.push(null)
@@ -86,8 +86,8 @@ interface KnownRecords {
 
 /** What one answer leads to. */
 class Recovery {
-  /** `bare` counts those to be recovered whose record holds no content. */
-  readonly counts = { recovered: 0, stored: 0, bare: 0 }
+  /** `withoutContent` counts those to be recovered whose record holds no content. */
+  readonly counts = { recovered: 0, stored: 0, withoutContent: 0 }
   readonly #context: ApiContext
   readonly #recovers: boolean
   readonly #dayFrom: Instant | null
@@ -99,36 +99,36 @@ class Recovery {
     this.#dayFrom = dayFrom
   }
 
-  async take(items: readonly ListedFailure[], record: RecordChunk): Promise<void> {
-    let seen = await this.#see(items)
-    for (const portion of portionsOf(seen.open)) {
+  async recordAll(items: readonly ListedFailure[], record: RecordChunk): Promise<void> {
+    let seen = await this.#readKnown(items)
+    for (const portion of splitIntoPortions(seen.open)) {
       const begin = () => new FailurePortion(this.#context, seen.stored, this.#recovers, this.#dayFrom)
       let made = begin()
       let isFirst = true
       await record(async () => {
         // Another reading was faster: what it recovered counts, and what was made before is void.
-        if (!isFirst) seen = await this.#see(items)
+        if (!isFirst) seen = await this.#readKnown(items)
         isFirst = false
         made = begin()
-        for (const item of portion) await made.take(item)
+        for (const item of portion) await made.add(item)
         const preconditions = [...seen.versions].map(([stream, expect]) => ({ stream, expect }))
-        return { ...made.delivery, preconditions }
+        return { ...made.request, preconditions }
       })
-      seen.stored.keep(made)
-      for (const { stream } of made.delivery.targets) {
+      seen.stored.noteRecorded(made)
+      for (const { stream } of made.request.targets) {
         const version = seen.versions.get(stream)
         if (version !== undefined) seen.versions.set(stream, version + 1) // Each of them makes one event.
       }
       this.counts.recovered += made.counts.recovered
       this.counts.stored += made.counts.stored
-      this.counts.bare += made.counts.bare
+      this.counts.withoutContent += made.counts.withoutContent
       await yieldToEventLoop()
     }
   }
 
   /** What the log says about records now. All that it says changes with the streams of their subscriptions. */
-  async #see(items: readonly ListedFailure[]): Promise<KnownRecords> {
-    const versions = await this.#versionsOf(items)
+  async #readKnown(items: readonly ListedFailure[]): Promise<KnownRecords> {
+    const versions = await this.#readVersions(items)
     const open: ListedFailure[] = []
     const linked = new Map<string, LostNotification[]>()
     const link = (notification: string, failure: LostNotification) => {
@@ -136,31 +136,26 @@ class Recovery {
       if (failures) failures.push(failure)
       else linked.set(notification, [failure])
     }
-    const nearby = await this.#linkedNearby()
+    const nearby = await this.#readLinkedNearby()
     let looked = 0
     for (const item of new Map(items.map(each => [each.remoteId, each])).values()) {
-      const { isOpen, failure, notification } = await this.#look(item)
+      const { isOpen, failure, notification } = await this.#lookUpRecord(item)
       if (failure !== undefined) nearby.delete(failure)
       if (isOpen) open.push(item)
-      if (notification !== undefined) link(notification, sought(item))
+      if (notification !== undefined) link(notification, toLost(item))
       looked += 1
       if (looked % portionItems === 0) await yieldToEventLoop()
     }
     for (const { notification, evento, failed_at } of nearby.values())
       if (notification !== null) link(notification, { evento, failedAt: failed_at, content: '' })
     const lost = this.#recovers ? open : []
-    const stored = await NotificationMatcher.around(
-      this.#context,
-      lost.map(sought),
-      items.map(sought),
-      linked,
-    )
+    const stored = await NotificationMatcher.load(this.#context, lost.map(toLost), items.map(toLost), linked)
     // The portal says nothing of their order, and what was recovered stands for what failed after it.
     open.sort((one, other) => (one.failedAt ?? '').localeCompare(other.failedAt ?? ''))
     return { open, stored, versions }
   }
 
-  async #versionsOf(items: readonly ListedFailure[]): Promise<Map<string, number>> {
+  async #readVersions(items: readonly ListedFailure[]): Promise<Map<string, number>> {
     const { store } = this.#context
     const versions = new Map<string, number>()
     for (const evento of new Set(items.map(each => each.evento))) {
@@ -173,7 +168,7 @@ class Recovery {
     return versions
   }
 
-  async #look({ remoteId }: ListedFailure): Promise<KnownRecord> {
+  async #lookUpRecord({ remoteId }: ListedFailure): Promise<KnownRecord> {
     const { store } = this.#context
     const failure = await store.lookUp('failure', String(remoteId))
     const notification = this.#recovers ? await store.lookUp('recovery', String(remoteId)) : undefined
@@ -188,13 +183,13 @@ class Recovery {
    * The failures just before the day and just after it, which the portal lists with another one: what they are linked
    * to stands for that many failures fewer of this day. By our ids: it may list them with this one all the same.
    */
-  async #linkedNearby(): Promise<Map<string, NearbyFailure>> {
+  async #readLinkedNearby(): Promise<Map<string, NearbyFailure>> {
     const found = new Map<string, NearbyFailure>()
     if (!this.#recovers || this.#dayFrom === null) return found
     const from = fromInstant(this.#dayFrom)
     for (const [first, until] of [
-      [from - answerMs, from],
-      [from + dayMs, from + dayMs + answerMs],
+      [from - failureDelayMaxMs, from],
+      [from + dayMs, from + dayMs + failureDelayMaxMs],
     ] as const) {
       const rows = this.#context.views
         .selectFrom('failures')
@@ -220,7 +215,7 @@ interface KnownRecord {
 }
 
 /** As many of the records that cannot be read as one part may hold: the portal has the others for thirty days. */
-function firstOf(unreadable: readonly Json[]): readonly Json[] {
+function limitCharacters(unreadable: readonly Json[]): readonly Json[] {
   let characters = 0
   return unreadable.filter(record => {
     characters += JSON.stringify(record).length
@@ -228,7 +223,7 @@ function firstOf(unreadable: readonly Json[]): readonly Json[] {
   })
 }
 
-function sought(item: ListedFailure): LostNotification {
+function toLost(item: ListedFailure): LostNotification {
   const { evento, failedAt } = item
-  return { evento, failedAt, content: contentOf(item) ?? '' }
+  return { evento, failedAt, content: failureContent(item) ?? '' }
 }

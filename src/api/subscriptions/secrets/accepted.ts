@@ -11,11 +11,11 @@ import { SecretHistory } from './history.ts'
 /**
  * How old what a source gave may be before it is asked again, while notifications come. No notification waits for it.
  */
-const askedEveryMs = 60_000
+const refreshMs = 60_000
 /** How often at most an event's sources are asked again because secrets do not fit: anybody may send wrong ones. */
-const askedAgainMs = 10_000
+const rereadMinMs = 10_000
 /** How often at most a source that has given nothing yet is asked. */
-const askedFirstMs = 1_000
+const firstReadRetryMs = 1_000
 
 /** What one event's sources gave last. */
 interface CachedSecrets {
@@ -29,28 +29,33 @@ interface CachedSecrets {
  */
 export class AcceptedSecrets {
   readonly history: SecretHistory
-  readonly #desired: DeclaredSubscriptions
+  readonly #declarations: DeclaredSubscriptions
   readonly #context: ApiContext
-  readonly #known = new Map<string, CachedSecrets>()
-  readonly #asking = new Map<string, Promise<SecretValues>>()
-  readonly #triedAt = new Map<string, number>()
-  readonly #failed = new Map<string, { readonly error: unknown; readonly at: number }>()
+  readonly #cache = new Map<string, CachedSecrets>()
+  readonly #reading = new Map<string, Promise<SecretValues>>()
+  readonly #readAt = new Map<string, number>()
+  readonly #failures = new Map<string, { readonly error: unknown; readonly at: number }>()
 
-  constructor(context: ApiContext, desired: DeclaredSubscriptions) {
+  constructor(context: ApiContext, declarations: DeclaredSubscriptions) {
     this.#context = context
-    this.#desired = desired
+    this.#declarations = declarations
     const generations = new SecretGenerations(context.store, context.clock)
     this.history = new SecretHistory(context, generations)
-    desired.follow(generations, async (evento, values, owedAt) => {
-      this.#known.set(evento, { values, at: context.clock.now() })
-      await this.history.note(evento, values, await desired.candidatesOf(evento, values), owedAt)
+    declarations.connect(generations, async (evento, values, effectPosition) => {
+      this.#cache.set(evento, { values, at: context.clock.now() })
+      await this.history.noteSources(
+        evento,
+        values,
+        await declarations.candidateSecrets(evento, values),
+        effectPosition,
+      )
     })
   }
 
   /** The secrets known for an event; for an event that nobody declared, those of any declared one. */
   async candidatesFor(evento: string): Promise<Secrets[]> {
-    const [first, ...others] = this.#meant(evento).map(async each =>
-      this.#desired.candidatesOf(each, await this.#valuesOf(each)),
+    const [first, ...others] = this.#eventosFor(evento).map(async each =>
+      this.#declarations.candidateSecrets(each, await this.#currentValues(each)),
     )
     return others.length === 0 ? (first ?? []) : (await Promise.all([first ?? [], ...others])).flat()
   }
@@ -61,80 +66,81 @@ export class AcceptedSecrets {
    */
   async recheck(head: ReceivedHead): Promise<boolean> {
     const { evento } = head
-    for (const each of this.#meant(evento)) if (await this.history.fits(each, head)) return true
-    if (!this.#desired.isDeclared(evento)) return false
-    const isAsked = await this.#askAgain(evento)
-    const failed = this.#failed.get(evento)
+    for (const each of this.#eventosFor(evento)) if (await this.history.matches(each, head)) return true
+    if (!this.#declarations.isDeclared(evento)) return false
+    const isAsked = await this.#readAgain(evento)
+    const failed = this.#failures.get(evento)
     if (failed) throw failed.error
     if (!isAsked) return false
-    return matchesSecrets(head, await this.candidatesFor(evento)) || this.history.fits(evento, head)
+    return matchesSecrets(head, await this.candidatesFor(evento)) || this.history.matches(evento, head)
   }
 
   /** The events whose secrets have changed where they come from, and not at the portal: an `apply` is owed. */
   async unapplied(): Promise<string[]> {
     const owed: string[] = []
-    for (const { evento } of this.#desired.all) if (await this.history.isApplyOwed(evento)) owed.push(evento)
+    for (const { evento } of this.#declarations.all)
+      if (await this.history.needsApply(evento)) owed.push(evento)
     return owed
   }
 
-  #meant(evento: string): string[] {
-    return this.#desired.isDeclared(evento) ? [evento] : this.#desired.all.map(each => each.evento)
+  #eventosFor(evento: string): string[] {
+    return this.#declarations.isDeclared(evento) ? [evento] : this.#declarations.all.map(each => each.evento)
   }
 
-  async #valuesOf(evento: string): Promise<SecretValues> {
-    const known = this.#known.get(evento)
-    if (!known) return this.#askFirst(evento)
+  async #currentValues(evento: string): Promise<SecretValues> {
+    const known = this.#cache.get(evento)
+    if (!known) return this.#readFirst(evento)
     const now = this.#context.clock.now()
-    if (!isWithin(askedEveryMs, known.at, now) && !this.#wasTried(evento, now)) void this.#askAgain(evento)
+    if (!isWithin(refreshMs, known.at, now) && !this.#wasRead(evento, now)) void this.#readAgain(evento)
     return known.values
   }
 
   /** Nothing is known yet. A flood of notifications while a source fails has it asked once a second at most. */
-  async #askFirst(evento: string): Promise<SecretValues> {
-    const failed = this.#failed.get(evento)
-    if (failed && isWithin(askedFirstMs, failed.at, this.#context.clock.now())) throw failed.error
-    return this.#ask(evento)
+  async #readFirst(evento: string): Promise<SecretValues> {
+    const failed = this.#failures.get(evento)
+    if (failed && isWithin(firstReadRetryMs, failed.at, this.#context.clock.now())) throw failed.error
+    return this.#readShared(evento)
   }
 
   /** False when it was asked a moment ago, or the source fails: what is known stays in use. */
-  async #askAgain(evento: string): Promise<boolean> {
-    const asking = this.#asking.get(evento)
-    if (!asking && this.#wasTried(evento, this.#context.clock.now())) return false
+  async #readAgain(evento: string): Promise<boolean> {
+    const reading = this.#reading.get(evento)
+    if (!reading && this.#wasRead(evento, this.#context.clock.now())) return false
     try {
-      await (asking ?? this.#ask(evento))
+      await (reading ?? this.#readShared(evento))
       return true
     } catch (error) {
       const message = 'a secret of a subscription could not be asked for again: the known one stays'
-      if (!asking) this.#context.log({ message, error: errorName(error) })
+      if (!reading) this.#context.log({ message, error: errorName(error) })
       return false
     }
   }
 
-  #wasTried(evento: string, now: number): boolean {
-    const triedAt = this.#triedAt.get(evento)
-    return triedAt !== undefined && isWithin(askedAgainMs, triedAt, now)
+  #wasRead(evento: string, now: number): boolean {
+    const readAt = this.#readAt.get(evento)
+    return readAt !== undefined && isWithin(rereadMinMs, readAt, now)
   }
 
   /** One request at a time, shared by all that need it. */
-  #ask(evento: string): Promise<SecretValues> {
-    const asking = this.#asking.get(evento)
-    if (asking) return asking
-    this.#triedAt.set(evento, this.#context.clock.now())
+  #readShared(evento: string): Promise<SecretValues> {
+    const reading = this.#reading.get(evento)
+    if (reading) return reading
+    this.#readAt.set(evento, this.#context.clock.now())
     const begun = this.#context.engine
-      .admit(() => this.#noted(evento))
-      .finally(() => this.#asking.delete(evento))
-    this.#asking.set(evento, begun)
+      .admit(() => this.#readSources(evento))
+      .finally(() => this.#reading.delete(evento))
+    this.#reading.set(evento, begun)
     return begun
   }
 
   /** Asks, and keeps the source's error until it works again. */
-  async #noted(evento: string): Promise<SecretValues> {
+  async #readSources(evento: string): Promise<SecretValues> {
     try {
-      const values = await this.#desired.ask(evento)
-      this.#failed.delete(evento)
+      const values = await this.#declarations.readSources(evento)
+      this.#failures.delete(evento)
       return values
     } catch (error) {
-      this.#failed.set(evento, { error, at: this.#context.clock.now() })
+      this.#failures.set(evento, { error, at: this.#context.clock.now() })
       throw error
     }
   }

@@ -12,16 +12,16 @@ export const formerSecretsAcceptedMs = 60 * 60_000
 /** How old the receiver's knowledge of the generations may be. */
 const ageMaxMs = 1_000
 
-const confirmed = ['subscription.registered', 'subscription.changed']
-const asked = [
+const confirmationTypes = ['subscription.registered', 'subscription.changed']
+const requestTypes = [
   'subscription.registrationRequested',
   'subscription.changeRequested',
   'subscription.rotationRequested',
 ]
 
 /** Says which generation the portal holds where that is a later one than was known. */
-const drifted = 'subscription.drifted'
-const types = [...confirmed, ...asked, drifted]
+const driftType = 'subscription.drifted'
+const generationTypes = [...confirmationTypes, ...requestTypes, driftType]
 
 /** Up to where in the log what we gave the portal is what it holds, and when it confirmed that. */
 export type ConfirmedEvent = Pick<RecordedEvent, 'position' | 'at'>
@@ -57,8 +57,8 @@ interface StreamGenerations {
 export class SecretGenerations {
   readonly #store: Store
   readonly #clock: Clock
-  readonly #told = new Map<string, StreamGenerations>()
-  readonly #known = new Map<string, { readonly known: Promise<GenerationState>; readonly at: number }>()
+  readonly #streams = new Map<string, StreamGenerations>()
+  readonly #cache = new Map<string, { readonly known: Promise<GenerationState>; readonly at: number }>()
 
   constructor(store: Store, clock: Clock) {
     this.#store = store
@@ -76,7 +76,7 @@ export class SecretGenerations {
    * next generation, which only we can derive, is accepted as well.
    */
   async accepted(evento: string): Promise<{ current: number; others: HeldEndpoint[] }> {
-    const { held, asked, former } = await this.#recent(evento)
+    const { held, asked, former } = await this.#readCached(evento)
     const now = this.#clock.now()
     const others = [held, asked].filter(each => each !== undefined)
     return {
@@ -87,16 +87,16 @@ export class SecretGenerations {
 
   /** When the portal confirmed last what we gave it: known within a second. */
   async confirmed(evento: string): Promise<ConfirmedEvent | undefined> {
-    return (await this.#recent(evento)).confirmed
+    return (await this.#readCached(evento)).confirmed
   }
 
-  #recent(evento: string): Promise<GenerationState> {
+  #readCached(evento: string): Promise<GenerationState> {
     const now = this.#clock.now()
-    let entry = this.#known.get(evento)
+    let entry = this.#cache.get(evento)
     if (!entry || !isWithin(ageMaxMs, entry.at, now)) {
       entry = { known: this.#read(evento), at: now }
-      this.#known.set(evento, entry)
-      entry.known.catch(() => this.#known.delete(evento))
+      this.#cache.set(evento, entry)
+      entry.known.catch(() => this.#cache.delete(evento))
     }
     return entry.known
   }
@@ -105,19 +105,22 @@ export class SecretGenerations {
     const subscription = await this.#store.lookUp('subscription', evento)
     if (subscription === undefined)
       return { held: undefined, asked: undefined, former: [], confirmed: undefined }
-    const told = await this.#readOn(streamOf('subscription', subscription))
+    const told = await this.#readStream(streamOf('subscription', subscription))
     const { last, former = [], request } = told
     const isOpen = request && request.position > (last?.position ?? 0)
     return {
-      held: last && heldIn(last),
-      asked: isOpen ? heldIn(request) : undefined,
+      held: last && heldEndpoint(last),
+      asked: isOpen ? heldEndpoint(request) : undefined,
       former,
-      confirmed: last && { position: await this.#askedAt(told, last), at: last.at },
+      confirmed: last && { position: await this.#requestPosition(told, last), at: last.at },
     }
   }
 
   /** The position at which the confirmed secrets were asked for: they may have changed during the call. */
-  async #askedAt({ answered }: StreamGenerations, { position, settles }: RecordedEvent): Promise<number> {
+  async #requestPosition(
+    { answered }: StreamGenerations,
+    { position, settles }: RecordedEvent,
+  ): Promise<number> {
     if (!answered || !settles) return position
     const stream = effectStream({ id: settles.effect, position: answered.position })
     const attempt = await this.#store.readLast({ stream, types: ['effect.attempted'] })
@@ -125,27 +128,32 @@ export class SecretGenerations {
   }
 
   /** Reads on from where the stream was read up to: failures make it long, and none of them matters here. */
-  async #readOn(stream: string): Promise<StreamGenerations> {
-    const known = this.#told.get(stream) ?? { version: 0 }
+  async #readStream(stream: string): Promise<StreamGenerations> {
+    const known = this.#streams.get(stream) ?? { version: 0 }
     const newest = await this.#store.readLast({ stream })
     if (!newest || newest.version <= known.version) return known
     let told = known
     for (let page: RecordedEvent[] | undefined; !page || page.length === logPageRows; ) {
-      page = await this.#store.read({ stream, types, fromVersion: told.version + 1, limit: logPageRows })
-      told = page.reduce(toldAfter, told)
+      page = await this.#store.read({
+        stream,
+        types: generationTypes,
+        fromVersion: told.version + 1,
+        limit: logPageRows,
+      })
+      told = page.reduce(applyEvent, told)
     }
     told = { ...told, version: Math.max(told.version, newest.version) }
-    this.#told.set(stream, told)
+    this.#streams.set(stream, told)
     return told
   }
 }
 
-function toldAfter(told: StreamGenerations, event: RecordedEvent): StreamGenerations {
+function applyEvent(told: StreamGenerations, event: RecordedEvent): StreamGenerations {
   const { version } = event
-  if (asked.includes(event.type)) return { ...told, version, request: event }
-  if (event.type === drifted) {
+  if (requestTypes.includes(event.type)) return { ...told, version, request: event }
+  if (event.type === driftType) {
     // A generation that a log before this one rotated away is no longer accepted.
-    return raises(event)
+    return raisesGeneration(event)
       ? { ...told, version, last: event, former: [], answered: undefined }
       : { ...told, version }
   }
@@ -153,24 +161,24 @@ function toldAfter(told: StreamGenerations, event: RecordedEvent): StreamGenerat
   const isAnswer = request !== undefined && event.settles?.effect.startsWith(`${request.id}/`)
   return {
     ...{ ...told, version, last: event, answered: isAnswer ? request : undefined },
-    former: last ? [...former.filter(isLeftAt(event)), formerFrom(last, event)] : former,
+    former: last ? [...former.filter(isAcceptedAt(event)), toFormer(last, event)] : former,
   }
 }
 
-function formerFrom(last: RecordedEvent, { at }: RecordedEvent): FormerSecrets {
-  return { ...heldIn(last), until: fromInstant(at) + formerSecretsAcceptedMs }
+function toFormer(last: RecordedEvent, { at }: RecordedEvent): FormerSecrets {
+  return { ...heldEndpoint(last), until: fromInstant(at) + formerSecretsAcceptedMs }
 }
 
 /** Two rotations within the hour leave two of them. */
-function isLeftAt({ at }: RecordedEvent): (former: FormerSecrets) => boolean {
+function isAcceptedAt({ at }: RecordedEvent): (former: FormerSecrets) => boolean {
   return ({ until }) => until >= fromInstant(at)
 }
 
-function raises({ data }: RecordedEvent): boolean {
+function raisesGeneration({ data }: RecordedEvent): boolean {
   return (data as { generation?: number }).generation !== undefined // As the machine writes it.
 }
 
-function heldIn({ data }: RecordedEvent): HeldEndpoint {
+function heldEndpoint({ data }: RecordedEvent): HeldEndpoint {
   const { endpoint, generation } = data as HeldEndpoint // As the machine writes it.
   return { endpoint, generation }
 }

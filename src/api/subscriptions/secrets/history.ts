@@ -40,9 +40,9 @@ export class SecretHistory {
   readonly #store: Store
   readonly #clock: Clock
   readonly #generations: Pick<SecretGenerations, 'confirmed'>
-  readonly #known = new Map<string, { readonly kept: KeptSecrets | undefined; readonly at: number }>()
+  readonly #cache = new Map<string, { readonly kept: KeptSecrets | undefined; readonly at: number }>()
   /** Stands, by event, for the values that this process knows. */
-  readonly #ours = new Map<string, string>()
+  readonly #ownSources = new Map<string, string>()
 
   constructor(
     { store, clock }: { store: Store; clock: Clock },
@@ -55,33 +55,33 @@ export class SecretHistory {
 
   /**
    * Notes what the sources of an event gave now, and the secrets made from it. What a call carries replaces the former
-   * ones once it is confirmed: `owedAt` is where the log owes that call.
+   * ones once it is confirmed: `effectPosition` is where the log owes that call.
    */
-  async note(
+  async noteSources(
     evento: string,
     values: SecretValues,
     secrets: readonly Secrets[],
-    owedAt?: number,
+    effectPosition?: number,
   ): Promise<void> {
     const source = this.#digest(
       `${JSON.stringify([values.master, values.chaveSecreta, values.chaveAutenticacao])}`,
     )
-    this.#ours.set(evento, source)
-    const pairs = secrets.map(each => this.#pairOf(each))
+    this.#ownSources.set(evento, source)
+    const pairs = secrets.map(each => this.#toPair(each))
     await this.#change(evento, async before => {
       if (before?.source === source)
         return JSON.stringify(before.pairs) === JSON.stringify(pairs) ? undefined : { ...before, pairs }
-      const formers = before ? await this.#formersAfter(evento, before, pairs, owedAt) : []
+      const formers = before ? await this.#formersAfter(evento, before, pairs, effectPosition) : []
       return { ...before, source, pairs, formers }
     })
   }
 
   /** Notes that the portal was seen to hold what the sources give: the former secrets are on their way out. */
-  async saw(evento: string): Promise<void> {
+  async noteSeenAtPortal(evento: string): Promise<void> {
     await this.#change(evento, async kept => {
       // What only another process knows cannot have been seen at the portal.
-      if (!kept || kept.source !== this.#ours.get(evento)) return undefined
-      if ((await this.#waiting(evento, kept)).length === 0) return undefined
+      if (!kept || kept.source !== this.#ownSources.get(evento)) return undefined
+      if ((await this.#unapplied(evento, kept)).length === 0) return undefined
       const position = await this.#store.reader.read(endOfLog)
       return { ...kept, seen: { position, at: toInstant(this.#clock.now()) } }
     })
@@ -91,39 +91,39 @@ export class SecretHistory {
    * Reports whether a notification carries former secrets of its event, until an hour after the portal has the new
    * ones, or newer ones that only another process knows yet.
    */
-  async fits(evento: string, head: SecretHeaders): Promise<boolean> {
-    const kept = await this.#recent(evento)
+  async matches(evento: string, head: SecretHeaders): Promise<boolean> {
+    const kept = await this.#readCached(evento)
     if (!kept) return false
-    const isNewer = kept.source !== this.#ours.get(evento)
+    const isNewer = kept.source !== this.#ownSources.get(evento)
     const accepted = await this.#accepted(evento, kept)
     // A process without a secret may only lack it; taken for newer, it would let everything through.
-    const newer = isNewer ? kept.pairs.filter(isSecret) : []
+    const newer = isNewer ? kept.pairs.filter(hasAnySecret) : []
     const pairs = [...newer, ...accepted.flatMap(each => each.pairs)]
-    return pairs.some(pair => this.#isCarried(pair, head))
+    return pairs.some(pair => this.#isPairIn(pair, head))
   }
 
   /** Reports whether the portal has yet to be told of a change: an `apply` is owed. */
-  async isApplyOwed(evento: string): Promise<boolean> {
-    const kept = await this.#recent(evento)
-    return kept !== undefined && (await this.#waiting(evento, kept)).length > 0
+  async needsApply(evento: string): Promise<boolean> {
+    const kept = await this.#readCached(evento)
+    return kept !== undefined && (await this.#unapplied(evento, kept)).length > 0
   }
 
   async #formersAfter(
     evento: string,
     before: KeptSecrets,
     pairs: readonly SecretPair[],
-    owedAt?: number,
+    effectPosition?: number,
   ): Promise<KeptSecrets['formers']> {
     const digests = new Set(pairs.map(pair => pair.digest))
     const left = [
       ...(await this.#accepted(evento, before)),
-      { pairs: before.pairs, since: owedAt ?? (await this.#store.reader.read(endOfLog)) },
+      { pairs: before.pairs, since: effectPosition ?? (await this.#store.reader.read(endOfLog)) },
     ]
     // A secret that came back is no longer a former one. Where there was no secret, keeping it would let everything
     // through.
     const formers = left
       .map(({ pairs: old, since }) => ({
-        pairs: old.filter(pair => isSecret(pair) && !digests.has(pair.digest)),
+        pairs: old.filter(pair => hasAnySecret(pair) && !digests.has(pair.digest)),
         since,
       }))
       .filter(each => each.pairs.length > 0)
@@ -139,7 +139,7 @@ export class SecretHistory {
   }
 
   /** The former secrets that the portal still has, as far as is known. */
-  async #waiting(evento: string, kept: KeptSecrets): Promise<KeptSecrets['formers']> {
+  async #unapplied(evento: string, kept: KeptSecrets): Promise<KeptSecrets['formers']> {
     const confirmed = await this.#confirmed(evento, kept)
     // What was never registered owes no change of its secrets.
     return confirmed ? kept.formers.filter(each => each.since >= confirmed.position) : []
@@ -150,7 +150,7 @@ export class SecretHistory {
     return seen && seen.position > (confirmed?.position ?? 0) ? seen : confirmed
   }
 
-  #isCarried(
+  #isPairIn(
     { hasSecret, hasAuthorization, digest }: SecretPair,
     { secret, authorization }: SecretHeaders,
   ): boolean {
@@ -160,7 +160,7 @@ export class SecretHistory {
     )
   }
 
-  #pairOf({ chaveSecreta, chaveAutenticacao }: Secrets): SecretPair {
+  #toPair({ chaveSecreta, chaveAutenticacao }: Secrets): SecretPair {
     const digest = this.#digest(pairText(chaveSecreta, chaveAutenticacao))
     return {
       hasSecret: chaveSecreta !== undefined,
@@ -173,38 +173,38 @@ export class SecretHistory {
     return Buffer.from(this.#store.digest('delivery-secrets', text)).toString('hex')
   }
 
-  async #recent(evento: string): Promise<KeptSecrets | undefined> {
-    const known = this.#known.get(evento)
+  async #readCached(evento: string): Promise<KeptSecrets | undefined> {
+    const known = this.#cache.get(evento)
     return known && isWithin(ageMaxMs, known.at, this.#clock.now()) ? known.kept : this.#read(evento)
   }
 
   async #read(evento: string): Promise<KeptSecrets | undefined> {
-    return this.#know(evento, (await this.#store.secrets.find(nameOf(evento)))?.value)
+    return this.#cacheValue(evento, (await this.#store.secrets.find(storedName(evento)))?.value)
   }
 
   async #change(
     evento: string,
     make: (before: KeptSecrets | undefined) => Promise<KeptSecrets | undefined>,
   ): Promise<void> {
-    const value = await this.#store.secrets.change(nameOf(evento), async before => {
-      const kept = await make(parse(before))
+    const value = await this.#store.secrets.change(storedName(evento), async before => {
+      const kept = await make(parseKeptSecrets(before))
       return kept && JSON.stringify(kept)
     })
-    this.#know(evento, value)
+    this.#cacheValue(evento, value)
   }
 
-  #know(evento: string, value: string | undefined): KeptSecrets | undefined {
-    const kept = parse(value)
-    this.#known.set(evento, { kept, at: this.#clock.now() })
+  #cacheValue(evento: string, value: string | undefined): KeptSecrets | undefined {
+    const kept = parseKeptSecrets(value)
+    this.#cache.set(evento, { kept, at: this.#clock.now() })
     return kept
   }
 }
 
-function parse(value: string | undefined): KeptSecrets | undefined {
+function parseKeptSecrets(value: string | undefined): KeptSecrets | undefined {
   return value === undefined ? undefined : (JSON.parse(value) as KeptSecrets) // Sealed by us, above.
 }
 
-function nameOf(evento: string): string {
+function storedName(evento: string): string {
   return `delivery-secrets-${evento}`
 }
 
@@ -212,6 +212,6 @@ function pairText(secret: string | undefined, authorization: string | undefined)
   return JSON.stringify([secret ?? null, authorization ?? null])
 }
 
-function isSecret({ hasSecret, hasAuthorization }: SecretPair): boolean {
+function hasAnySecret({ hasSecret, hasAuthorization }: SecretPair): boolean {
   return hasSecret || hasAuthorization
 }

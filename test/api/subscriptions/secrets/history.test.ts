@@ -43,14 +43,14 @@ async function given() {
 
 function note(history: SecretHistory, chaveSecreta: string): Promise<void> {
   const values = { master: undefined, chaveSecreta, chaveAutenticacao: undefined }
-  return history.note(evento, values, [{ chaveSecreta }])
+  return history.noteSources(evento, values, [{ chaveSecreta }])
 }
 
 /** The secrets that another process accepts. */
 async function acceptedBy(history: SecretHistory, secrets: readonly string[]): Promise<string[]> {
   const taken: string[] = []
   for (const secret of secrets)
-    if (await history.fits(evento, { secret, authorization: '' })) taken.push(secret)
+    if (await history.matches(evento, { secret, authorization: '' })) taken.push(secret)
   return taken
 }
 
@@ -75,10 +75,10 @@ test('a process that saw a secret keeps a newer one that was not applied yet', a
     await other.note('third')
     await store.append(toStream('token-a', 'none'))
   })
-  await one.history.saw(evento)
+  await one.history.noteSeenAtPortal(evento)
   const { history } = begin()
   expect(await acceptedBy(history, all)).toEqual(['first', 'second', 'third'])
-  expect(await history.isApplyOwed(evento)).toBe(true)
+  expect(await history.needsApply(evento)).toBe(true)
   await store.close()
 })
 
