@@ -112,7 +112,6 @@ export function eventMismatch(what: 'consent' | 'validation'): AverbaError {
   })
 }
 
-/** Checks a text that is stored in clear. */
 function checkClearText(text: unknown, what: string, max: number): asserts text is string {
   checkText(text, what, max)
   refusePersonalId(text, what)

@@ -9,7 +9,6 @@ import { serviceNames } from '../vocabulary/service-name.ts'
 import { checkActor, checkBasis, checkId, checkSyncEveryMs } from './arguments.ts'
 import type { HostOptions } from './options.ts'
 
-/** The options that limit the requests to a service. */
 const limitOptions = ['requestsPerSecond', 'requestsAtOnceMax']
 
 /**
@@ -18,20 +17,8 @@ const limitOptions = ['requestsPerSecond', 'requestsAtOnceMax']
  */
 export const optionNames: Readonly<Record<string, readonly string[]>> = {
   '': [
-    ...['store', 'actor', 'basis', ...serviceNames],
-    ...[
-      'receiver',
-      'subscriptions',
-      'schedules',
-      'highWaterMark',
-      'anchor',
-      'clock',
-      'entropy',
-      'fetch',
-      'logger',
-      'run',
-      'tracing',
-    ],
+    ...['store', 'actor', 'basis', ...serviceNames, 'receiver', 'subscriptions', 'schedules'],
+    ...['highWaterMark', 'anchor', 'clock', 'entropy', 'fetch', 'logger', 'run', 'tracing'],
     ...['keys', 'retention', 'backupRetentionDays', 'recordKeys'],
   ],
   consentService: ['baseUrl', 'certificate', 'ca', 'redirectUrls', 'syncEveryMs', ...limitOptions],

@@ -2,28 +2,14 @@ import type { ServiceName } from '../vocabulary/service-name.ts'
 
 /** The checks of this process and its store, which make no request. */
 export const localChecks = [
-  ...([
-    'store',
-    'writing',
-    'keyring',
-    'times',
-    'erasures',
-    'views',
-    'effects',
-    'followers',
-    'notifications',
-    'consents',
-    'token',
-    'subscriptions',
-    'receiver',
-  ] as const),
+  ...(['store', 'writing', 'keyring', 'times', 'erasures', 'views', 'effects', 'followers'] as const),
+  ...(['notifications', 'consents', 'token', 'subscriptions', 'receiver'] as const),
 ]
 
 /** The checks of certificates. */
-export const certificateChecks = ['certificate', 'portalCertificate', 'receiverCertificate'] as const
+export const tlsChecks = ['certificate', 'portalCertificate', 'receiverCertificate'] as const
 
-/** The checks that reach a service, and of our clock against the services' answers. */
-type ReachedService = ServiceName | 'clock'
+type ServiceCheck = ServiceName | 'clock'
 
 /** The result of one check. */
 export interface CheckResult {
@@ -35,11 +21,7 @@ export interface CheckResult {
 
 /** The result of one check, with its name. */
 export interface HealthCheck extends CheckResult {
-  readonly name:
-    | (typeof localChecks)[number]
-    | (typeof certificateChecks)[number]
-    | ReachedService
-    | 'configuration'
+  readonly name: (typeof localChecks)[number] | (typeof tlsChecks)[number] | ServiceCheck | 'configuration'
 }
 
 /** Checks by name; the result is `undefined` when the options do not concern the check. */

@@ -58,7 +58,6 @@ export class Commands {
     this.#tracing = tracing
   }
 
-  /** Records a command without an effect. */
   record(
     input: CommandInput,
     createRequest: () => Promise<DecisionRequest>,

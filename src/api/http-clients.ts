@@ -14,7 +14,6 @@ export interface HttpClients {
   close(): Promise<void>
 }
 
-/** The authority that a service's connections trust, and the certificate that they present. */
 interface TlsOptions {
   readonly ca?: string | undefined
   readonly certificate?: Source<Certificate> | undefined

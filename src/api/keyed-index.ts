@@ -20,7 +20,7 @@ export type IndexRows = (
 ) => readonly IndexRow[] | Promise<readonly IndexRow[]>
 
 /** Returns one row, or none when its text or its value is missing. */
-export function optionalIndexRow(
+export function indexRow(
   kind: string,
   found: Json | undefined,
   value: string | undefined,

@@ -39,7 +39,6 @@ export interface HostOptions {
    * `audit.disclose` can disclose such a key, which opens nothing else. None by default.
    */
   readonly recordKeys?: readonly RecordKind[]
-  /** The default actor and basis of every command. */
   readonly actor?: Actor
   readonly basis?: Basis
   readonly consentService?: ServiceLimits & {

@@ -1,7 +1,7 @@
 import { createConsentClient } from '../../adapters/consent/client.ts'
 import type { Performers } from '../../vocabulary/performer.ts'
 import type { ApiContext } from '../api-context.ts'
-import { optionalIndexRow, remoteIdIn } from '../keyed-index.ts'
+import { indexRow, remoteIdIn } from '../keyed-index.ts'
 import { daily, type Module } from '../module.ts'
 import { type AwarenessArea, createAwareness, routeAwareness } from './awareness.ts'
 import { type Consents, createConsents } from './consents.ts'
@@ -53,21 +53,11 @@ export function createConsentModule(context: ApiContext): Module<ConsentMethods>
     indexRows: () => ({
       'consent.appeared': async ({ data }, open) => {
         const { consent, subject } = data
-        return optionalIndexRow(
-          'consent',
-          remoteIdIn(await open('record')),
-          consent,
-          id => `${subject}\0${id}`,
-        )
+        return indexRow('consent', remoteIdIn(await open('record')), consent, id => `${subject}\0${id}`)
       },
       'subject.awarenessAppeared': async ({ data }, open) => {
         const { record, subject } = data
-        return optionalIndexRow(
-          'awareness',
-          remoteIdIn(await open('record')),
-          record,
-          id => `${subject}\0${id}`,
-        )
+        return indexRow('awareness', remoteIdIn(await open('record')), record, id => `${subject}\0${id}`)
       },
     }),
   }

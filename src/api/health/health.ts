@@ -1,7 +1,7 @@
 import { describeError } from '../../vocabulary/error-words.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { HealthCheck } from '../check.ts'
-import { certificateChecks, localChecks } from '../check.ts'
+import { localChecks, tlsChecks } from '../check.ts'
 import type { Module } from '../module.ts'
 import { checkCertificates } from './certificate-checks.ts'
 import { reachServices } from './reach-services.ts'
@@ -29,7 +29,7 @@ export interface HealthOptions {
 const vital: ReadonlySet<string> = new Set(['store', 'writing', 'keyring', 'views'])
 
 function isCertificate(name: string): boolean {
-  return certificateChecks.some(each => each === name)
+  return tlsChecks.some(each => each === name)
 }
 
 /** A certificate that ends soon still works; an unusable one has no `daysLeft`. */

@@ -23,7 +23,6 @@ export interface WorkerParts {
   readonly onFailed: (notification: string, failure: HandlerFailure) => void
 }
 
-/** A notification that is neither handled nor parked. */
 interface PendingNotification {
   readonly position: number
   dueAt: number
@@ -32,7 +31,6 @@ interface PendingNotification {
   damage?: { readonly error: AverbaError; readonly attempts: number }
 }
 
-/** The result of a handler call, until it is in the log. */
 interface CallResult {
   /** The stream's version for this handler when it was called; a later event, such as a replay, needs another call. */
   readonly version: number
@@ -42,10 +40,8 @@ interface CallResult {
   readonly failed?: { readonly isOver: boolean; readonly failure?: HandlerFailure }
 }
 
-/** The state of the worker while it holds the follower. */
 interface WorkerState {
   follower: Follower
-  /** How far the log was read. */
   cursor: number
   readonly pending: Map<string, PendingNotification>
   /** Why the event after the cursor cannot be read: the follower fails there once everything before it is done. */
@@ -59,7 +55,6 @@ const backoffMaxMs = 15 * 60_000
 /** How many notifications may be pending for one handler; then the log is read no further. */
 const pendingMax = 10_000
 const eventsPerPage = 1_000
-/** Errors of the whole store, not of one notification. */
 const storeErrors: ReadonlySet<string> = new Set(['STORE_UNSAFE', 'STORE_BUSY', 'CLOSED', 'NOT_OURS'])
 /** After how many notifications the worker yields to the event loop. */
 const checkedPerTurn = 50
@@ -98,7 +93,6 @@ export class HandlerWorker {
     const { followers } = this.#parts
     const follower = await followers.claim(this.#name)
     if (follower?.position !== this.#state?.follower.position) this.#state = undefined
-    // Another process calls the handler now.
     if (!follower) this.#unrecorded.clear()
     if (!follower || !followers.isDue(follower)) return
     this.#state ??= { follower, cursor: follower.position, pending: new Map() }

@@ -21,7 +21,6 @@ export function createNotificationModule(context: ApiContext): Module<Notificati
   }
 }
 
-/** Counts the notifications that a handler failed for. */
 async function countTroubled(views: ApiContext['views']): Promise<HandlerTroubles> {
   const rows = await views
     .selectFrom('notifications')

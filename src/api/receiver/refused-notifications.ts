@@ -1,6 +1,5 @@
 import type { CheckResult } from '../check.ts'
 
-/** Why a notification was refused, and what a person can do. */
 const advice = {
   ADDRESS_REFUSED: 'check receiver.trustedProxies and receiver.sources, and see the log lines',
   REMOTE_ADDRESS_MISSING: 'pass { remoteAddress } to receiver.fetch',
@@ -53,7 +52,6 @@ export class RefusedNotifications {
     }
   }
 
-  /** Checks the receiver, for `health()`. */
   check(): CheckResult {
     if (this.#counts.size === 0)
       return { ok: true, detail: 'no declared event was refused since the last accepted notification' }

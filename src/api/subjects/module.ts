@@ -1,5 +1,5 @@
 import type { ApiContext } from '../api-context.ts'
-import { optionalIndexRow } from '../keyed-index.ts'
+import { indexRow } from '../keyed-index.ts'
 import type { Module } from '../module.ts'
 import { createKeyPerformers } from './erasure-performers.ts'
 import { logIdleRetention, Retention } from './retention.ts'
@@ -19,7 +19,7 @@ export function createSubjectModule(context: ApiContext): Module<SubjectMethods>
     performers: createKeyPerformers(context),
     jobs: [{ name: 'retention', runDue: () => retention.look() }],
     indexRows: () => ({
-      'subject.enrolled': async ({ data }, open) => optionalIndexRow('cpf', await open('cpf'), data.subject),
+      'subject.enrolled': async ({ data }, open) => indexRow('cpf', await open('cpf'), data.subject),
     }),
   }
 }

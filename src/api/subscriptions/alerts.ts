@@ -11,21 +11,21 @@ import type { DeclaredSubscriptions } from './declared-subscriptions.ts'
 import { readUnreadableIds, subscriptionRows } from './routes.ts'
 import type { AcceptedSecrets } from './secrets/accepted.ts'
 
-/** Something about the portal's subscriptions that a person has to know of. */
+/** Something about the portal's subscriptions that needs a person's attention. */
 interface SubscriptionAlert {
-  /** It is told to the logger once, as long as this stays the same. */
+  /** An alert is logged once while its key stays the same. */
   readonly key: string
   readonly line: LogLine
-  /** The same for `health()`, with what to do. */
+  /** The text for `health()`, with what to do. */
   readonly detail: string
 }
 
-/** The portal is read every day: one reading may be late. */
+/** The portal is read every day; one reading may be late. */
 const readingAgeMaxMs = 2 * dayMs
-/** So many readings of failures are looked at: those of a month, with each day read twice. */
+/** How many readings of failures are checked: a month, with each day read twice. */
 const readingsMax = 62
 
-/** Looks after our subscriptions: what the log knows of them, without asking anybody. */
+/** Finds what is wrong with our subscriptions, by the log alone. */
 export class SubscriptionAlerts {
   readonly #context: ApiContext
   readonly #declarations: DeclaredSubscriptions
@@ -43,23 +43,22 @@ export class SubscriptionAlerts {
     this.#accepted = accepted
   }
 
-  /** How they are, for `health()`; `undefined` where nothing is configured that has to do with them. */
+  /** Checks the subscriptions, for `health()`; `undefined` when neither portal nor receiver is configured. */
   async check(): Promise<CheckResult | undefined> {
     if (!this.#isConcerned()) return undefined
     const unapplied = await this.#accepted.unapplied()
     const alerts = await this.#findAlerts(unapplied)
     const details = alerts.map(each => each.detail)
     if (unapplied.length > 0) {
-      const todo = 'plan and apply: until then the former secret is taken'
-      details.unshift(`the secrets of ${unapplied.join(', ')} have changed where they come from: ${todo}`)
+      const todo = 'plan and apply; until then the former secret is accepted'
+      details.unshift(`the secrets of ${unapplied.join(', ')} have changed at their source: ${todo}`)
     }
-    if (details.length === 0) return { ok: true, detail: 'nothing is known that a person would have to mend' }
+    if (details.length === 0) return { ok: true, detail: 'no problem is known' }
     const days = alerts.flatMap(({ line }) => line.daysLeft ?? [])
     const daysLeft = days.length > 0 && { daysLeft: Math.min(...days) }
     return { ok: false, detail: details.join('; '), ...daysLeft }
   }
 
-  /** Tells the logger what is new since it was last told. */
   async logNew(): Promise<void> {
     if (!this.#isConcerned()) return
     const alerts = await this.#findAlerts(await this.#accepted.unapplied())
@@ -80,7 +79,7 @@ export class SubscriptionAlerts {
     const declared = this.#declarations.all.flatMap(({ evento, endpoint }) => {
       const row = rows.find(each => each.evento === evento)
       if (!row || row.remote_id === null) return listed ? absenceAlerts(evento, row) : []
-      if (hidden.includes(row.remote_id)) return driftAlerts(evento, 'form: what it shows cannot be read')
+      if (hidden.includes(row.remote_id)) return driftAlerts(evento, 'form: its row cannot be read')
       const differing = differences(row, endpoint, unapplied.includes(evento))
       return differing.length === 0 ? [] : driftAlerts(evento, differing.join(' and '))
     })
@@ -89,7 +88,7 @@ export class SubscriptionAlerts {
     return [...rows.filter(isAtPortal).flatMap(row => deletionAlerts(row, now)), ...declared, ...stale]
   }
 
-  /** What of the portal was not read for too long; what was never read counts from when it was first asked for. */
+  /** Finds what was not read for too long; something never read counts from the first request. */
   async #findStaleReadings(listed: RecordedEvent | undefined, now: number): Promise<SubscriptionAlert[]> {
     const [first] = await this.#context.store.read({ stream: portalStream, limit: 1 })
     if (!first) return []
@@ -101,7 +100,7 @@ export class SubscriptionAlerts {
     ]
   }
 
-  /** The newest first. They are read anew when there is a newer one. */
+  /** The readings of failures, the newest first, cached until there is a newer one. */
   async #readings(): Promise<readonly RecordedEvent[]> {
     const types = ['portal.failuresListed']
     const newest = await this.#readLast('portal.failuresListed')
@@ -128,23 +127,23 @@ function deletionAlerts(
   const found = findThreat({ failingSince, announced: 0 }, toInstant(now))
   if (!found) return []
   const { percent, daysLeft } = found
-  const message = 'the portal deletes a subscription soon, since no delivery succeeds'
-  const detail = `${evento}: the portal deletes it in ${daysLeft} days unless a delivery succeeds: mend the receiver`
+  const message = 'the portal will soon delete a subscription, since no delivery succeeds'
+  const detail = `${evento}: the portal deletes it in ${daysLeft} days unless a delivery succeeds: fix the receiver`
   return [{ key: `threat ${evento} ${percent}`, line: { message, evento, daysLeft }, detail }]
 }
 
 function absenceAlerts(evento: string, row: SubscriptionRow | undefined): SubscriptionAlert[] {
   if (row?.state === 'deleted' && row.deleted_by === 'portal') {
     const message = 'the portal has deleted a declared subscription'
-    const detail = `${evento}: the portal has deleted it: mend what failed, then plan and apply, or stop declaring it`
+    const detail = `${evento}: the portal has deleted it: fix the cause, then plan and apply, or stop declaring it`
     return [{ key: `deleted ${evento}`, line: { message, evento }, detail }]
   }
   const message = 'a declared subscription is not at the portal'
-  const detail = `${evento}: it is declared, and not at the portal as ours: plan and apply`
+  const detail = `${evento}: it is declared but not at the portal as ours: plan and apply`
   return [{ key: `absent ${evento}`, line: { message, evento }, detail }]
 }
 
-/** Where the portal differs from what is declared. Secrets that changed at their source are told of separately. */
+/** Where the portal differs from the declaration. Secrets that changed at their source are reported separately. */
 function differences(row: SubscriptionRow, endpoint: string, areSecretsReported: boolean): string[] {
   return [
     ...(row.evento_at_portal === row.evento ? [] : ['event']),
@@ -154,8 +153,8 @@ function differences(row: SubscriptionRow, endpoint: string, areSecretsReported:
 }
 
 function driftAlerts(evento: string, what: string): SubscriptionAlert[] {
-  const message = 'the portal holds a subscription otherwise than it is declared'
-  const detail = `${evento}: the portal does not hold it as declared, but another ${what}: plan and apply`
+  const message = 'a subscription at the portal differs from its declaration'
+  const detail = `${evento}: the portal has another ${what} than declared: plan and apply`
   return [{ key: `drift ${evento} ${what}`, line: { message, evento, detail: `another ${what}` }, detail }]
 }
 
@@ -166,13 +165,13 @@ function stalenessAlerts(
 ): SubscriptionAlert[] {
   const ageMs = now - fromInstant(last.at)
   if (ageMs <= readingAgeMaxMs) return []
-  const message = 'the portal was not read for over two days: nothing is known of the subscriptions'
+  const message = 'the portal was not read for over two days: the state of the subscriptions is unknown'
   const days = Math.floor(ageMs / dayMs)
   const detail = `the portal's ${what} were not read for ${days} days: see effects.list() for why`
   return [{ key: `unread ${what}`, line: { message, detail: what }, detail }]
 }
 
-/** What cannot be recovered, by what the newest reading of each day says: a later one may be whole. */
+/** The events with unreadable records, by the newest reading of each day: a later reading may be complete. */
 function unreadableRecordAlerts(readings: readonly RecordedEvent[]): SubscriptionAlert[] {
   const days = new Set<string | null>()
   const unread = readings.flatMap(({ data }) => {
@@ -181,10 +180,10 @@ function unreadableRecordAlerts(readings: readonly RecordedEvent[]): Subscriptio
     days.add(reading.day)
     return reading.unread ?? []
   })
-  const message = 'failure records cannot be read or hold no content: what was lost does not come back'
-  const todo = 'what was lost does not come back: look at them in the portal'
+  const message = 'failure records cannot be read or have no content: their notifications are not recovered'
+  const todo = 'their notifications are not recovered: look at them in the portal'
   return [...new Set(unread)].map(evento => {
-    const detail = `${evento ?? 'an event that is not told'}: failure records of it cannot be read or hold no content: ${todo}`
+    const detail = `${evento ?? 'an unknown event'}: failure records cannot be read or have no content: ${todo}`
     return { key: `unreadable ${evento}`, line: { message, ...(evento !== null && { evento }) }, detail }
   })
 }

@@ -8,23 +8,22 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import type { HostOptions, SubscriptionDeclaration } from '../options.ts'
 import type { SecretGenerations } from './secrets/generations.ts'
 
-/** What the secrets of one event are made of, as their sources gave it. */
+/** The values from which the secrets of one event are made, as read from their sources. */
 export interface SecretValues {
   readonly master: string | undefined
   readonly chaveSecreta: string | undefined
   readonly chaveAutenticacao: string | undefined
 }
 
-/** A subscription as it is declared, with its address. */
 type EndpointDeclaration = SubscriptionDeclaration & { readonly endpoint: string }
 
-/** Hears what was asked for; for a call, with the position in the log that owes it. */
-type OnSourcesRead = (evento: string, values: SecretValues, effectPosition?: number) => Promise<void>
+/** Receives values read from their sources; for a call, with the position of the event that requested it. */
+type OnSourcesRead = (evento: string, values: SecretValues, requestedAt?: number) => Promise<void>
 
-/** A shorter master could be guessed from one secret that leaked. */
+/** A shorter master could be guessed from one leaked secret. */
 const masterCharactersMin = 32
 
-/** How many generations, the first and those after the one in use, another log of ours is recognised by. */
+/** How many generations after the current one are tried to recognise the secrets of another log of ours. */
 const generationsTried = 20
 
 /** The subscriptions that the host declares, checked against the limits of document 3, section 8. */
@@ -55,13 +54,13 @@ export class DeclaredSubscriptions {
     return [...this.#declared.values()]
   }
 
-  /** Says where the generations in use are known from, and who hears of what was asked: the log is opened later. */
+  /** Connects the log, which is opened later: the generations, and the listener for values that were read. */
   connect(generations: Pick<SecretGenerations, 'current' | 'accepted'>, onSourcesRead: OnSourcesRead): void {
     this.#generations = generations
     this.#onSourcesRead = onSourcesRead
   }
 
-  /** Reports whether the `chaveSecreta` of an event is derived from the master, and can be rotated. */
+  /** Whether the `chaveSecreta` of an event is derived from the master and so can be rotated. */
   isDerived(evento: string): boolean {
     const declared = this.#declared.get(evento)
     return declared !== undefined && declared.chaveSecreta === undefined && this.#master !== undefined
@@ -71,18 +70,16 @@ export class DeclaredSubscriptions {
     return this.#declared.has(evento)
   }
 
-  /** The generation of an event's secrets that is in use. */
   generationOf(evento: string): Promise<number> {
     return this.#generations.current(evento)
   }
 
-  /** The secrets of an event's subscription, asked for now; empty where the event is not declared. */
-  async secretsOf(evento: string, held: HeldEndpoint, effectPosition?: number): Promise<Secrets> {
-    return createSecrets(evento, await this.readSources(evento, effectPosition), held)
+  /** The secrets of an event's subscription, read from their sources now; empty when the event is not declared. */
+  async secretsOf(evento: string, held: HeldEndpoint, requestedAt?: number): Promise<Secrets> {
+    return createSecrets(evento, await this.readSources(evento, requestedAt), held)
   }
 
-  /** Asks where the secrets of an event come from for what they are now. */
-  async readSources(evento: string, effectPosition?: number): Promise<SecretValues> {
+  async readSources(evento: string, requestedAt?: number): Promise<SecretValues> {
     const declared = this.#declared.get(evento)
     const master = this.isDerived(evento) && this.#master
     const values = {
@@ -90,11 +87,11 @@ export class DeclaredSubscriptions {
       chaveSecreta: await this.#readSource(evento, 'chaveSecreta', declared?.chaveSecreta),
       chaveAutenticacao: await this.#readSource(evento, 'chaveAutenticacao', declared?.chaveAutenticacao),
     }
-    await this.#onSourcesRead(evento, values, effectPosition)
+    await this.#onSourcesRead(evento, values, requestedAt)
     return values
   }
 
-  /** Which generation of our secrets a listed subscription carries; null when they are not ours. */
+  /** The generation of our secrets that a listed subscription has; null when they are not ours. */
   async generationIn(
     evento: string,
     { endpoint, secrets }: { endpoint: string; secrets: Secrets },
@@ -111,7 +108,7 @@ export class DeclaredSubscriptions {
     return null
   }
 
-  /** The secrets that a notification of a declared event may carry, made of what its sources gave. */
+  /** The secrets that a notification of a declared event may carry. */
   async candidateSecrets(evento: string, values: SecretValues): Promise<Secrets[]> {
     const { endpoint = '' } = this.#declared.get(evento) ?? {}
     if (!this.isDerived(evento)) return [createSecrets(evento, values, { endpoint, generation: 1 })]
@@ -127,11 +124,11 @@ export class DeclaredSubscriptions {
   ): Promise<string | undefined> {
     if (source === undefined) return undefined
     const value = await secretFrom(source, name)
-    // It travels in a header, which drops spaces at its ends and carries nothing beyond ASCII unharmed.
+    // It is sent in a header, which loses spaces at the ends and garbles anything but ASCII.
     if (value.length <= limits.chave && /^[!-~]([ -~]*[!-~])?$/.test(value)) return value
     throw subscriptionError(
       evento,
-      `its ${name} must have 1 to ${limits.chave} printable ASCII characters, and no space at its ends`,
+      `its ${name} must have 1 to ${limits.chave} printable ASCII characters, without spaces at the ends`,
     )
   }
 }
@@ -145,7 +142,7 @@ function createSecrets(evento: string, { master, ...given }: SecretValues, held:
   }
 }
 
-/** Printable, 43 characters, and of no use for another event, endpoint or generation. */
+/** Derives a printable secret of 43 characters, valid for one event, endpoint and generation only. */
 function deriveSecret(master: string, evento: string, { endpoint, generation }: HeldEndpoint): string {
   if (master.length < masterCharactersMin) {
     const hint = 'Make one with: openssl rand -base64 32'
@@ -156,12 +153,12 @@ function deriveSecret(master: string, evento: string, { endpoint, generation }: 
   return createHmac('sha256', master).update(about).digest('base64url')
 }
 
-/** Both stand in clear in the log, and the portal's list is not read where one of them looks like a person's number. */
+/** Both are in clear in the log, and a row of the portal's list with a CPF in either of them is not read. */
 function checkHoldsNoCpf(evento: string, endpoint: string): void {
   for (const [name, text] of Object.entries({ evento, endpoint })) {
     if (!holdsCpf(text)) continue
-    throw new AverbaError('MISCONFIGURED', `Cannot subscribe: an ${name} holds what looks like a CPF`, {
-      hint: 'It is kept in clear for ever: use another name or path in subscriptions or receiver.publicUrl',
+    throw new AverbaError('MISCONFIGURED', `Cannot subscribe: an ${name} contains what looks like a CPF`, {
+      hint: 'Use another name or path in subscriptions or receiver.publicUrl: it is stored in clear for ever',
     })
   }
 }
@@ -181,7 +178,7 @@ function checkEndpoint(evento: string, endpoint: string): void {
     throw subscriptionError(evento, `its endpoint is over ${limits.endpoint} characters`)
   if (url?.protocol !== 'https:') throw subscriptionError(evento, 'its endpoint must be an https address')
   if (holdsCredentials(endpoint))
-    throw subscriptionError(evento, 'its endpoint holds a user name or a password')
+    throw subscriptionError(evento, 'its endpoint contains a user name or a password')
   if (url.port !== '') throw subscriptionError(evento, 'its endpoint must be on port 443')
 }
 

@@ -1,7 +1,7 @@
 import { KeyedLock } from '../../runtime/keyed-lock.ts'
 import { portalStream } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
-import { optionalIndexRow, remoteIdIn } from '../keyed-index.ts'
+import { indexRow, remoteIdIn } from '../keyed-index.ts'
 import type { Module } from '../module.ts'
 import { SubscriptionAlerts } from './alerts.ts'
 import { DeclaredSubscriptions } from './declared-subscriptions.ts'
@@ -14,18 +14,18 @@ import { AcceptedSecrets } from './secrets/accepted.ts'
 import { listDueDeletions } from './subscription.ts'
 import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
 
-/** What is asked of the foreign-trade portal (document 3). */
+/** The area of the foreign-trade portal (document 3). */
 export interface SubscriptionMethods {
   readonly subscriptions: Subscriptions
 }
 
-/** The module of the portal, with what a receiver needs of it. */
+/** The module of the portal, with what the receiver needs. */
 export interface SubscriptionModule extends Module<SubscriptionMethods> {
   readonly declarations: DeclaredSubscriptions
   readonly accepted: AcceptedSecrets
 }
 
-/** Makes the module of the portal's subscriptions and failure records. */
+/** Creates the module of the portal's subscriptions and failure records. */
 export function createSubscriptionModule(context: ApiContext): SubscriptionModule {
   const { options, store } = context
   const { portal } = options
@@ -52,7 +52,7 @@ export function createSubscriptionModule(context: ApiContext): SubscriptionModul
       },
       'portal.failuresListed': async (_, fact) => ({ targets: [{ stream: portalStream, message: fact }] }),
       'portal.declined': async ({ stream, type }, fact) => {
-        // That a list is declined says nothing of the call whose outcome it was to tell: the next list tells it.
+        // A declined list does not end the call whose outcome it was to find: the next list does.
         const isList = type === 'portal.listSubscriptions'
         return { targets: [{ stream: isList ? portalStream : stream, message: fact }] }
       },
@@ -65,22 +65,20 @@ export function createSubscriptionModule(context: ApiContext): SubscriptionModul
     checks: { subscriptions: () => alerts.check() },
     due: async () => [...schedule.next(), ...(await listDueDeletions(context))],
     indexRows: () => {
-      /** The portal's ids of failure records, by ours. */
       const failures = new Map<string, string>()
       const ofRecord = ({ data }: { data: { failure?: string; remoteId?: unknown } }) => {
         const { failure = '', remoteId } = data
-        // Its record may be destroyed, and the portal shows it again all the same.
-        const id = remoteIdIn({ id: remoteId as string }) // Looked at there.
+        // Indexed even if our record was destroyed: the portal may list it again.
+        const id = remoteIdIn({ id: remoteId as string }) // Checked there.
         if (id !== undefined) failures.set(failure, id)
-        return optionalIndexRow('failure', id, failure)
+        return indexRow('failure', id, failure)
       }
       return {
-        'subscription.declared': ({ data }) =>
-          optionalIndexRow('subscription', data.evento, data.subscription),
+        'subscription.declared': ({ data }) => indexRow('subscription', data.evento, data.subscription),
         'subscription.failing': ofRecord,
         'portal.foreignFailure': ofRecord,
         'subscription.failureRecovered': ({ data }) =>
-          optionalIndexRow('recovery', failures.get(data.failure ?? ''), data.notification),
+          indexRow('recovery', failures.get(data.failure ?? ''), data.notification),
       }
     },
   }

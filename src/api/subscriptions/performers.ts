@@ -8,7 +8,7 @@ import type { HostOptions } from '../options.ts'
 import type { DeclaredSubscriptions } from './declared-subscriptions.ts'
 import { guardByPortalAddress } from './portal-address.ts'
 
-/** Performs the portal's calls: with a login, over connections that present its certificate. */
+/** Creates the performers of the portal's calls. With a login, connections present its certificate. */
 export function createPortalPerformers(
   context: ApiContext,
   declarations: DeclaredSubscriptions,
@@ -33,10 +33,7 @@ export function createPortalPerformers(
   return guardByPortalAddress(context.store, portal, client)
 }
 
-/**
- * Names what the processes of the file share of a portal and of one who logs in there, or of a profile: sealed,
- * disposable, and never in the log.
- */
+/** The name of a text shared by the processes of the store, per portal and login or profile: sealed and disposable. */
 function sharedName({ store }: ApiContext, kind: string, baseUrl: string, whose: string): string {
   return `${kind}-${Buffer.from(store.digest(kind, `${baseUrl}\0${whose}`)).toString('hex')}`
 }

@@ -3,55 +3,54 @@ import { canonicalJson } from '../../proof/canonical-json.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { printable } from '../../vocabulary/printable.ts'
 
-/** What one subscription needs, and why. */
+/** A change that one subscription needs, and why. */
 export interface PlannedChange {
   readonly action: 'create' | 'adopt' | 'change' | 'delete' | 'leave'
   readonly evento: string
   readonly endpoint: string
   readonly reason: string
-  /** The portal's id of the subscription that it is about; null where the portal has none. */
+  /** The portal's id of the subscription; null when the portal has none. */
   readonly id: number | null
-  /** The event is taken by a subscription that is not ours: it is left alone, unless `takeOver` is allowed. */
+  /** A subscription that is not ours has the event: it is left alone, unless `takeOver` is set. */
   readonly isTaken: boolean
 }
 
-/** What it takes to bring the portal in step with the declared subscriptions. Shows no secret. */
+/** The changes that make the portal match the declared subscriptions. It contains no secret. */
 export interface Plan {
-  /** Stands for this very plan: `apply` refuses it once the portal or the options have changed. */
+  /** Identifies the plan: `apply` refuses it once the portal or the options have changed. */
   readonly hash: string
   readonly changes: readonly PlannedChange[]
-  /** The portal's ids of subscriptions that it lists in a form that cannot be read; null where not even that can be. */
+  /** The portal's ids of rows that cannot be read; null when the id cannot be read either. */
   readonly unreadable: readonly (number | null)[]
   toString(): string
 }
 
-/** A subscription as the portal lists it, its secrets turned into a keyed digest. */
+/** A subscription as listed by the portal, with a keyed digest instead of its secrets. */
 export type ListedAtPortal = {
   readonly remoteId: number
   readonly evento: string
   readonly endpoint: string
   readonly secrets: string
-  /** The generation of our secrets that it carries; null when they are not ours. */
+  /** The generation of its secrets; null when they are not ours. */
   readonly generation: number | null
   readonly isDeleted: boolean
   readonly lastSuccessAt: Instant | null
   readonly registeredAt: Instant | null
 }
 
-/** A subscription as the host wants it. */
+/** A declared subscription, as input of a plan. */
 export interface WantedSubscription {
   readonly evento: string
   readonly endpoint: string
   readonly secrets: string
-  /** The generation of the secrets that is in use. */
   readonly generation: number
-  /** The portal deleted it, and it is not to be proposed again. */
+  /** The portal deleted it, and it is not to be created again. */
   readonly isGivenUp: boolean
 }
 
 /**
- * Compares what is wanted with what the portal lists. `ours` says by the portal's ids for which event we have each: the
- * portal may show another one, since anybody can change it there.
+ * Compares the declared subscriptions with the portal's list. `ours` has our event by the portal's id: the portal may
+ * show another event, since anyone can change it there.
  */
 export function makePlan(
   wanted: readonly WantedSubscription[],
@@ -71,7 +70,7 @@ export function makePlan(
     const { evento, endpoint } = want
     const hidden = unreadable.find(id => id !== null && ours.get(id) === evento)
     if (hidden !== undefined) {
-      const reason = 'the portal shows it in a form that cannot be read'
+      const reason = 'its row at the portal cannot be read'
       return { action: 'change', evento, endpoint, reason, id: hidden, isTaken: false }
     }
     return {
@@ -103,7 +102,7 @@ export function makePlan(
   }
 }
 
-/** What a plan depends on: a delivery that succeeds changes no plan. */
+/** Leaves out the last success: a successful delivery must not change the hash. */
 function withoutLastSuccess({ lastSuccessAt: _, ...listed }: ListedAtPortal) {
   return listed
 }
@@ -113,7 +112,7 @@ function formatChange({ action, isTaken, evento, endpoint, reason }: PlannedChan
 }
 
 function formatUnreadable(id: number | null): string {
-  return `unreadable ${id ?? 'without an id'} (its row cannot be read: look at it in the portal)`
+  return `unreadable ${id ?? 'without an id'} (look at its row in the portal)`
 }
 
 function compareSubscription(
@@ -124,15 +123,15 @@ function compareSubscription(
   if (!found) {
     return want.isGivenUp
       ? { action: 'leave', reason: 'the portal deleted it, and recreate is announce' }
-      : { action: 'create', reason: 'the portal has none' }
+      : { action: 'create', reason: 'the portal does not have it' }
   }
   const isOurs = ours.has(found.remoteId)
   if (!isOurs && isAlike(found, want)) return { action: 'adopt', reason: 'the portal has the same one' }
-  if (!isOurs) return { action: 'leave', reason: 'the event is taken by one that is not ours', isTaken: true }
+  if (!isOurs) return { action: 'leave', reason: 'a foreign subscription has the event', isTaken: true }
   const differing = [
     ...(found.evento === want.evento ? [] : ['event']),
     ...(found.endpoint === want.endpoint ? [] : ['endpoint']),
-    // A later generation is never taken back: an earlier secret may have leaked.
+    // A later generation stays: the earlier secret may have leaked.
     ...(found.generation !== null && found.generation >= want.generation ? [] : ['secrets']),
   ]
   if (differing.length === 0) return { action: 'leave', reason: 'it is as declared' }
@@ -141,7 +140,6 @@ function compareSubscription(
   return { action: 'change', reason }
 }
 
-/** Whether it has our endpoint, and secrets that only we can have given it. */
 function isAlike(listed: ListedAtPortal, want: WantedSubscription): boolean {
   return listed.endpoint === want.endpoint && listed.generation !== null
 }

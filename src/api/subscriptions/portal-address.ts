@@ -7,32 +7,32 @@ import type { HostOptions } from '../options.ts'
 
 type PortalOptions = NonNullable<HostOptions['portal']>
 
-/** By which address a log knows the portal: the ids of subscriptions and failures there mean nothing at another one. */
+/** The address by which a log identifies the portal: ids of subscriptions and failures are valid at one portal only. */
 function portalAddressOf({ baseUrl, knownAs = baseUrl }: PortalOptions): string {
   return trimEndSlashes(new URL(knownAs).href)
 }
 
-/** The address with which a message asks the portal. */
+/** The portal's address, for the data of a request. */
 export function addressData(portal: PortalOptions | undefined): { address?: string } {
   return portal ? { address: portalAddressOf(portal) } : {}
 }
 
 const addressedTypes = ['portal.listRequested', 'portal.failuresRequested', 'portal.recoveryRequested']
 
-/** The address of the portal that a log belongs to, as the first event tells that asked it; `undefined` before. */
+/** The address of the portal that a log belongs to, from its first request; `undefined` before. */
 async function portalAddressIn(store: Pick<Store, 'read'>): Promise<string | undefined> {
   const [first] = await store.read({ stream: portalStream, types: addressedTypes, limit: 1 })
   const { address } = (first?.data ?? {}) as { address?: string } // As the portal's machine writes it.
   return address
 }
 
-/** Leaves a portal's calls where the log has come to belong to another one since it was opened. */
+/** Performs no call when the log has come to belong to another portal since it was opened. */
 export function guardByPortalAddress(
   store: Pick<Store, 'read'>,
   portal: PortalOptions,
   performers: Performers,
 ): Performers {
-  let known: string | undefined // Once told, it stays.
+  let known: string | undefined // It never changes.
   const takes = async () => {
     known ??= await portalAddressIn(store)
     return known === undefined || known === portalAddressOf(portal)
@@ -53,7 +53,7 @@ export async function checkPortalAddress(
 ): Promise<void> {
   if (!portal) return
   const address = await portalAddressIn(store).catch((error: unknown) => {
-    // Where that event is damaged, the log is opened all the same, and makes no call of the portal.
+    // A log with this event damaged is opened all the same; it makes no call to the portal.
     if (error instanceof AverbaError && error.code === 'CORRUPT') return undefined
     throw error
   })
@@ -62,7 +62,7 @@ export async function checkPortalAddress(
     'MISCONFIGURED',
     `Cannot use portal.baseUrl: this log belongs to the portal at "${address}"`,
     {
-      hint: 'Give another portal, as that of another environment, a log of its own. Where the same portal has moved, give that address as portal.knownAs',
+      hint: 'Use a separate log for another portal or environment. If the same portal has moved, give the former address as portal.knownAs',
     },
   )
 }

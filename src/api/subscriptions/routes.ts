@@ -15,7 +15,7 @@ import type { ApiContext } from '../api-context.ts'
 import type { DeclaredSubscriptions } from './declared-subscriptions.ts'
 import type { ListedAtPortal } from './plan.ts'
 
-/** Stands for a pair of secrets: comparable, and of no use to anyone without the keyring. */
+/** A keyed digest of a pair of secrets: comparable, and useless without the keyring. */
 export function secretsDigest(
   context: ApiContext,
   { chaveSecreta = '', chaveAutenticacao = '' }: Secrets,
@@ -24,8 +24,8 @@ export function secretsDigest(
 }
 
 /**
- * Tells each of our subscriptions what the portal's list says of it, and which of them carry the secrets of today.
- * Secrets end here.
+ * Routes the portal's list to the streams of our subscriptions, and returns the events whose subscription has our
+ * current secrets. Secrets go no further than here.
  */
 export async function routeSubscriptions(
   context: ApiContext,
@@ -43,12 +43,12 @@ export async function routeSubscriptions(
     const message = listed
       ? await createObservation(context, declarations, row, listed)
       : await createAdoption(context, declarations, row, list)
-    const { generation } = message.data as { generation?: number | null } // Of a reading alone.
+    const { generation } = message.data as { generation?: number | null } // Only in readings.
     if (typeof generation === 'number') withOurSecrets.push(row.evento)
     const isUnsure =
       message.type === 'subscription.miss' && unreadable.some(record => mayBeRow(row, record, rows))
     if (!isUnsure) targets.push({ stream: row.subscription, message, since })
-    // What was gone may be listed again: a list can be incomplete.
+    // A deleted one may be listed again: a list can be incomplete.
     const former = list.find(each => each.remoteId === row.former_id)
     if (former) {
       const again = await createObservation(context, declarations, row, former)
@@ -58,7 +58,7 @@ export async function routeSubscriptions(
   const plain = await Promise.all(
     list.map(async (each): Promise<ListedAtPortal> => {
       const { remoteId, evento, endpoint, secrets, isDeleted, lastSuccessAt, registeredAt } = each
-      // Ours carries the secrets of the event it was made for, even where somebody changed the event.
+      // Ours has the secrets of the event it was registered for, even if the event was changed at the portal.
       const own = rows.find(row => row.remote_id === remoteId)?.evento ?? evento
       const generation = await declarations.generationIn(own, each)
       const digest = secretsDigest(context, secrets)
@@ -78,17 +78,16 @@ export async function routeSubscriptions(
   return { delivery: { targets: [...targets, { stream: portalStream, message }] }, withOurSecrets }
 }
 
-/** How far the portal's clock may be ahead of ours: it may be set to another day. */
 const portalAheadMaxMs = 2 * dayMs
 
-/** A success that is still to come is none: it would hide every failure until then, up to the deletion. */
+/** Drops a success in the future: it would hide all failures until then, up to the deletion. */
 function withoutFuture(listed: ListedSubscription, now: number): ListedSubscription {
   const { lastSuccessAt } = listed
   const isAhead = lastSuccessAt !== null && fromInstant(lastSuccessAt) > now + portalAheadMaxMs
   return isAhead ? { ...listed, lastSuccessAt: null } : listed
 }
 
-/** Our subscriptions, the deleted ones too: they are few. */
+/** All our subscriptions, deleted ones included: they are few. */
 export function subscriptionRows({
   rows,
   views,
@@ -97,21 +96,21 @@ export function subscriptionRows({
   return rows.select('subscriptions', query, { kind: 'subscription' })
 }
 
-/** Whether an unreadable row of the portal's may be one of ours that seems to be missing. */
+/** Whether an unreadable row of the list may be our subscription that seems to be missing. */
 function mayBeRow(row: SubscriptionRow, record: Json, rows: readonly SubscriptionRow[]): boolean {
   const { remoteId, evento = row.evento } = readUnreadable(record)
   if (remoteId === null || row.remote_id === remoteId) return true
-  // A subscription whose registration is in doubt has no id yet.
+  // A subscription whose registration has an unknown outcome has no id yet.
   const isAnother = rows.some(each => each.remote_id === remoteId)
   return row.remote_id === null && !isAnother && evento === row.evento
 }
 
-/** The portal's ids of the rows of a list that could not be read; null where not even that could be. */
+/** The portal's ids of the unreadable rows of a list; null when the id cannot be read either. */
 export async function readUnreadableIds(
   { store }: Pick<ApiContext, 'store'>,
   { id, data }: { id: string; data: unknown },
 ): Promise<(number | null)[]> {
-  const { unreadable } = data as { unreadable: number } // portal.listed says so.
+  const { unreadable } = data as { unreadable: number } // As in portal.listed.
   const records = unreadable === 0 ? undefined : await store.open(`${id}/unreadable`)
   return Array.isArray(records) ? records.map(each => readUnreadable(each).remoteId) : []
 }
@@ -120,10 +119,7 @@ const keptMembers = ['id', 'evento', 'endpoint', 'dataRegistro', 'dataExclusao',
 const textMax = 1_000
 const namesMax = 100
 
-/**
- * A row that cannot be read is kept for a person to look at, but never its secrets: they may stand anywhere in it, so
- * that of all but a few members there are the names alone.
- */
+/** Removes secrets from an unreadable row, which is kept for a person: of unknown members only the names are kept. */
 function withoutSecrets(record: Json): Json {
   if (typeof record !== 'object' || record === null || Array.isArray(record)) return null
   const isKept = ([name, value]: [string, Json]) => keptMembers.includes(name) && typeof value !== 'object'
@@ -135,7 +131,6 @@ function withoutSecrets(record: Json): Json {
   return { ...Object.fromEntries(kept), others: others.slice(0, namesMax) }
 }
 
-/** An address without the user name and the password in it; another text as it is. */
 function withoutPassword(text: string): string {
   const url = holdsCredentials(text) ? new URL(text) : undefined
   return url ? Object.assign(url, { username: '', password: '' }).href : text
@@ -156,8 +151,8 @@ async function createObservation(
 }
 
 /**
- * Finds a registration whose answer was lost by its event and endpoint, or says that it is certainly not there. Its
- * secrets may differ: the host may have changed them meanwhile, which counts as drift.
+ * Finds a registration whose answer was lost, by event and endpoint, or reports that it is missing. Its secrets may
+ * differ, if the host has changed them meanwhile; that counts as drift.
  */
 async function createAdoption(
   context: ApiContext,
@@ -174,7 +169,7 @@ async function createAdoption(
   return same ? { type: 'subscription.adopt', data: same } : { type: 'subscription.miss', data: {} }
 }
 
-/** What the list says of a subscription, its secrets turned into their generation. */
+/** The reading of a listed subscription, with the generation of its secrets. */
 async function toReading(
   context: ApiContext,
   declarations: DeclaredSubscriptions,
@@ -182,7 +177,7 @@ async function toReading(
   listed: ListedSubscription,
 ): Promise<SubscriptionReading> {
   const { remoteId, endpoint, isDeleted, deletedAt, lastSuccessAt, registeredAt } = listed
-  // Of an event that is no longer declared, nobody can tell.
+  // For an event that is no longer declared, the secrets are unknown.
   const generation = declarations.isDeclared(evento)
     ? await declarations.generationIn(evento, listed)
     : await declarations.generationOf(evento)

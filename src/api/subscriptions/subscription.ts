@@ -10,21 +10,21 @@ export interface Subscription {
   /** The portal's id; null while it has none. */
   readonly id: number | null
   readonly evento: string
-  /** The event that the portal was last seen to notify us of: another one if somebody changed it there. */
+  /** The event that the portal last listed; another one if it was changed there. */
   readonly eventoAtPortal: string
   readonly endpoint: string
-  /** False when the portal was last seen with secrets that are not ours. */
+  /** False when the portal last listed secrets that are not ours. */
   readonly areSecretsOurs: boolean
-  /** The generation of the secrets that it carries; `rotate` raises it. */
+  /** The generation of its secrets; `rotate` raises it. */
   readonly generation: number
   readonly state: SubscriptionRow['state']
   readonly health: SubscriptionRow['health']
-  /** Failed deliveries known since it was registered or last recovered. */
+  /** Known failed deliveries since its registration or last recovery. */
   readonly failures: number
-  /** The first known error since the last success, and the whole days of nothing but errors since then. */
+  /** The first known error since the last success, and the whole days with only errors since then. */
   readonly failingSince: Instant | null
   readonly daysOfErrors: number
-  /** When the portal deletes it unless a delivery succeeds, and the whole days until then. */
+  /** When the portal will delete it unless a delivery succeeds, and the whole days until then. */
   readonly deletionAt: Instant | null
   readonly daysLeft: number | null
   readonly deletedBy: 'us' | 'portal' | null
@@ -32,7 +32,7 @@ export interface Subscription {
   readonly motivoExclusao: string | null
 }
 
-/** Shows a row, as it stands now; `reason` is the portal's, opened. */
+/** Builds a subscription from its row; `reason` is the opened reason of the portal. */
 export function toSubscription(row: SubscriptionRow, reason: Json | undefined, now: number): Subscription {
   const { evento, endpoint, state, health, failures, generation } = row
   const failingSince = state === 'deleted' ? null : row.failing_since
@@ -58,7 +58,7 @@ export function toSubscription(row: SubscriptionRow, reason: Json | undefined, n
   }
 }
 
-/** The deletions ahead, counted from the first error since the last success, as far as errors are known. */
+/** Lists the coming deletions, counted from the first known error since the last success. */
 export async function listDueDeletions({ views }: ApiContext): Promise<DueItem[]> {
   const failing = await views
     .selectFrom('subscriptions')

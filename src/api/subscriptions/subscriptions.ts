@@ -13,44 +13,43 @@ import { addressData } from './portal-address.ts'
 import { readUnreadableIds, secretsDigest, subscriptionRows } from './routes.ts'
 import { type Subscription, toSubscription } from './subscription.ts'
 
-/** What applying a plan may do, beyond creating, adopting and changing what is ours. */
+/** What `apply` may do besides creating, adopting and changing our subscriptions. */
 export interface ApplyOptions {
   readonly deletions?: 'refuse' | 'allow'
-  /** Makes subscriptions to declared events ours, whoever made them. */
+  /** Takes over foreign subscriptions to declared events. */
   readonly takeOver?: boolean
 }
 
-/** What became of one change of a plan. What we refuse is `declined` too, with the code of our error. */
+/** The outcome of one change of a plan. A change refused by averba is also `declined`, with the code of the error. */
 export type ApplyResult = Outcome<Subscription> & { readonly change: PlannedChange }
 
 /** The portal's subscriptions, kept in step with the option `subscriptions` (document 3). */
 export interface Subscriptions extends Failures {
   /**
-   * Lists at the portal and shows what would have to change. Changes nothing there. A subscription is ours when this
-   * log made it, adopted it or took it over; what matches a declared one in event, endpoint and secrets is adopted;
-   * every other one is foreign, and left alone.
+   * Lists the subscriptions at the portal and plans the changes; it changes nothing there. A subscription is ours when
+   * this log created it, adopted it or took it over. One that matches a declared event, endpoint and secrets is
+   * adopted. Every other one is foreign and left alone.
    */
   plan(): Promise<Plan>
   /**
-   * Makes the changes of this very plan. Each ends by itself: one that is declined or refused stops no other.
+   * Makes the changes of the plan. Each has its own outcome: a declined or refused change does not stop the others.
    *
-   * @throws {AverbaError} `STALE_PLAN` when the portal or the options have changed since, `PLAN_DELETES`
-   * when it deletes and `deletions` is not `allow`
+   * @throws {AverbaError} `STALE_PLAN` when the portal or the options have changed since, `PLAN_DELETES` when the plan
+   * deletes and `deletions` is not `allow`
    */
   apply(plan: Pick<Plan, 'hash'>, options?: ApplyOptions): Promise<ApplyResult[]>
   /**
-   * Gives an event the next generation of its derived secret. The receiver takes both while the portal changes, and the
-   * old one for an hour after it has.
+   * Rotates an event's derived secret to the next generation. The receiver accepts both while the portal changes, and
+   * the old one for another hour.
    *
-   * @throws {AverbaError} `REFUSED` when its secret is given and not derived, it is not active, or the portal was last
-   * seen with another endpoint or event than is declared: plan and apply first
+   * @throws {AverbaError} `REFUSED` when the secret is given and not derived, when the subscription is not active, or
+   * when the portal last listed another endpoint or event than declared: plan and apply first
    */
   rotate(evento: string, commandOptions?: CommandOptions): Promise<Outcome<Subscription>>
-  /** Our subscriptions as last known, the oldest first, the deleted ones only when asked for. */
+  /** Our subscriptions as last known, the oldest first; with `inactive`, the deleted ones too. */
   list(options?: { inactive?: boolean }): AsyncList<Subscription>
 }
 
-/** What the portal lists, and what would have to change. */
 interface PortalComparison {
   readonly plan: Plan
   readonly listed: readonly ListedAtPortal[]
@@ -59,7 +58,7 @@ interface PortalComparison {
 
 const subscriptionsPerPage = 100
 
-/** Makes the area `subscriptions`. */
+/** Creates the area `subscriptions`. */
 export function createSubscriptions(context: ApiContext, declarations: DeclaredSubscriptions): Subscriptions {
   const { commands, rows, store } = context
 
@@ -72,13 +71,12 @@ export function createSubscriptions(context: ApiContext, declarations: DeclaredS
       },
       {},
       async ended => ({
-        listed: (await store.open(`${ended.id}/list`)) as ListedAtPortal[], // Sealed so by the router.
+        listed: (await store.open(`${ended.id}/list`)) as ListedAtPortal[], // As sealed by routeSubscriptions.
         unreadable: await readUnreadableIds(context, ended),
       }),
     )
   }
 
-  /** A plan, and the list that it was made of. */
   async function comparePortal(): Promise<PortalComparison> {
     context.require('portal')
     const { listed, unreadable } = valueOf(await listAtPortal())
@@ -97,7 +95,7 @@ export function createSubscriptions(context: ApiContext, declarations: DeclaredS
     return { plan, listed, unreadable }
   }
 
-  /** The stream of an event's subscription, with the message that declares it when it is new. */
+  /** The stream of an event's subscription, with the message that declares it if it is new. */
   async function declareIfNew(
     evento: string,
     endpoint: string,
@@ -131,7 +129,6 @@ export function createSubscriptions(context: ApiContext, declarations: DeclaredS
     )
   }
 
-  /** Makes one change of a plan. */
   async function applyChange(
     change: PlannedChange,
     listed: readonly ListedAtPortal[],
@@ -143,12 +140,12 @@ export function createSubscriptions(context: ApiContext, declarations: DeclaredS
     }
     if (change.action === 'adopt' && found) return adopt('adopt', change, found)
     if (change.action === 'delete' || change.action === 'change') return sendChange(change.action, change)
-    // What an earlier one lost, perhaps another log's, is lost to this one too.
+    // Also recover what an earlier subscription lost, perhaps one of another log.
     const follows = listed.some(each => each.isDeleted && each.evento === change.evento)
     return sendChange('register', change, {}, follows)
   }
 
-  /** Makes ours what the portal lists already: nothing is owed to the outside. */
+  /** Adopts a listed subscription, which needs no call to the portal. */
   async function adopt(
     verb: 'adopt' | 'takeOver',
     { evento }: PlannedChange,
@@ -205,7 +202,7 @@ export function createSubscriptions(context: ApiContext, declarations: DeclaredS
       }
       if (deletions !== 'allow' && plan.changes.some(change => change.action === 'delete')) {
         throw new AverbaError('PLAN_DELETES', 'Cannot apply the plan: it deletes subscriptions', {
-          hint: "Look at it once more, then pass { deletions: 'allow' }, or --allow-deletions",
+          hint: "Check the plan, then pass { deletions: 'allow' } or --allow-deletions",
         })
       }
       const applied: ApplyResult[] = []
@@ -220,7 +217,7 @@ export function createSubscriptions(context: ApiContext, declarations: DeclaredS
       const declared = declarations.all.find(each => each.evento === evento)
       if (!declared || !declarations.isDerived(evento)) {
         throw new AverbaError('REFUSED', 'Cannot rotate: the secret of this event is not derived', {
-          hint: 'Change a given secret where it comes from, then plan and apply. To derive it: receiver.secretFrom',
+          hint: 'Change a given secret at its source, then plan and apply. To derive it, use receiver.secretFrom',
         })
       }
       return sendChange('rotate', declared, commandOptions)
@@ -230,7 +227,7 @@ export function createSubscriptions(context: ApiContext, declarations: DeclaredS
   }
 }
 
-/** A refused change, as when another process is at it, leaves the others alone. */
+/** Turns a refusal, as by a concurrent process, into an outcome, so that the other changes are made. */
 function toDeclined(error: unknown): Outcome<Subscription> {
   if (!(error instanceof AverbaError) || !['REFUSED', 'CONFLICT', 'MISCONFIGURED'].includes(error.code))
     throw error

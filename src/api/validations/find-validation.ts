@@ -3,7 +3,6 @@ import type { Problem } from '../../vocabulary/message.ts'
 import type { Outcome } from '../../vocabulary/outcome.ts'
 import type { ApiContext } from '../api-context.ts'
 
-/** The stream of a validation and its data subject. */
 interface FoundValidation {
   readonly stream: string
   readonly subject: string

@@ -35,7 +35,6 @@ export function createValidationModule(
   }
 }
 
-/** Creates the performers, with a token of the gateway or the host's bearer token. */
 function createPerformers(
   context: ApiContext,
   validationService: NonNullable<ApiContext['options']['validationService']>,

@@ -5,7 +5,7 @@ import { canonicalJson } from '../../proof/canonical-json.ts'
 import type { Json, MessageWithParts, PartAddress, PendingEffect } from '../../vocabulary/message.ts'
 import { idOfStream, parsePartAddress, streamOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
-import { type IndexedEvent, type IndexRow, type Opener, optionalIndexRow } from '../keyed-index.ts'
+import { type IndexedEvent, type IndexRow, indexRow, type Opener } from '../keyed-index.ts'
 
 /** An answer that can be reused, with the host's id of its validation. */
 export interface ReusableAnswer {
@@ -60,7 +60,6 @@ export async function findReusable(
   return { from: id, claims: `${requested.id}/claims`, result }
 }
 
-/** Whether a result was not destroyed. */
 async function isResultKept({ store }: ApiContext, result: PartAddress): Promise<boolean> {
   return (await store.open(result)) !== undefined
 }
@@ -77,7 +76,7 @@ export async function indexValidated(
   // An answer of an erased person may be kept, but is not found any more.
   if (await subjects.isErased(streamOf('subject', subject))) return []
   const [claims, result] = [await open('claims', requested.id), await open('result')]
-  return optionalIndexRow(indexKind, reusableKey(data.environment ?? '', subject, claims, result), stream)
+  return indexRow(indexKind, reusableKey(data.environment ?? '', subject, claims, result), stream)
 }
 
 /** The key under which an answer is indexed; `undefined` when it cannot be reused. */

@@ -44,7 +44,6 @@ type TokenState =
  * sealed in the store for the other processes of the store; the log has its state, never its value.
  */
 export class Tokens implements TokenSource {
-  /** Keeps the token for every process of the store. */
   readonly keeper: TokenKeeper
   readonly #engine: Engine
   readonly #store: Store
@@ -108,7 +107,7 @@ export class Tokens implements TokenSource {
   /** Rejects the newer token too, and defers the call: a still newer one is for the next attempt. */
   async giveUp(rejected: string, code?: string): Promise<TokenUnavailable> {
     const answer = await this.renew(rejected, code)
-    return answer.status === 'held' ? deferredToken('the newer token was answered 401 too') : answer
+    return answer.status === 'held' ? deferral('the newer token was answered 401 too') : answer
   }
 
   #renewOnce(rejected: RejectedToken | undefined): Promise<TokenAnswer> {
@@ -127,7 +126,7 @@ export class Tokens implements TokenSource {
       if (answer.status === 'held') this.#held = answer
       return answer
     }
-    return deferredToken('other processes keep requesting tokens', pollMs)
+    return deferral('other processes keep requesting tokens', pollMs)
   }
 
   async #step(
@@ -151,7 +150,7 @@ export class Tokens implements TokenSource {
         const afterMs = remainingMs(until, toInstant(this.#clock.now()))
         if (await this.#isOtherContract(latest)) return this.#requestForOwnContract()
         if (afterMs === 0) return this.#request('rejected')
-        return deferredToken(
+        return deferral(
           `TOKEN_REJECTED: ${times} tokens in a row were answered 401${codeSuffix(code)}`,
           afterMs,
         )
@@ -160,7 +159,7 @@ export class Tokens implements TokenSource {
         if (await this.#isOtherContract(latest)) return this.#requestForOwnContract()
         const afterMs = remainingMs(latest.data.until, toInstant(this.#clock.now()))
         if (afterMs === 0) return this.#request('repeated')
-        return deferredToken(
+        return deferral(
           `the gateway returned the rejected token again${codeSuffix(latest.data.code)}`,
           afterMs,
         )
@@ -180,12 +179,10 @@ export class Tokens implements TokenSource {
     return this.#request('lost')
   }
 
-  /** Whether an event is about another contract than the one in use. */
   async #isOtherContract({ data }: { readonly data: Holder }): Promise<boolean> {
     return (await this.#holder()).contract !== data.contract
   }
 
-  /** Whether the gateway refused the key and secret in use. */
   async #isRefused({ data }: { readonly data: Holder }): Promise<boolean> {
     return (await this.#holder()).credential === data.credential
   }
@@ -196,20 +193,19 @@ export class Tokens implements TokenSource {
     return newest.find(event => event.anomaly === undefined) as TokenState | undefined // The stream has no others.
   }
 
-  /** Performs a pending token request, or waits for the process that does. */
   async #awaitRequest(effect: string): Promise<TokenAnswer | undefined> {
     for (let polls = 0; polls < pollsMax; polls++) {
       await this.#engine.perform(effect)
       const pending = await this.#store.effect(effect)
       if (!pending || pending.settledAt !== undefined) return undefined
       if (pending.state === 'deferred') {
-        return deferredToken(pending.reason, Math.max(fromInstant(pending.dueAt) - this.#clock.now(), 1_000))
+        return deferral(pending.reason, Math.max(fromInstant(pending.dueAt) - this.#clock.now(), 1_000))
       }
       if (pending.state === 'parked')
-        return deferredToken('the token request is parked: release it with effects.retry')
+        return deferral('the token request is parked: release it with effects.retry')
       await this.#clock.sleep(pollMs, undefined, 'the token request of another process')
     }
-    return deferredToken('another process is requesting a token', 1_000)
+    return deferral('another process is requesting a token', 1_000)
   }
 
   async #reject(generation: number, { value, code }: RejectedToken): Promise<void> {
@@ -227,7 +223,7 @@ export class Tokens implements TokenSource {
     this.#exchanges = this.#exchanges.filter(at => isWithin(exchangeWindowMs, at, now))
     const last = this.#exchanges.at(-1) ?? Number.NEGATIVE_INFINITY
     if (this.#exchanges.length >= exchangesMax && isWithin(exchangeEveryMs, last, now))
-      return deferredToken(
+      return deferral(
         'another contract uses the same credential name: give each its own tokenService.credential',
         exchangeEveryMs - Math.abs(now - last),
       )
@@ -269,7 +265,7 @@ export class Tokens implements TokenSource {
 
 /** The source of a bearer token given by the host: it is read again, never renewed. */
 export function hostToken(bearer: SecretSource): TokenSource {
-  const refused = deferredToken('CREDENTIALS_REFUSED: the service answered 401 to validationService.bearer')
+  const refused = deferral('CREDENTIALS_REFUSED: the service answered 401 to validationService.bearer')
   const current = async (): Promise<TokenAnswer> => {
     return { status: 'held', value: await secretFrom(bearer, 'bearer token') }
   }
@@ -293,11 +289,11 @@ function shortDigest(digest: Uint8Array): string {
 }
 
 function credentialsRefused({ data }: TokenLocked): TokenUnavailable {
-  return deferredToken(
+  return deferral(
     `CREDENTIALS_REFUSED: the gateway answered ${data.httpStatus} to the consumer key and secret`,
   )
 }
 
-function deferredToken(reason: string, afterMs?: number): TokenUnavailable {
+function deferral(reason: string, afterMs?: number): TokenUnavailable {
   return { status: 'deferred', reason, ...(afterMs !== undefined && { afterMs }) }
 }

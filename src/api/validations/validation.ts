@@ -7,7 +7,6 @@ import type { ApiContext } from '../api-context.ts'
 
 /** A validation of claims about a person (document 2, section 2). */
 export interface Validation {
-  /** The host's id, also its command id. */
   readonly id: string
   readonly state: ValidationRow['state']
   /** By field, such as `nome` or `filiacao.nome_mae`. A field that the service left out was not evaluated. */
@@ -62,7 +61,6 @@ function resultDestroyed(): AverbaError {
   })
 }
 
-/** The opened parts of a validation. */
 interface SealedAnswer {
   readonly result: Json | undefined
   readonly note: Json | undefined

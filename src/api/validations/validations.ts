@@ -89,7 +89,6 @@ export interface Validations {
 
 const inputNames = ['id', 'cpf', 'claims', 'again', 'reuseWithinMs'] as const
 const validationsPerPage = 100
-/** The length limit of sealed texts. */
 const sealedTextMax = 2_000
 
 /** Creates the area `validations`. `standings` records the use of a named consent, or throws if it is not effective. */
@@ -130,7 +129,6 @@ export function createValidations(
   async function repeatPaid(of: string, by: string, person: string, claims: Json): Promise<AddressedMessage> {
     const { stream, subject } = await requireValidation(context, of)
     if (subject !== person) throw invalidInput('id of the validation to pay again: it is of another person')
-    // Destroyed claims cannot be compared.
     const before = await context.store.open(`${stream}/1/claims`)
     if (before !== undefined && !areSameClaims(before, claims))
       throw invalidInput(
@@ -139,7 +137,6 @@ export function createValidations(
     return { stream, message: { type: 'validation.repeat', data: { by } } }
   }
 
-  /** Returns what to record for a validation: the reuse of an earlier answer, or a request. */
   async function requestValidation(
     { id, again, reuseWithinMs: withinMs }: ValidationInput,
     cpf: Cpf,
@@ -247,7 +244,6 @@ export function createValidations(
   }
 }
 
-/** The outcome of a validation that a person has resolved. */
 const notChargedProblem = {
   status: 0,
   code: 'NOT_CHARGED',

@@ -184,7 +184,7 @@ test('the log says that the client certificate ends soon', async () => {
   })
   const subject = await averba.consents.enrol({ cpf: '25774435016' })
   expect((await averba.consents.sync({ subject })).status).toBe('deferred')
-  expect(lines).toEqual([{ message: 'the client certificate ends soon: renew it', daysLeft: 20 }])
+  expect(lines).toEqual([{ message: 'the client certificate expires soon: renew it', daysLeft: 20 }])
   await averba.close()
 })
 

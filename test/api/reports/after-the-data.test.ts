@@ -103,7 +103,7 @@ test('the report of an erased person shows the receipt and no personal data', as
   const byCpf = await averba.subjects.report({ cpf: samples.cpf }).catch(error => error)
   expect([byCpf.code, byCpf.hint]).toEqual([
     'NOT_FOUND',
-    expect.stringMatching(/who was erased, ask by their ref/),
+    expect.stringMatching(/for an erased person use their ref/),
   ])
   expect(String(byCpf)).not.toContain(samples.cpf)
   const stranger = await averba.subjects.report({ cpf: '11144477735' }).catch(error => error)

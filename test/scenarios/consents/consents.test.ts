@@ -362,7 +362,7 @@ test('consents.of and validations.of find what an event is about until the subje
     found.push(await averba.validations.of(event))
     await expect(averba.consents.of(event)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
     await expect(averba.validations.of({ stream: 'validation-none' })).rejects.toMatchObject({
-      message: 'Cannot tell the validation: the event is about none',
+      message: 'Cannot find the validation: the event is not about a validation',
     })
   })
   consentService.change(samples.cpf, consent.id, 'REVOGADO')

@@ -281,11 +281,11 @@ test('an instant in the future or a position after the end of the log is refused
   const { world, which, now } = await given('ATIVO')
   const { audit, consents } = world.averba
   const future = toInstant(world.clock.now() + 2 * minuteMs)
-  const refused = { code: 'INVALID_INPUT', message: 'Cannot use "knownAt": it has not come yet' }
+  const refused = { code: 'INVALID_INPUT', message: 'Cannot use "knownAt": it is in the future' }
   await expect(consents.standing(which, { knownAt: future })).rejects.toMatchObject(refused)
   await expect(audit.prove({ consent: which, at: now(), knownAt: future })).rejects.toMatchObject(refused)
   for (const question of [{ at: future }, { at: future, knownAt: now() }]) {
-    const notCome = { code: 'INVALID_INPUT', message: 'Cannot use "at": it has not come yet' }
+    const notCome = { code: 'INVALID_INPUT', message: 'Cannot use "at": it is in the future' }
     await expect(audit.prove({ consent: which, ...question })).rejects.toMatchObject(notCome)
     await expect(consents.standing(which, question)).rejects.toMatchObject(notCome)
   }

@@ -56,7 +56,7 @@ test('parked calls and followers and refused credentials fail a check but keep t
     await clock.advance(10 * 60_000)
   }
   expect(await troubles(averba)).toEqual({
-    effects: '1 parked, 0 in doubt: see effects.retry',
+    effects: '1 parked, 0 with an unknown outcome: see effects.retry',
     followers: 'fatura parked: use log.retry or log.skip',
     token: 'the gateway refused the consumer key and secret: correct them',
   })
@@ -110,9 +110,9 @@ test('a notification that a handler failed on is reported, and fails the check o
   await averba.subscriptions.apply(await averba.subscriptions.plan())
   const destinatario = { destinatarioTipo: 'CPF', destinatarioId: samples.cpf } as const
   for (const n of [1, 2]) await portal.notify({ evento, ...destinatario, body: { n } })
-  expect(await found()).toMatchObject({ ok: true, detail: '0 parked, 0 to be tried again' })
+  expect(await found()).toMatchObject({ ok: true, detail: '0 parked, 0 to be retried' })
   await averba.settle()
-  expect(await found()).toMatchObject({ ok: true, detail: '0 parked, 2 to be tried again' })
+  expect(await found()).toMatchObject({ ok: true, detail: '0 parked, 2 to be retried' })
   for (let attempt = 0; attempt < 12; attempt++) {
     await clock.advance(15 * 60_000)
     await averba.settle()
@@ -121,12 +121,12 @@ test('a notification that a handler failed on is reported, and fails the check o
   expect(ready).toBe(true)
   expect(checks.find(each => each.name === 'notifications')).toMatchObject({
     ok: false,
-    detail: '2 parked, 0 to be tried again: mend the handler, then notifications.replay({ parked: true })',
+    detail: '2 parked, 0 to be retried: fix the handler, then call notifications.replay({ parked: true })',
   })
   isBroken = false
   expect(await averba.notifications.replay({ parked: true })).toBe(2)
   await averba.settle()
-  expect(await found()).toMatchObject({ ok: true, detail: '0 parked, 0 to be tried again' })
+  expect(await found()).toMatchObject({ ok: true, detail: '0 parked, 0 to be retried' })
   await world.close()
 })
 
@@ -147,7 +147,11 @@ test('events with refused notifications fail the check until one is accepted, ea
     return (await averba.receiver.fetch(sent, { remoteAddress })).status
   }
   const portal = '189.9.1.2'
-  const well = { name: 'receiver', ok: true, detail: 'no declared event was refused since one was taken' }
+  const well = {
+    name: 'receiver',
+    ok: true,
+    detail: 'no declared event was refused since the last accepted notification',
+  }
   expect(await found()).toEqual(well)
   // An uncounted proxy: its address is mistaken for the sender's.
   for (const evento of ['um', 'dois', 'um', 'de-outrem'])
@@ -157,8 +161,8 @@ test('events with refused notifications fail the check until one is accepted, ea
     name: 'receiver',
     ok: false,
     detail:
-      'refused since one was taken: um 2 ADDRESS_REFUSED, dois 1 ADDRESS_REFUSED: ' +
-      'see receiver.trustedProxies and receiver.sources, and what the logger is told',
+      'refused since the last accepted notification: um 2 ADDRESS_REFUSED, dois 1 ADDRESS_REFUSED: ' +
+      'check receiver.trustedProxies and receiver.sources, and see the log lines',
   })
   expect((await averba.health()).ready).toBe(true)
   expect(await send('dois', 'certa', portal)).toBe(200)
@@ -168,7 +172,7 @@ test('events with refused notifications fail the check until one is accepted, ea
   expect(await send('um', 'certa', portal, { headers: { 'content-length': '9' } })).toBe(500)
   expect(await send('um', 'certa', portal, { method: 'PUT' })).toBe(405)
   expect((await found())?.detail).toMatch(
-    /um 1 SECRETS_REFUSED, um 1 BODY_CONSUMED, um 1 METHOD_REFUSED: see/,
+    /um 1 SECRETS_REFUSED, um 1 BODY_CONSUMED, um 1 METHOD_REFUSED: compare/,
   )
   expect(await send('dois', 'certa', portal)).toBe(200)
   expect((await found())?.detail).toMatch(/: um 1 SECRETS_REFUSED: see subscriptions\.plan/)

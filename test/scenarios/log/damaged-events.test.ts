@@ -101,7 +101,7 @@ test('a notification with a damaged body is parked and listed as such, and all o
     expect.stringMatching(/^false 1 parked, 0 to/),
   ])
   expect(logged.filter(line => line.includes('CORRUPT'))).toEqual([
-    ...[1, 2, 4, 8].map(attempt => `a handler failed at a notification crm ${attempt} CORRUPT`),
+    ...[1, 2, 4, 8].map(attempt => `a handler failed for a notification crm ${attempt} CORRUPT`),
     'a notification is parked crm 12 CORRUPT',
   ])
   await close()
@@ -184,7 +184,7 @@ test('a notification whose own history is damaged is set aside and reported, and
   await run(averba, clock, 60_000)
   expect(seen).toEqual([{ n: 2 }])
   expect(logged.filter(line => line.includes('CORRUPT'))).toEqual(
-    [1, 2, 4].map(attempt => `a handler failed at a notification crm ${attempt} CORRUPT`),
+    [1, 2, 4].map(attempt => `a handler failed for a notification crm ${attempt} CORRUPT`),
   )
   expect(await ofFollowers()).toEqual([
     expect.stringMatching(/^false notifications\/evento-a\/crm cannot continue: Cannot read an event/),
@@ -193,6 +193,6 @@ test('a notification whose own history is damaged is set aside and reported, and
   putBack()
   await run(averba, clock, 60_000)
   expect(seen).toEqual([{ n: 2 }, { n: 1 }])
-  expect(await ofFollowers()).toEqual(['true no follower is parked', 'true 0 parked, 0 to be tried again'])
+  expect(await ofFollowers()).toEqual(['true no follower is parked', 'true 0 parked, 0 to be retried'])
   await close()
 })

@@ -49,7 +49,7 @@ test('a misspelt option is refused instead of ignored', async () => {
 test('a call without a person is refused', async () => {
   const { averba, close } = await simulate()
   const { consents } = averba
-  const expected = { code: 'INVALID_INPUT', message: expect.stringContaining('nobody is named') }
+  const expected = { code: 'INVALID_INPUT', message: expect.stringContaining('CPF and ref are missing') }
   for (const who of [undefined, null, '01kc1v7m4d000w3c5y2n8q6r9t', {}]) {
     await expect(consents.sync(untyped(who))).rejects.toMatchObject(expected)
     await expect(consents.list(untyped(who))).rejects.toMatchObject(expected)

@@ -165,7 +165,7 @@ test('one that fails is tried again with growing waits and then parked, and hold
   expect(parked).toMatchObject({ body: { n: 2 }, handlers: [{ state: 'parked', attempts: 12 }] })
   const named = { evento, handler: 'crm', notification: parked?.id, error: 'RangeError' }
   expect(said.filter(line => line.handler === 'crm')).toEqual([
-    ...[1, 2, 4, 8].map(attempt => ({ message: 'a handler failed at a notification', ...named, attempt })),
+    ...[1, 2, 4, 8].map(attempt => ({ message: 'a handler failed for a notification', ...named, attempt })),
     { message: 'a notification is parked', ...named, attempt: 12 },
   ])
   await notify(averba, { n: 4 })
@@ -571,7 +571,7 @@ test('a notification whose body was destroyed before a handler came is no troubl
   expect(seen).toEqual([2])
   expect((await inbox(averba)).map(({ state }) => state)).toEqual(['parked', 'handled'])
   expect((await averba.health({ only: ['notifications'] })).checks).toMatchObject([
-    { ok: true, detail: '0 parked, 0 to be tried again' },
+    { ok: true, detail: '0 parked, 0 to be retried' },
   ])
   expect(said.filter(({ message }) => message.includes('handler failed'))).toEqual([])
   await averba.close()

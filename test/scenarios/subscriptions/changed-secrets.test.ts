@@ -195,7 +195,7 @@ test('a source that fails when it is asked again costs no notification, and is s
   source.isDown = true
   await world.clock.advance(2 * minuteMs)
   for (let deliveries = 0; deliveries < 3; deliveries++) expect(await isDelivered(world)).toBe(true)
-  const told = lines.filter(line => line.includes('could not be asked for again'))
+  const told = lines.filter(line => line.includes('could not be read again'))
   expect(told).toHaveLength(1)
   expect(told.join()).not.toContain(first)
   await world.close()

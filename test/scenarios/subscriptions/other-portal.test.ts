@@ -94,7 +94,7 @@ test('what one process asked of its portal is never asked of the portal of anoth
   expect(await other.settle()).toEqual({ settled: 0, deferred: 1, unknown: 0 })
   expect(world.requests).toHaveLength(before)
   expect(await other.health({ only: ['effects'] })).toMatchObject({
-    checks: [{ ok: false, detail: expect.stringContaining('1 due that were asked of another address') }],
+    checks: [{ ok: false, detail: expect.stringContaining('1 due calls belong to another address') }],
   })
   expect(await one.settle()).toMatchObject({ settled: 1 })
   expect(world.requests).toHaveLength(before + 1)

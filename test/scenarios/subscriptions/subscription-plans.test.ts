@@ -287,7 +287,7 @@ test.each([
     await elsewhere(world, 'PUT', { id, evento: one, endpoint: of(cpf), chaveSecreta: 'x' }, `/${id}`)
     const plan = await averba.subscriptions.plan()
     expect(plan.changes).toMatchObject([
-      { action: 'change', evento: one, id, reason: 'the portal shows it in a form that cannot be read' },
+      { action: 'change', evento: one, id, reason: 'its row at the portal cannot be read' },
       { action: 'leave', evento: two },
     ])
     expect(plan.unreadable).toEqual([id])

@@ -61,12 +61,12 @@ test('a subscription that is about to be deleted is not well, with its days, unt
   await fail(world, one)
   expect(await days(14)).toEqual([])
   expect(await health()).toMatchObject({ ok: true })
-  const message = 'the portal deletes a subscription soon, since no delivery succeeds'
+  const message = 'the portal will soon delete a subscription, since no delivery succeeds'
   expect(await days(1)).toEqual([{ message, evento: one, daysLeft: 15 }])
   expect(await health()).toEqual({
     name: 'subscriptions',
     ok: false,
-    detail: `${one}: the portal deletes it in 15 days unless a delivery succeeds: mend the receiver`,
+    detail: `${one}: the portal deletes it in 15 days unless a delivery succeeds: fix the receiver`,
     daysLeft: 15,
   })
   const metrics = createMetrics(world.averba, world.clock)
@@ -80,7 +80,7 @@ test('a subscription that is about to be deleted is not well, with its days, unt
   expect(await health()).toEqual({
     name: 'subscriptions',
     ok: false,
-    detail: `${one}: the portal has deleted it: mend what failed, then plan and apply, or stop declaring it`,
+    detail: `${one}: the portal has deleted it: fix the cause, then plan and apply, or stop declaring it`,
   })
   await apply(world)
   expect(await health()).toMatchObject({ ok: true })
@@ -100,11 +100,11 @@ test.each([
     const { world, health, days } = await given()
     await apply(world)
     await changeThere(world, change)
-    const message = 'the portal holds a subscription otherwise than it is declared'
+    const message = 'a subscription at the portal differs from its declaration'
     expect(await days(3)).toEqual([{ message, evento: two, detail: `another ${what}` }])
     expect(await health()).toMatchObject({
       ok: false,
-      detail: `${two}: the portal does not hold it as declared, but another ${what}: plan and apply`,
+      detail: `${two}: the portal has another ${what} than declared: plan and apply`,
     })
     await apply(world)
     expect(await health()).toMatchObject({ ok: true })
@@ -121,7 +121,7 @@ test('a declared subscription that is not at the portal after an apply is not we
   expect(applied.map(each => each.status)).toEqual(['declined', 'settled'])
   expect(await health()).toMatchObject({
     ok: false,
-    detail: `${one}: it is declared, and not at the portal as ours: plan and apply`,
+    detail: `${one}: it is declared but not at the portal as ours: plan and apply`,
   })
   expect(await days(2)).toEqual([{ message: 'a declared subscription is not at the portal', evento: one }])
   await apply(world)
@@ -148,7 +148,7 @@ test.each(['401', 'no connection'])(
     isDown = true
     expect(await days(2)).toEqual([])
     expect(await health()).toMatchObject({ ok: true })
-    const message = 'the portal was not read for over two days: nothing is known of the subscriptions'
+    const message = 'the portal was not read for over two days: the state of the subscriptions is unknown'
     expect(await days(20)).toEqual([
       { message, detail: 'subscriptions' },
       { message, detail: 'failure records' },
@@ -220,7 +220,7 @@ test.each([
     await averba.subscriptions.recover()
     await averba.subscriptions.recover()
     await averba.settle()
-    const message = 'failure records cannot be read or hold no content: what was lost does not come back'
+    const message = 'failure records cannot be read or have no content: their notifications are not recovered'
     expect(lines).toEqual([{ message, ...(evento && { evento }) }])
     const named = evento ?? 'an event that is not told'
     expect(await health()).toMatchObject({

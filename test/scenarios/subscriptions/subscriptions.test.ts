@@ -110,8 +110,8 @@ test('an event that is taken by a subscription of someone else is left alone, an
   const { world, other } = await givenOther('https://outro.exemplo.br/averba')
   const plan = await other.subscriptions.plan()
   expect(plan.changes).toMatchObject([
-    { action: 'leave', reason: 'the event is taken by one that is not ours' },
-    { action: 'leave', reason: 'the event is taken by one that is not ours' },
+    { action: 'leave', reason: 'a foreign subscription has the event' },
+    { action: 'leave', reason: 'a foreign subscription has the event' },
   ])
   await other.close()
   await world.close()

@@ -192,7 +192,7 @@ test('a person is told that their data was sent, also where the consent ended be
   await averba.settle()
   expect(service.left).toBe(1)
   expect(await toldOf(world)).toEqual(sentBefore)
-  expect(await ask()).toMatchObject({ problem: { title: expect.stringContaining('it was sent before') } })
+  expect(await ask()).toMatchObject({ problem: { title: expect.stringContaining('an earlier request was sent') } })
   await world.close()
 })
 

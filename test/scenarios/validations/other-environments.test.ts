@@ -64,16 +64,16 @@ test.each([
     }
     expect(await second.validations.validate(input)).toMatchObject({ status: 'deferred', replayed: true })
     expect(sent).toHaveLength(1)
-    const said = lines.filter(({ message }) => message.includes('asked of another service'))
+    const said = lines.filter(({ message }) => message.includes('belongs to another service'))
     expect(said).toMatchObject([{ detail: expect.stringMatching(/validation-\w+\/1\/0/) }])
     const [pending] = await second.effects.list({ state: 'deferred' })
     const effects = { only: ['effects'] } as const
     expect(await second.health(effects)).toMatchObject({
       ready: true,
-      checks: [{ ok: false, detail: expect.stringContaining('1 due that were asked of another') }],
+      checks: [{ ok: false, detail: expect.stringContaining('1 due calls belong to another') }],
     })
     await second.effects.park(pending?.id ?? '')
-    expect((await second.health(effects)).checks[0]?.detail).toBe('1 parked, 0 in doubt: see effects.retry')
+    expect((await second.health(effects)).checks[0]?.detail).toBe('1 parked, 0 with an unknown outcome: see effects.retry')
     await second.effects.retry(pending?.id ?? '')
     expect((await second.health(effects)).checks[0]?.detail).toContain(pending?.id)
     await second.close()
@@ -195,7 +195,7 @@ test('a validation that left and never reported back is in doubt, whichever serv
   expect(told).toEqual([{ operation, effectClass: 'once', attempt: 2, outcome: 'unknown' }])
   expect(sent).toHaveLength(1)
   expect(await other.health({ only: ['effects'] })).toMatchObject({
-    checks: [{ detail: expect.stringContaining('0 parked, 1 in doubt') }],
+    checks: [{ detail: expect.stringContaining('0 parked, 1 with an unknown outcome') }],
   })
   const again = { of: 'a', reason: 'a person looked into it' }
   expect((await other.validations.validate({ ...input, id: 'b', again })).status).toBe('settled')

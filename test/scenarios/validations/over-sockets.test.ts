@@ -155,7 +155,7 @@ test('what a host read before the receiver did comes back from the failure recor
     ])
   }
   expect(lines).toContainEqual({
-    message: 'a notification did not reach the receiver whole',
+    message: 'a notification reached the receiver incomplete',
     error: 'BODY_CONSUMED',
     detail:
       'Cannot read the notification: its body was consumed before: Put the receiver before any body parser',

@@ -75,7 +75,7 @@ test.each<[string, number, string]>([
     // After 1, 2, 4, 8 minutes, and then every quarter of an hour.
     expect(state.asked).toBeGreaterThanOrEqual(25)
     expect(state.asked).toBeLessThanOrEqual(29)
-    const said = lines.filter(line => line.message.includes('gives no tokens'))
+    const said = lines.filter(line => line.message.includes('without tokens'))
     expect(said).toHaveLength(state.asked)
     expect(said[0]).toMatchObject({ status })
     const found = await check()
@@ -99,7 +99,7 @@ test.each([408, 429])(
       reason: expect.not.stringMatching(/^[A-Z_]+:/),
     })
     expect(state.asked).toBe(1)
-    expect(lines.filter(line => line.message.includes('gives no tokens'))).toEqual([])
+    expect(lines.filter(line => line.message.includes('without tokens'))).toEqual([])
     expect(await check()).toMatchObject({ ok: true })
     await world.close()
   },
@@ -159,7 +159,7 @@ test('where something else on the contract ends each token, no more than one a m
   expect(tokenService.requests).toBeLessThan(16)
   expect(settled.size).toBeGreaterThan(10)
   const [check] = (await averba.health({ only: ['token'] })).checks
-  expect(check).toMatchObject({ ok: false, detail: expect.stringContaining('one token after the other') })
+  expect(check).toMatchObject({ ok: false, detail: expect.stringContaining('several tokens in a row') })
   await clock.advance(3_600_000)
   await clock.finish(averba.settle())
   for (let n = 0; n < 200; n++) expect((await averba.validations.get(`v${n}`))?.state).toBe('answered')

@@ -317,7 +317,7 @@ test('a job that begins anew every 20 minutes is not made to wait where each of 
 })
 
 test.each([
-  ['same', 'the gateway gave the rejected token again: 900907'],
+  ['same', 'the gateway returned the rejected token again: 900907'],
   ['revoke', 'TOKEN_REJECTED: 2 tokens in a row were answered 401: 900907'],
 ] as const)(
   'the code in a 401 is told of every call that is put off for it, also where the gateway gives tokens by "%s"',
@@ -384,7 +384,7 @@ test.each<[string, number | undefined]>([
     },
   })
   const check = async () => (await world.averba.health({ only: ['token'] })).checks[0]?.ok
-  const reason = 'the gateway gave the rejected token again'
+  const reason = 'the gateway returned the rejected token again'
   expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', reason })
   expect(await check()).toBe(false)
   await world.clock.advance(hourMs)
@@ -466,7 +466,7 @@ test('a renewal that gives the rejected token again waits for its remainder, ask
   })
   let asked = 0
   let tried = 0
-  const reason = 'the gateway gave the rejected token again'
+  const reason = 'the gateway returned the rejected token again'
   const retryAt = '2026-11-20T12:10:00.000Z'
   expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', reason, retryAt })
   expect(asked).toBe(2)
@@ -564,7 +564,7 @@ test('a given token that is refused puts the call off until another one is given
         ? Response.json({ nome: true })
         : new Response('', { status: 401 }),
   })
-  const reason = 'CREDENTIALS_REFUSED: the service answered 401 to the bearer token that it was given'
+  const reason = 'CREDENTIALS_REFUSED: the service answered 401 to validationService.bearer'
   expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', reason })
   given = 'novo'
   await world.clock.advance(hourMs)
@@ -584,7 +584,7 @@ test('a token request that an operator parked is not waited for, and is asked wh
     each.type.startsWith('tokenService.'),
   )
   await effects.park(pending?.id ?? '')
-  const reason = 'the token request is parked: effects.retry lets it go'
+  const reason = 'the token request is parked: release it with effects.retry'
   expect(await validate(world.averba, 'b')).toMatchObject({ status: 'deferred', reason })
   await effects.retry(pending?.id ?? '')
   valueOf(await validate(world.averba, 'c'))

@@ -122,7 +122,7 @@ test('a gateway that gives the rejected token again is not asked before that tok
   })
   const validate = (id: string) => world.averba.validations.validate({ id, cpf, claims })
   const first = await Promise.all([validate('a'), validate('b')])
-  const reason = 'the gateway gave the rejected token again'
+  const reason = 'the gateway returned the rejected token again'
   expect(first).toMatchObject([
     { status: 'deferred', reason },
     { status: 'deferred', reason },
@@ -285,7 +285,7 @@ test('a 401 that comes late does not ask for the rejected token once more', asyn
   late.resolve()
   expect(await slow).toMatchObject({
     status: 'deferred',
-    reason: 'the gateway gave the rejected token again',
+    reason: 'the gateway returned the rejected token again',
   })
   expect(world.tokenService.requests).toBe(2)
   await world.close()

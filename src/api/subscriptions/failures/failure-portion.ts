@@ -12,16 +12,16 @@ import type { ApiContext } from '../../api-context.ts'
 import { toSealedBody } from '../../notifications/notification.ts'
 import type { NewNotification, NotificationMatcher } from './notification-matcher.ts'
 
-/** How many records, or characters of them, are recorded at once: receiving waits no longer than that takes. */
+/** The most records, or characters of content, recorded in one append: the receiver waits for it. */
 export const portionItems = 100
 const portionCharacters = 1_048_576
 
-/** What some of the records lead to, to be recorded together. */
+/** Collects what to record, in one append, for a portion of the failure records. */
 export class FailurePortion {
   readonly counts = { recovered: 0, stored: 0, withoutContent: 0 }
-  /** What goes into the inbox, to be found by the records after it. */
+  /** The notifications recovered into the inbox, to be matched with the following records. */
   readonly recovered: NewNotification[] = []
-  /** The notifications that stood in the inbox before. */
+  /** The notifications that were in the inbox before. */
   readonly linked: string[] = []
   readonly #targets: AddressedMessage[] = []
   readonly #claims: IndexEntry[] = []
@@ -60,7 +60,6 @@ export class FailurePortion {
     if (row?.content) await this.#destroyContent(row.content)
   }
 
-  /** Records a failure that is new, and gives our id of it. */
   async #observe(item: ListedFailure, subscription: string | undefined): Promise<string> {
     const failure = this.#context.createId()
     await this.#addObserved(
@@ -72,13 +71,10 @@ export class FailurePortion {
     return failure
   }
 
-  /**
-   * The content stands apart, since it ends differently from the rest; where it goes into the inbox, whom it is for is
-   * kept instead.
-   */
+  /** Adds the failure's event. The content is a part of its own, and left out when it goes into the inbox. */
   async #addObserved(item: ListedFailure, failure: string, stream: string): Promise<void> {
     const { remoteId, evento, record } = item
-    const { conteudo = null, ...rest } = record as { conteudo?: Json } // As in contentOf.
+    const { conteudo = null, ...rest } = record as { conteudo?: Json } // As in failureContent.
     const isForInbox = this.#recovers && stream !== portalStream
     const parts = {
       failure: { owner: stream, value: rest },
@@ -90,7 +86,7 @@ export class FailurePortion {
     this.#targets.push({ stream, message })
   }
 
-  /** The earliest time of a failure without a readable one: on the day asked for, and within this registration. */
+  /** The earliest time of a failure without a readable time: on the requested day, and since the registration. */
   async #earliestFailedAt(stream: string): Promise<Instant | null> {
     const row = stream === portalStream ? undefined : await this.#context.rows.find('subscriptions', stream)
     const registeredAt = row?.registered_at ?? null
@@ -99,10 +95,7 @@ export class FailurePortion {
     return isThatDay ? registeredAt : this.#dayFrom
   }
 
-  /**
-   * What is known of a failure: told to the subscription, or to the portal where it was read before there was one of
-   * ours for its event.
-   */
+  /** The row of a failure, from the subscription's stream, or from the portal's if it was read before we had one. */
   async #findRow(failure: string, stream: string): Promise<FailureRow | undefined> {
     const { rows } = this.#context
     return (
@@ -110,11 +103,10 @@ export class FailurePortion {
     )
   }
 
-  /** Content that is now in the inbox, or whom it is for, need not be kept here too. */
   async #destroyContent(address: PartAddress): Promise<void> {
     const { store } = this.#context
     const content = await this.#context.store.open(address).catch((error: unknown) => {
-      // What is damaged is told by who looks for damage: it keeps nothing else from coming back.
+      // The damage checks report it; it must not stop the recovery.
       if (isDamage(error)) return undefined
       throw error
     })
@@ -124,6 +116,7 @@ export class FailurePortion {
     if (event) this.#destroyed.push({ position: event.position, name })
   }
 
+  /** Links the failure to its notification, recovered into the inbox if it is not there. */
   async #recover(item: ListedFailure, failure: string, stream: string): Promise<void> {
     const { evento, failedAt } = item
     const content = failureContent(item)
@@ -153,13 +146,13 @@ export class FailurePortion {
     return (await this.#context.store.lookUp(kind, String(remoteId))) === undefined
   }
 
-  /** Claimed so that two processes that read the same record at once cannot both have it. */
+  /** Indexes a record, so that two processes cannot both record it. */
   #claim(kind: string, { remoteId }: ListedFailure, value: string): void {
     this.#claims.push({ kind, digest: this.#context.store.digest(kind, String(remoteId)), value })
   }
 }
 
-/** Divides a list so that no portion takes long to record. */
+/** Splits a list into portions that are quick to record. */
 export function* splitIntoPortions(items: readonly ListedFailure[]): Generator<readonly ListedFailure[]> {
   let portion: ListedFailure[] = []
   let characters = 0
@@ -177,9 +170,9 @@ export function* splitIntoPortions(items: readonly ListedFailure[]): Generator<r
   if (portion.length > 0) yield portion
 }
 
-/** The text that the portal sent, where its record holds one; JSON is written out again. */
+/** The content of a failure record as text, if it has any; JSON is stringified. */
 export function failureContent({ record }: Pick<ListedFailure, 'record'>): string | undefined {
-  const { conteudo } = record as { conteudo?: Json } // Every record that was read is an object.
+  const { conteudo } = record as { conteudo?: Json } // A record is always an object.
   if (conteudo === undefined || conteudo === null) return undefined
   return typeof conteudo === 'string' ? conteudo : JSON.stringify(conteudo)
 }

@@ -16,48 +16,47 @@ import { failureContent } from './failure-portion.ts'
 import type { AnsweredFailure } from './recovery.ts'
 
 /**
- * A failed delivery as the portal recorded it (document 3, section 2). Its content is that of its notification once
- * there is one; empty where it was destroyed.
+ * A failed delivery as the portal recorded it (document 3, section 2). Its content is that of its notification, if
+ * there is one, and empty when it was destroyed.
  */
 export interface Failure extends Pick<Falha, 'id' | 'descricao' | 'evento' | 'conteudo'> {
-  /** When it failed; the beginning of the day that was asked for where the record's time cannot be read. */
+  /** When it failed; the start of the requested day when the record's time cannot be read. */
   readonly data: Instant | null
-  /** The notification with its content, once that was looked for. */
+  /** The notification with its content, once it was recovered. */
   readonly notification: string | null
-  /** `stored`: it was in the inbox before, answered late or a copy. `recovered`: it was put there from this record. */
+  /** `stored`: it was in the inbox, answered late or as a copy. `recovered`: it was added from this record. */
   readonly recovery: 'stored' | 'recovered' | null
 }
 
-/** What reading the failure records of a day came to. */
+/** The result of reading the failure records of a day. */
 export interface RecoveryResult {
   readonly day: string
   readonly read: number
-  /** Records that cannot be read, or hold no content to recover: kept, sealed. */
+  /** Records that cannot be read or have no content; they are kept, sealed. */
   readonly unreadable: number
   readonly recovered: number
   readonly stored: number
 }
 
-/** The area's part about failed deliveries. */
+/** The part of `subscriptions` about failed deliveries. */
 export interface Failures {
   /**
-   * Reads the failure records of a day in Brasilia (`yyyy-MM-dd`) and returns them. Without a day the portal
-   * decides by its own clock which day it is. With `recover`, the content of each goes into the inbox, unless it is
-   * there: at most once, and marked as recovered. The portal is asked at once, once; going through the records page by
-   * page holds no more than a page of them in memory.
+   * Reads the failure records of a day in Brasilia (`yyyy-MM-dd`) and returns them. Without a day, the portal takes
+   * today by its own clock. With `recover`, the content of each goes into the inbox unless it is there, at most once
+   * and marked as recovered. The request is sent at once; the iteration holds one page of records in memory.
    *
    * @throws {AverbaError} `INVALID_INPUT` for a day that is not among the last thirty, `OUTCOME`; `VIEW_STOPPED` while
-   * their view stands still
+   * their view is stopped
    */
   failures(options?: { day?: string; recover?: boolean }): AsyncList<Failure>
   /**
-   * Reads and recovers the failure records of a day in Brasilia, today by default, and of the day before; then lists
-   * the subscriptions, which tells their health. What does not answer is deferred, and goes on by itself.
+   * Reads and recovers the failure records of a day in Brasilia, today by default, and of the day before. Then lists
+   * the subscriptions, which updates their health. A request without an answer is deferred and repeated.
    */
   recover(day?: string): Promise<Outcome<RecoveryResult>[]>
   /**
-   * Lets failure records be read in some seconds, by whoever runs: after a 503 of ours, a late answer or a downtime.
-   * A day at most every ten minutes, whatever calls. Never throws: what it misses, the daily recovery finds.
+   * Schedules a reading of failure records in some seconds, by any running process: after a 503 of ours, a late answer
+   * or a downtime. Each day is read at most every ten minutes. Never throws: the daily recovery finds what it misses.
    */
   recoverSoon(reason: RecoveryReason, since?: Instant): Promise<void>
 }
@@ -65,10 +64,10 @@ export interface Failures {
 const keptDays = 30
 const failuresPerPage = 100
 
-/** Makes the part of `subscriptions` about failed deliveries. */
+/** Creates the part of `subscriptions` about failed deliveries. */
 export function createFailures(context: ApiContext, list: () => Promise<unknown>): Failures {
   const { commands, store, views, clock } = context
-  /** What is coming already: a storm of failures does not reach the store. */
+  /** When each day is due to be read: most of many failures at once do not reach the store. */
   const dueByDay = new Map<string, Instant>()
 
   async function requestFailures<T>(
@@ -87,7 +86,7 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
   }
 
   async function toFailure(row: FailureRow): Promise<Failure> {
-    const record = (await store.open(row.record)) as Falha // Sealed below.
+    const record = (await store.open(row.record)) as Falha // As sealed by FailurePortion.
     const { id, descricao, evento } = record
     const conteudo = await openContent(row)
     const { failed_at: data, notification, recovery } = row
@@ -98,7 +97,7 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
     const kept = content === null ? undefined : await store.open(content)
     if (kept !== undefined) return failureContent({ record: { conteudo: kept } }) ?? ''
     if (notification === null) return ''
-    // As `sealedBody` made it.
+    // As `toSealedBody` made it.
     const body = (await store.open(`${streamOf('notification', notification)}/1/body`)) as
       | SealedBody
       | undefined
@@ -109,10 +108,10 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
     context.require('portal')
     if (day !== undefined) checkDay(day, clock.now())
     const outcome = await requestFailures(day ?? null, recover, id => store.open(`${id}/answered`))
-    return valueOf(outcome) as unknown as AnsweredFailure[] // Sealed so.
+    return valueOf(outcome) as unknown as AnsweredFailure[] // As sealed by recordFailures.
   }
 
-  /** The failures that an answer had. Our clock says nothing about the day that the portal meant. */
+  /** The failures of an answer, by id: only the portal knows which day it meant. */
   async function* pagesOfAnswer(answered: readonly AnsweredFailure[]) {
     const ids = [...new Set(answered.map(each => String(each.remoteId)))]
     for (let from = 0; from < ids.length; from += failuresPerPage) {
@@ -127,10 +126,9 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
     }
   }
 
-  /** The failures of a day, as far as they were ever read: an index leads to them. */
   async function* pagesOfDay(day: string) {
     const midnight = fromInstant(`${day}T00:00:00.000Z`)
-    // A day in Brasilia begins and ends some hours after one in UTC.
+    // A day in Brasilia starts and ends some hours after the day in UTC.
     const [from, until] = [toInstant(midnight), toInstant(midnight + 2 * dayMs)]
     for (let last = { at: from, failure: '' }; ; ) {
       const rows = await views
@@ -153,7 +151,7 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
   return {
     failures({ day, recover = false } = {}) {
       const reading = read(day, recover)
-      // Told to whoever goes through the list, also later.
+      // The iteration throws it, however late it begins.
       reading.catch(() => undefined)
       return lazyList(async function* () {
         const answered = await reading
@@ -180,7 +178,7 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
       const days = daysBetween(since === undefined ? now : since, now)
       const asked = days.filter(day => recoveryDueAt(dueByDay.get(day), now) !== undefined)
       if (asked.length === 0) return
-      // Before anything is waited for: of a thousand that fail at once only one gets this far.
+      // Set before the first await: of a thousand failures at once only one gets this far.
       for (const day of asked) dueByDay.set(day, recoveryDueAt(dueByDay.get(day), now) ?? now)
       for (const day of [...dueByDay.keys()].sort().slice(0, -keptDays)) dueByDay.delete(day)
       const input = { method: 'subscriptions.recoverSoon', reason, days: asked, now }
@@ -190,7 +188,7 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
           return { targets: [{ stream: portalStream, message: { type: 'portal.recoverSoon', data } }] }
         })
         .catch(() => {
-          // The store may be what failed: the next failure tries again.
+          // The store may have failed: the next failure tries again.
           for (const day of asked) dueByDay.delete(day)
         })
     },
@@ -198,8 +196,7 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
 }
 
 /**
- * What was lost before a subscription became ours is still in the failure records. Owes nothing when it was ours
- * already.
+ * Requests the failure records from before a subscription became ours. It requests nothing if it was ours already.
  */
 export async function requestPastFailures({
   store,
@@ -214,7 +211,7 @@ export async function requestPastFailures({
   }
 }
 
-/** The days whose failures are going to be read by themselves. */
+/** The days whose failure records are requested and not read yet. */
 export async function pendingDays(store: ApiContext['store']): Promise<string[]> {
   const owed = await store.effects({ stream: portalStream, states: ['owed', 'started', 'deferred'] })
   const readings = owed.filter(({ type }) => type === 'portal.listFailures')
@@ -230,17 +227,16 @@ export function daysBetween(from: Instant, until: Instant): string[] {
   return [...days.add(brasiliaDay(end))]
 }
 
-/** The day in Brasilia on which a delivery failed. */
 function failureDay({ failed_at }: FailureRow): string | undefined {
   return failed_at === null ? undefined : brasiliaDay(fromInstant(failed_at))
 }
 
-/** Dates only: time zones play no part. */
+/** The calendar day before, independent of time zones. */
 function dayBefore(day: string): string {
   return toInstant(fromInstant(`${day}T00:00:00.000Z`) - dayMs).slice(0, 10)
 }
 
-/** Of any other day the portal has no records, which would look like a day on which nothing failed. */
+/** Refuses days outside the portal's thirty: its empty answer would look like a day without failures. */
 function checkDay(day: string, now: number): void {
   if (!isDay(day)) {
     throw new AverbaError('INVALID_INPUT', 'Cannot read failures: the day is not a date', {
@@ -250,8 +246,8 @@ function checkDay(day: string, now: number): void {
   const [first, last] = [brasiliaDay(now - keptDays * dayMs), brasiliaDay(now)]
   // The portal's clock may be ahead of ours, or behind it.
   if (dayBefore(first) <= day && dayBefore(day) <= last) return
-  throw new AverbaError('INVALID_INPUT', 'Cannot read failures: the portal has none of this day', {
-    hint: `It keeps them for thirty days: requestFailures for one from ${first} to ${last} in Brasilia. What was read before stands in the view \`failures\``,
+  throw new AverbaError('INVALID_INPUT', 'Cannot read failures: the portal does not have this day', {
+    hint: `Give a day from ${first} to ${last} in Brasilia: the portal keeps thirty. The view \`failures\` has earlier readings`,
   })
 }
 

@@ -10,26 +10,26 @@ import type { ApiContext } from '../../api-context.ts'
 import { copyWindowMs, type SealedBody } from '../../notifications/notification.ts'
 
 /**
- * So much later than a delivery the portal notes that it failed, with all its tries: nearer, the failure is of that
- * very delivery. Further apart, two clocks differ, or it is of a copy.
+ * How long after a delivery, with all its tries, the portal may record its failure. A failure within this time is of
+ * that delivery. A later one is of a copy, or the clocks differ.
  */
 export const failureDelayMaxMs = 15_000
-/** How many contents are opened before others get their turn: there may be very many of one length. */
+/** After how many opened contents the matcher yields to the event loop: very many may have one length. */
 const openedPerTurn = 50
 
-/** What a failure record tells of the notification that was lost. */
+/** A lost notification, by its failure record. */
 export interface LostNotification {
   readonly evento: string
   readonly failedAt: Instant | null
   readonly content: string
 }
 
-/** One that is about to be stored. */
+/** A recovered notification that is about to be stored. */
 export interface NewNotification extends LostNotification {
   readonly notification: string
 }
 
-/** What is about to be recorded: what goes into the inbox, and which notifications failures are linked to. */
+/** What is about to be recorded: recovered notifications, and existing ones that failures are linked to. */
 export interface MatchedFailures {
   readonly recovered: readonly NewNotification[]
   readonly linked: readonly string[]
@@ -38,15 +38,15 @@ export interface MatchedFailures {
 interface KnownNotification {
   readonly notification: string
   readonly evento: string
-  /** When it was delivered, copies included: each stands for one failure at most. Empty where nobody knows. */
+  /** When it was delivered, copies included: each matches one failure at most. Empty when unknown. */
   readonly times: number[]
   readonly bodyBytes: number
   readonly body: string
-  /** Without a recipient: it stands for everyone the content was for. */
+  /** It has no recipient: it matches failures of any recipient. */
   readonly isRecovered: boolean
-  /** Of a failure record, which says it itself: nothing need be opened. */
+  /** The content, known without opening a body, for a failure record. */
   readonly content?: string
-  /** What it holds, once that was opened; null where it is gone. */
+  /** The opened content; null when it was destroyed or is damaged. */
   opened?: OpenedNotification | null
 }
 
@@ -56,20 +56,19 @@ interface OpenedNotification {
   readonly recipient: string
 }
 
-/** The notifications that were stored about the time of some failures, to be found by their content. */
+/** Finds the notification of a failure, by content, among those stored around the time of the failures. */
 export class NotificationMatcher {
   readonly #context: ApiContext
-  /** Those whose content has not been opened yet, by event and length: there may be very many. */
+  /** Those whose content is not opened yet, by event and length. */
   readonly #unopened = new Map<string, KnownNotification[]>()
   readonly #byContent = new Map<string, KnownNotification[]>()
-  /** All that were stored of an event that is sought, and all that failed, as far as it was read together. */
+  /** All stored and all failed notifications, by event. */
   readonly #byEvento = new Map<string, KnownNotification[]>()
-  /** The same by each of their times. */
+  /** The same, sorted by each of their times. */
   readonly #inOrder = new Map<string, { readonly at: number; readonly stored: KnownNotification }[]>()
   readonly #byNotification = new Map<string, KnownNotification>()
-  /** What was made of those that are about to be stored, each once. */
   readonly #fromNewCache = new WeakMap<NewNotification, KnownNotification>()
-  /** How many failures each is linked to. */
+  /** How many failures each notification is linked to. */
   readonly #links = new Map<string, number>()
   #opened = 0
 
@@ -78,8 +77,10 @@ export class NotificationMatcher {
   }
 
   /**
-   * Reads from the log those that may be one of these; all that were read with them may have come in between. Failures
-   * that were read before are linked to notifications.
+   * Loads the notifications that may match lost ones.
+   *
+   * @param all all failures of the answer, which may lie between a delivery and a failure
+   * @param linked failures that are linked to notifications already
    */
   static async load(
     context: ApiContext,
@@ -101,7 +102,7 @@ export class NotificationMatcher {
       ([low, high], at) => [Math.min(low, at), Math.max(high, at)],
       [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
     )
-    // The first of a copy came that much earlier.
+    // The original of a copy may be one more window earlier.
     await found.#read(first - 2 * copyWindowMs, last + copyWindowMs)
     for (const [notification, failures] of linked) await found.#link(notification, failures)
     for (const [evento, all] of found.#byEvento) {
@@ -115,10 +116,11 @@ export class NotificationMatcher {
   }
 
   /**
-   * The notification that a failure is about: the one with its event and content that was stored about then, or is
-   * about to be. A failure says nothing of its recipient. So where the same content went to several recipients, or came
-   * less often than it failed, one of them may have got nothing: then none is given. Neither is one that came before
-   * something else, and the failure after: what it told holds again, and nobody was told.
+   * Finds the notification of a failure: one with its event and content, stored around that time or about to be.
+   * Returns `undefined` when the notification may be lost, since a failure does not name its recipient:
+   *
+   * - the same content went to several recipients, or failed more often than it was stored;
+   * - another content was sent between the stored notification and the failure: the failure is of a second sending.
    */
   async find(sought: LostNotification, pending: MatchedFailures): Promise<string | undefined> {
     const { evento, failedAt, content } = sought
@@ -142,7 +144,7 @@ export class NotificationMatcher {
     return known.find(isLeft)?.notification
   }
 
-  /** Whether what failed then may have been one of its deliveries, or one that would have been a copy of it. */
+  /** Whether the failed delivery at that time may be one of the notification, or a copy of it. */
   async #isAbout(stored: KnownNotification, at: number): Promise<boolean> {
     for (const time of stored.times) {
       const apartMs = Math.abs(time - at)
@@ -153,7 +155,7 @@ export class NotificationMatcher {
     return false
   }
 
-  /** Whether something else came between two instants for the same recipient, as far as anybody knows. */
+  /** Whether another content may have been sent to the same recipient between two instants. */
   async #isOtherBetween(stored: KnownNotification, one: number, other: number): Promise<boolean> {
     const [from, until] = [Math.min(one, other), Math.max(one, other)]
     const all = this.#inOrder.get(stored.evento) ?? []
@@ -168,7 +170,7 @@ export class NotificationMatcher {
     return false
   }
 
-  /** Notes failures that are linked to a notification. One that was recovered came into the log later. */
+  /** Notes the failures linked to a notification. A recovered one may be later in the log than what was read. */
   async #link(notification: string, failures: readonly LostNotification[]): Promise<void> {
     this.#links.set(notification, failures.length)
     if (this.#byNotification.has(notification)) return
@@ -182,13 +184,12 @@ export class NotificationMatcher {
     if (event?.type === 'notification.recovered') this.#add(event)
   }
 
-  /** Notes that what was pending has been recorded. */
   noteRecorded({ recovered, linked }: MatchedFailures): void {
     for (const each of linked) this.#links.set(each, (this.#links.get(each) ?? 0) + 1)
     for (const each of recovered) if (each.failedAt !== null) this.#keepContent(this.#fromNew(each))
   }
 
-  /** Opens the contents of those of an event and a length that came then, each once. */
+  /** Opens the contents of one event, length and time, each once. */
   async #open(shape: string, isThen: (each: KnownNotification) => boolean): Promise<void> {
     const unopened = this.#unopened.get(shape) ?? []
     if (unopened.length === 0) return
@@ -198,7 +199,7 @@ export class NotificationMatcher {
         rest.push(each)
         continue
       }
-      // What was erased or damaged cannot be compared, and so counts as no copy.
+      // A destroyed or damaged body cannot be compared: it matches no failure.
       if ((await this.#openContent(each)) !== null) this.#keepContent(each)
     }
     this.#unopened.set(shape, rest)
@@ -276,7 +277,7 @@ export class NotificationMatcher {
       if (isDamage(error)) return undefined
       throw error
     })
-    return sealed as SealedBody | undefined // As `sealedBody` made it.
+    return sealed as SealedBody | undefined // As `toSealedBody` made it.
   }
 
   #failureContentName({ evento, content }: Pick<LostNotification, 'evento' | 'content'>): string {
@@ -288,12 +289,11 @@ export class NotificationMatcher {
   }
 }
 
-/** The portal lists failures by day: what else failed on the other one may not have been read yet. */
+/** The portal lists failures by day: those of the other day may not have been read yet. */
 function areOnOtherDays(one: number, other: number): boolean {
   return brasiliaDay(one) !== brasiliaDay(other)
 }
 
-/** The place of the first that came after an instant. */
 function firstAfter(all: readonly { readonly at: number }[], at: number): number {
   let [low, high] = [0, all.length]
   while (low < high) {
@@ -317,7 +317,7 @@ function recipientName(recipient: SealedBody['recipient']): string {
   return recipient === undefined ? '' : `${recipient.tipo} ${recipient.id}`
 }
 
-/** A recovered one counts from when its delivery failed; it may be in the log days later. */
+/** The time of a recovered one is that of its failed delivery, perhaps days before its event. */
 function fromEvent({ id, at, data, type }: RecordedEvent): KnownNotification {
   // As the machine writes them.
   const { notification, evento, bodyBytes, failedAt } = data as unknown as ReceivedNotification &

@@ -7,11 +7,11 @@ import type { DueItem } from '../../module.ts'
 import { addressData } from '../portal-address.ts'
 import { daysBetween, pendingDays } from './failures.ts'
 
-/** After the portal's nightly stop, and not in the same minute in every process. */
+/** After the portal's nightly stop; spread, so that processes do not start in the same minute. */
 const recoveryAt = '03:30:00'
 const spreadMs = 3_600_000
 
-/** Reads the portal's failure records and its list once a day. Of several processes only one gets something to do. */
+/** Requests the portal's failure records and its list once a day, in one of several processes. */
 export class RecoverySchedule {
   readonly #context: ApiContext
   readonly #spreadMs: number
@@ -23,13 +23,13 @@ export class RecoverySchedule {
   }
 
   /**
-   * When a process begins to run, there may have been no receiver since the log ended: the failures of every day since
-   * then are read. Of processes that begin one after the other only the first gets to do it.
+   * Requests the failures of every day since the last event: there may have been no receiver since then. Of several
+   * starting processes only the first requests them.
    */
   async begin(): Promise<void> {
     const { options, store, clock, engine } = this.#context
     const last = await store.readLast()
-    // A log that has only begun has missed nothing.
+    // A new log has missed nothing.
     if (!options.receiver || !last || last.position === 1) return
     const now = toInstant(clock.now())
     const data = { reason: 'downtime', days: daysBetween(last.at, now), now }
@@ -39,9 +39,7 @@ export class RecoverySchedule {
     })
   }
 
-  /**
-   * Asks for the failures of every day that was not asked for since it ended, and for the list with its last successes.
-   */
+  /** Requests the failures of every day not requested since it ended, and the list with the last successes. */
   async look(): Promise<void> {
     const { clock, engine, store, options } = this.#context
     const now = clock.now()
@@ -55,7 +53,6 @@ export class RecoverySchedule {
     this.#recoveredDay = day
   }
 
-  /** When the portal is next asked for its failures and its list. */
   next(): DueItem[] {
     const { options, clock } = this.#context
     const { portal, schedules = true } = options

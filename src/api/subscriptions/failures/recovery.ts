@@ -14,18 +14,18 @@ import type { ApiContext } from '../../api-context.ts'
 import { FailurePortion, failureContent, portionItems, splitIntoPortions } from './failure-portion.ts'
 import { failureDelayMaxMs, type LostNotification, NotificationMatcher } from './notification-matcher.ts'
 
-/** One record of the portal's answer about failures, as far as it is needed to find it again. */
+/** The id and the time of one failure record of an answer. */
 export interface AnsweredFailure {
   readonly remoteId: number
   readonly failedAt: Instant | null
 }
 
 /**
- * Sends each failure record to the subscription for its event, once; those of others are kept too. Where it is asked
- * for, the content of each goes into the inbox, at most once: linked to a notification that is stored, else recovered.
- * A day may have very many: they are recorded in portions, before what ends the reading, which is what this gives.
+ * Records each failure once, in the stream of its event's subscription, or in the portal's for foreign events. With
+ * `recover`, its content is linked to a stored notification or else recovered into the inbox, at most once. A day may
+ * have very many failures: they are recorded in portions, before the fact that ends the reading, which is returned.
  *
- * @param readings lets one answer go after the other: what one recovers counts for the next
+ * @param readings processes answers one after the other, so that each sees what the one before recovered
  */
 export async function recordFailures(
   context: ApiContext,
@@ -52,7 +52,7 @@ export async function recordFailures(
   return { type: 'portal.failuresListed', data, parts }
 }
 
-/** A time that is far from the day asked for tells nothing: it would begin, or end, a subscription's errors. */
+/** Drops a time far from the requested day: it could start or end a subscription's errors. */
 function withPlausibleTime(day: string, item: ListedFailure): ListedFailure {
   const from = startOfDay(day)
   if (item.failedAt === null || from === null) return item
@@ -60,7 +60,10 @@ function withPlausibleTime(day: string, item: ListedFailure): ListedFailure {
   return sinceMs >= -dayMs && sinceMs < 2 * dayMs ? item : { ...item, failedAt: null }
 }
 
-/** Our events among those of records that cannot be read, and of those without content; null where a record says no event. */
+/**
+ * Our events among those of records that cannot be read, and of those without content; null for a record without an
+ * event.
+ */
 async function findUnreadEvents(
   { store }: ApiContext,
   { items, unreadable }: Listing<ListedFailure>,
@@ -75,24 +78,22 @@ async function findUnreadEvents(
   return ours
 }
 
-/** What is known of the records of one answer. */
 interface KnownRecords {
-  /** Those that there is something left to do about, the oldest first. */
+  /** The records that need to be recorded or recovered, the oldest first. */
   readonly open: readonly ListedFailure[]
   readonly stored: NotificationMatcher
-  /** The versions of our subscriptions' streams for which this holds. */
+  /** The versions of our subscriptions' streams when this was read. */
   readonly versions: Map<string, number>
 }
 
-/** What one answer leads to. */
 class Recovery {
-  /** `withoutContent` counts those to be recovered whose record holds no content. */
+  /** `withoutContent` counts the records to be recovered that have no content. */
   readonly counts = { recovered: 0, stored: 0, withoutContent: 0 }
   readonly #context: ApiContext
   readonly #recovers: boolean
   readonly #dayFrom: Instant | null
 
-  /** `dayFrom` is when the day begins that was asked for: a record without a readable time failed no earlier. */
+  /** `dayFrom` is the start of the requested day: the earliest time of a record without a readable one. */
   constructor(context: ApiContext, recovers: boolean, dayFrom: Instant | null) {
     this.#context = context
     this.#recovers = recovers
@@ -106,7 +107,7 @@ class Recovery {
       let made = begin()
       let isFirst = true
       await record(async () => {
-        // Another reading was faster: what it recovered counts, and what was made before is void.
+        // Another reading was faster: read what it recovered, and start the portion again.
         if (!isFirst) seen = await this.#readKnown(items)
         isFirst = false
         made = begin()
@@ -126,7 +127,7 @@ class Recovery {
     }
   }
 
-  /** What the log says about records now. All that it says changes with the streams of their subscriptions. */
+  /** Reads what the log has of the records. It is valid until a stream of their subscriptions changes. */
   async #readKnown(items: readonly ListedFailure[]): Promise<KnownRecords> {
     const versions = await this.#readVersions(items)
     const open: ListedFailure[] = []
@@ -150,7 +151,7 @@ class Recovery {
       if (notification !== null) link(notification, { evento, failedAt: failed_at, content: '' })
     const lost = this.#recovers ? open : []
     const stored = await NotificationMatcher.load(this.#context, lost.map(toLost), items.map(toLost), linked)
-    // The portal says nothing of their order, and what was recovered stands for what failed after it.
+    // The portal's order is undefined, and a recovered notification matches later failures.
     open.sort((one, other) => (one.failedAt ?? '').localeCompare(other.failedAt ?? ''))
     return { open, stored, versions }
   }
@@ -180,8 +181,8 @@ class Recovery {
   }
 
   /**
-   * The failures just before the day and just after it, which the portal lists with another one: what they are linked
-   * to stands for that many failures fewer of this day. By our ids: it may list them with this one all the same.
+   * The linked failures just before and just after the day, by our ids. Usually the portal lists them with another day;
+   * their notifications can match fewer failures of this one.
    */
   async #readLinkedNearby(): Promise<Map<string, NearbyFailure>> {
     const found = new Map<string, NearbyFailure>()
@@ -206,15 +207,15 @@ class Recovery {
 
 type NearbyFailure = Pick<FailureRow, 'failure' | 'notification' | 'evento' | 'failed_at'>
 
-/** What is known of a record: our ids of it, and of the notification that it is linked to. */
+/** What the log has of a record: our ids of it and of its notification. */
 interface KnownRecord {
-  /** There is anything left to do about it. */
+  /** It needs to be recorded or recovered. */
   readonly isOpen: boolean
   readonly failure: string | undefined
   readonly notification: string | undefined
 }
 
-/** As many of the records that cannot be read as one part may hold: the portal has the others for thirty days. */
+/** As many unreadable records as fit into one part; the portal keeps the others for thirty days. */
 function limitCharacters(unreadable: readonly Json[]): readonly Json[] {
   let characters = 0
   return unreadable.filter(record => {

@@ -8,24 +8,21 @@ import type { DeclaredSubscriptions, SecretValues } from '../declared-subscripti
 import { SecretGenerations } from './generations.ts'
 import { SecretHistory } from './history.ts'
 
-/**
- * How old what a source gave may be before it is asked again, while notifications come. No notification waits for it.
- */
+/** After this time a notification has the sources read again, without waiting for it. */
 const refreshMs = 60_000
-/** How often at most an event's sources are asked again because secrets do not fit: anybody may send wrong ones. */
+/** The least time between two readings because of unknown secrets: anyone may send wrong ones. */
 const rereadMinMs = 10_000
-/** How often at most a source that has given nothing yet is asked. */
-const firstReadRetryMs = 1_000
+/** The least time between two readings of a source that has not worked yet. */
+const retryMinMs = 1_000
 
-/** What one event's sources gave last. */
 interface CachedSecrets {
   readonly values: SecretValues
   readonly at: number
 }
 
 /**
- * The secrets that notifications may carry. Their sources are not asked at each: what they gave is known, and asked for
- * again now and then, and where what comes does not fit. A former secret is taken for as long as the portal has it.
+ * The secrets that notifications may carry. The values of their sources are cached; they are read again now and then,
+ * and when a notification does not match. A former secret is accepted as long as the portal has it.
  */
 export class AcceptedSecrets {
   readonly history: SecretHistory
@@ -34,25 +31,21 @@ export class AcceptedSecrets {
   readonly #cache = new Map<string, CachedSecrets>()
   readonly #reading = new Map<string, Promise<SecretValues>>()
   readonly #readAt = new Map<string, number>()
-  readonly #failures = new Map<string, { readonly error: unknown; readonly at: number }>()
+  readonly #errors = new Map<string, { readonly error: unknown; readonly at: number }>()
 
   constructor(context: ApiContext, declarations: DeclaredSubscriptions) {
     this.#context = context
     this.#declarations = declarations
     const generations = new SecretGenerations(context.store, context.clock)
     this.history = new SecretHistory(context, generations)
-    declarations.connect(generations, async (evento, values, effectPosition) => {
+    declarations.connect(generations, async (evento, values, requestedAt) => {
       this.#cache.set(evento, { values, at: context.clock.now() })
-      await this.history.noteSources(
-        evento,
-        values,
-        await declarations.candidateSecrets(evento, values),
-        effectPosition,
-      )
+      const secrets = await declarations.candidateSecrets(evento, values)
+      await this.history.noteSources(evento, values, secrets, requestedAt)
     })
   }
 
-  /** The secrets known for an event; for an event that nobody declared, those of any declared one. */
+  /** The known secrets of an event; for an undeclared event, those of all declared ones. */
   async candidatesFor(evento: string): Promise<Secrets[]> {
     const [first, ...others] = this.#eventosFor(evento).map(async each =>
       this.#declarations.candidateSecrets(each, await this.#currentValues(each)),
@@ -61,26 +54,26 @@ export class AcceptedSecrets {
   }
 
   /**
-   * Looks again at a notification whose secrets are unknown: they may be newer, or former ones. Throws the last error
-   * of their source: while it fails, nobody can say that they do not fit.
+   * Checks unknown secrets of a notification again: they may be newer or former ones. Throws the last error of their
+   * source: while it fails, they cannot be called wrong.
    */
   async recheck(head: ReceivedHead): Promise<boolean> {
     const { evento } = head
     for (const each of this.#eventosFor(evento)) if (await this.history.matches(each, head)) return true
     if (!this.#declarations.isDeclared(evento)) return false
-    const isAsked = await this.#readAgain(evento)
-    const failed = this.#failures.get(evento)
+    const isRead = await this.#readAgain(evento)
+    const failed = this.#errors.get(evento)
     if (failed) throw failed.error
-    if (!isAsked) return false
+    if (!isRead) return false
     return matchesSecrets(head, await this.candidatesFor(evento)) || this.history.matches(evento, head)
   }
 
-  /** The events whose secrets have changed where they come from, and not at the portal: an `apply` is owed. */
+  /** The events whose secrets have changed at their source and not at the portal: they need an `apply`. */
   async unapplied(): Promise<string[]> {
-    const owed: string[] = []
+    const found: string[] = []
     for (const { evento } of this.#declarations.all)
-      if (await this.history.needsApply(evento)) owed.push(evento)
-    return owed
+      if (await this.history.needsApply(evento)) found.push(evento)
+    return found
   }
 
   #eventosFor(evento: string): string[] {
@@ -95,14 +88,14 @@ export class AcceptedSecrets {
     return known.values
   }
 
-  /** Nothing is known yet. A flood of notifications while a source fails has it asked once a second at most. */
+  /** Reads the sources for the first time; while one fails, once a second at most, however many notifications come. */
   async #readFirst(evento: string): Promise<SecretValues> {
-    const failed = this.#failures.get(evento)
-    if (failed && isWithin(firstReadRetryMs, failed.at, this.#context.clock.now())) throw failed.error
+    const failed = this.#errors.get(evento)
+    if (failed && isWithin(retryMinMs, failed.at, this.#context.clock.now())) throw failed.error
     return this.#readShared(evento)
   }
 
-  /** False when it was asked a moment ago, or the source fails: what is known stays in use. */
+  /** Reads the sources again. False when they were read a moment ago or one fails: the cached values stay in use. */
   async #readAgain(evento: string): Promise<boolean> {
     const reading = this.#reading.get(evento)
     if (!reading && this.#wasRead(evento, this.#context.clock.now())) return false
@@ -110,7 +103,7 @@ export class AcceptedSecrets {
       await (reading ?? this.#readShared(evento))
       return true
     } catch (error) {
-      const message = 'a secret of a subscription could not be asked for again: the known one stays'
+      const message = 'a secret of a subscription could not be read again: the known one stays in use'
       if (!reading) this.#context.log({ message, error: errorName(error) })
       return false
     }
@@ -121,7 +114,6 @@ export class AcceptedSecrets {
     return readAt !== undefined && isWithin(rereadMinMs, readAt, now)
   }
 
-  /** One request at a time, shared by all that need it. */
   #readShared(evento: string): Promise<SecretValues> {
     const reading = this.#reading.get(evento)
     if (reading) return reading
@@ -133,14 +125,13 @@ export class AcceptedSecrets {
     return begun
   }
 
-  /** Asks, and keeps the source's error until it works again. */
   async #readSources(evento: string): Promise<SecretValues> {
     try {
       const values = await this.#declarations.readSources(evento)
-      this.#failures.delete(evento)
+      this.#errors.delete(evento)
       return values
     } catch (error) {
-      this.#failures.set(evento, { error, at: this.#context.clock.now() })
+      this.#errors.set(evento, { error, at: this.#context.clock.now() })
       throw error
     }
   }

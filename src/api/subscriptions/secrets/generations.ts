@@ -6,10 +6,9 @@ import { fromInstant, isWithin } from '../../../vocabulary/instant.ts'
 import type { RecordedEvent } from '../../../vocabulary/message.ts'
 import { effectStream, streamOf } from '../../../vocabulary/names.ts'
 
-/** For how long the secrets before a change or rotation are accepted after the portal confirmed it. */
+/** How long former secrets are accepted after the portal confirmed a change or rotation. */
 export const formerSecretsAcceptedMs = 60 * 60_000
 
-/** How old the receiver's knowledge of the generations may be. */
 const ageMaxMs = 1_000
 
 const confirmationTypes = ['subscription.registered', 'subscription.changed']
@@ -19,41 +18,37 @@ const requestTypes = [
   'subscription.rotationRequested',
 ]
 
-/** Says which generation the portal holds where that is a later one than was known. */
+/** Has a generation when the portal holds a later one than was known. */
 const driftType = 'subscription.drifted'
-const generationTypes = [...confirmationTypes, ...requestTypes, driftType]
+const types = [...confirmationTypes, ...requestTypes, driftType]
 
-/** Up to where in the log what we gave the portal is what it holds, and when it confirmed that. */
+/** A confirmation by the portal: the position at which the confirmed secrets were requested, and its time. */
 export type ConfirmedEvent = Pick<RecordedEvent, 'position' | 'at'>
 
-/** What the portal held until it confirmed something else, and until when it is accepted. */
+/** What the portal held before, and until when it is accepted. */
 interface FormerSecrets extends HeldEndpoint {
   readonly until: number
 }
 
-/** What the log says of the secrets of one event. */
 interface GenerationState {
   /** What the portal confirmed last; `undefined` before the first registration. */
   readonly held: HeldEndpoint | undefined
-  /** What it was asked to hold since. */
   readonly asked: HeldEndpoint | undefined
-  /** What it held before, and until when each of that is accepted. */
   readonly former: readonly FormerSecrets[]
-  /** When the portal confirmed what it holds. */
   readonly confirmed: ConfirmedEvent | undefined
 }
 
-/** What a stream says up to a version: what the portal confirmed last, what is left of before, and the last request. */
 interface StreamGenerations {
   readonly version: number
+  /** The last event that says what the portal holds. */
   readonly last?: RecordedEvent | undefined
   readonly former?: readonly FormerSecrets[]
   readonly request?: RecordedEvent | undefined
-  /** The request that the last confirmation answers; a list answers none. */
+  /** The request that the last confirmation answers; `undefined` if a list confirmed it. */
   readonly answered?: RecordedEvent | undefined
 }
 
-/** Which generations of derived secrets are in use, read from the log: the secrets themselves are nowhere in it. */
+/** Reads from the log which generations of derived secrets are in use; the log has no secrets. */
 export class SecretGenerations {
   readonly #store: Store
   readonly #clock: Clock
@@ -65,15 +60,15 @@ export class SecretGenerations {
     this.#clock = clock
   }
 
-  /** The generation in use: 1 before the first rotation. */
+  /** The current generation: 1 before the first rotation. */
   async current(evento: string): Promise<number> {
     return (await this.#read(evento)).held?.generation ?? 1
   }
 
   /**
-   * What notifications may carry, besides what is declared today: what the portal holds, what it was asked to hold, and
-   * for an hour what it held before. This process learns of a rotation by another one within a second; until then the
-   * next generation, which only we can derive, is accepted as well.
+   * What notifications may carry besides the declared endpoint: what the portal holds, what was requested, and for an
+   * hour what it held before. A rotation by another process is seen within a second; until then the next generation,
+   * which only we can derive, is accepted too.
    */
   async accepted(evento: string): Promise<{ current: number; others: HeldEndpoint[] }> {
     const { held, asked, former } = await this.#readCached(evento)
@@ -85,7 +80,7 @@ export class SecretGenerations {
     }
   }
 
-  /** When the portal confirmed last what we gave it: known within a second. */
+  /** The last confirmation by the portal, at most a second old. */
   async confirmed(evento: string): Promise<ConfirmedEvent | undefined> {
     return (await this.#readCached(evento)).confirmed
   }
@@ -105,18 +100,18 @@ export class SecretGenerations {
     const subscription = await this.#store.lookUp('subscription', evento)
     if (subscription === undefined)
       return { held: undefined, asked: undefined, former: [], confirmed: undefined }
-    const told = await this.#readStream(streamOf('subscription', subscription))
-    const { last, former = [], request } = told
+    const state = await this.#readStream(streamOf('subscription', subscription))
+    const { last, former = [], request } = state
     const isOpen = request && request.position > (last?.position ?? 0)
     return {
       held: last && heldEndpoint(last),
       asked: isOpen ? heldEndpoint(request) : undefined,
       former,
-      confirmed: last && { position: await this.#requestPosition(told, last), at: last.at },
+      confirmed: last && { position: await this.#requestPosition(state, last), at: last.at },
     }
   }
 
-  /** The position at which the confirmed secrets were asked for: they may have changed during the call. */
+  /** The position at which the confirmed secrets were sent: their source may have changed during the call. */
   async #requestPosition(
     { answered }: StreamGenerations,
     { position, settles }: RecordedEvent,
@@ -127,40 +122,40 @@ export class SecretGenerations {
     return attempt?.position ?? answered.position
   }
 
-  /** Reads on from where the stream was read up to: failures make it long, and none of them matters here. */
+  /** Reads the stream from the last version read, without its many failures. */
   async #readStream(stream: string): Promise<StreamGenerations> {
     const known = this.#streams.get(stream) ?? { version: 0 }
     const newest = await this.#store.readLast({ stream })
     if (!newest || newest.version <= known.version) return known
-    let told = known
+    let state = known
     for (let page: RecordedEvent[] | undefined; !page || page.length === logPageRows; ) {
       page = await this.#store.read({
         stream,
-        types: generationTypes,
-        fromVersion: told.version + 1,
+        types: types,
+        fromVersion: state.version + 1,
         limit: logPageRows,
       })
-      told = page.reduce(applyEvent, told)
+      state = page.reduce(applyEvent, state)
     }
-    told = { ...told, version: Math.max(told.version, newest.version) }
-    this.#streams.set(stream, told)
-    return told
+    state = { ...state, version: Math.max(state.version, newest.version) }
+    this.#streams.set(stream, state)
+    return state
   }
 }
 
-function applyEvent(told: StreamGenerations, event: RecordedEvent): StreamGenerations {
+function applyEvent(state: StreamGenerations, event: RecordedEvent): StreamGenerations {
   const { version } = event
-  if (requestTypes.includes(event.type)) return { ...told, version, request: event }
+  if (requestTypes.includes(event.type)) return { ...state, version, request: event }
   if (event.type === driftType) {
-    // A generation that a log before this one rotated away is no longer accepted.
+    // Generations before the one that another log rotated to are no longer accepted.
     return raisesGeneration(event)
-      ? { ...told, version, last: event, former: [], answered: undefined }
-      : { ...told, version }
+      ? { ...state, version, last: event, former: [], answered: undefined }
+      : { ...state, version }
   }
-  const { request, last, former = [] } = told
+  const { request, last, former = [] } = state
   const isAnswer = request !== undefined && event.settles?.effect.startsWith(`${request.id}/`)
   return {
-    ...{ ...told, version, last: event, answered: isAnswer ? request : undefined },
+    ...{ ...state, version, last: event, answered: isAnswer ? request : undefined },
     former: last ? [...former.filter(isAcceptedAt(event)), toFormer(last, event)] : former,
   }
 }
@@ -169,7 +164,7 @@ function toFormer(last: RecordedEvent, { at }: RecordedEvent): FormerSecrets {
   return { ...heldEndpoint(last), until: fromInstant(at) + formerSecretsAcceptedMs }
 }
 
-/** Two rotations within the hour leave two of them. */
+/** Two rotations within the hour leave two former secrets. */
 function isAcceptedAt({ at }: RecordedEvent): (former: FormerSecrets) => boolean {
   return ({ until }) => until >= fromInstant(at)
 }

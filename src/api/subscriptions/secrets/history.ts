@@ -7,41 +7,38 @@ import { fromInstant, isWithin, toInstant } from '../../../vocabulary/instant.ts
 import type { SecretValues } from '../declared-subscriptions.ts'
 import { type ConfirmedEvent, formerSecretsAcceptedMs, type SecretGenerations } from './generations.ts'
 
-/** A pair of secrets that a notification may carry: comparable, and of no use to anyone without the keyring. */
+/** A pair of secrets that a notification may carry, as a keyed digest, which is useless without the keyring. */
 interface SecretPair {
   readonly hasSecret: boolean
   readonly hasAuthorization: boolean
   readonly digest: string
 }
 
-/** What is kept of the secrets of one event, as far as they were asked for. */
+/** What is kept of one event's secrets, as JSON in the store. */
 interface KeptSecrets {
-  /** Stands for what the sources gave last. */
   readonly source: string
   readonly pairs: readonly SecretPair[]
-  /** What the sources gave before, each with the end of the log when the change was noticed. */
+  /** The former pairs, each with the end of the log when the change was noticed. */
   readonly formers: readonly { readonly pairs: readonly SecretPair[]; readonly since: number }[]
-  /** When the portal was last seen to hold what the sources give. */
   readonly seen?: ConfirmedEvent
 }
 
 type SecretHeaders = Pick<ReceivedHead, 'secret' | 'authorization'>
 
-/** How old the copy in memory may be. */
 const ageMaxMs = 1_000
-/** How many former secrets are kept. The portal holds the oldest; the later ones may never have reached it. */
+/** How many former secrets are kept: the oldest, which the portal holds, and the latest ones. */
 const formersMax = 4
 
 /**
- * Remembers for all processes of the file that a secret has changed where it comes from. The portal goes on with the
- * former one until somebody applies, which may be after a restart: keyed digests of it are kept sealed beside the log.
+ * Remembers, for all processes of the store, that a secret has changed at its source. The portal uses the former one
+ * until the next `apply`, perhaps after a restart: keyed digests of it are kept sealed beside the log.
  */
 export class SecretHistory {
   readonly #store: Store
   readonly #clock: Clock
   readonly #generations: Pick<SecretGenerations, 'confirmed'>
   readonly #cache = new Map<string, { readonly kept: KeptSecrets | undefined; readonly at: number }>()
-  /** Stands, by event, for the values that this process knows. */
+  /** A digest of the values that this process has read, by event. */
   readonly #ownSources = new Map<string, string>()
 
   constructor(
@@ -54,14 +51,14 @@ export class SecretHistory {
   }
 
   /**
-   * Notes what the sources of an event gave now, and the secrets made from it. What a call carries replaces the former
-   * ones once it is confirmed: `effectPosition` is where the log owes that call.
+   * Notes the values read from an event's sources, and the secrets made from them. Secrets that a call sends replace
+   * the former ones once it is confirmed: `requestedAt` is the position of its request.
    */
   async noteSources(
     evento: string,
     values: SecretValues,
     secrets: readonly Secrets[],
-    effectPosition?: number,
+    requestedAt?: number,
   ): Promise<void> {
     const source = this.#digest(
       `${JSON.stringify([values.master, values.chaveSecreta, values.chaveAutenticacao])}`,
@@ -71,15 +68,15 @@ export class SecretHistory {
     await this.#change(evento, async before => {
       if (before?.source === source)
         return JSON.stringify(before.pairs) === JSON.stringify(pairs) ? undefined : { ...before, pairs }
-      const formers = before ? await this.#formersAfter(evento, before, pairs, effectPosition) : []
+      const formers = before ? await this.#formersAfter(evento, before, pairs, requestedAt) : []
       return { ...before, source, pairs, formers }
     })
   }
 
-  /** Notes that the portal was seen to hold what the sources give: the former secrets are on their way out. */
+  /** Notes that the portal listed the current secrets: the former ones expire. */
   async noteSeenAtPortal(evento: string): Promise<void> {
     await this.#change(evento, async kept => {
-      // What only another process knows cannot have been seen at the portal.
+      // The list was compared with the values of this process, not with those of another one.
       if (!kept || kept.source !== this.#ownSources.get(evento)) return undefined
       if ((await this.#unapplied(evento, kept)).length === 0) return undefined
       const position = await this.#store.reader.read(endOfLog)
@@ -88,21 +85,21 @@ export class SecretHistory {
   }
 
   /**
-   * Reports whether a notification carries former secrets of its event, until an hour after the portal has the new
-   * ones, or newer ones that only another process knows yet.
+   * Whether a notification carries former secrets of its event, until an hour after the portal has the new ones, or
+   * newer ones that only another process has read.
    */
   async matches(evento: string, head: SecretHeaders): Promise<boolean> {
     const kept = await this.#readCached(evento)
     if (!kept) return false
     const isNewer = kept.source !== this.#ownSources.get(evento)
     const accepted = await this.#accepted(evento, kept)
-    // A process without a secret may only lack it; taken for newer, it would let everything through.
+    // The pair of a process without a secret would match everything: it does not count as newer.
     const newer = isNewer ? kept.pairs.filter(hasAnySecret) : []
     const pairs = [...newer, ...accepted.flatMap(each => each.pairs)]
     return pairs.some(pair => this.#isPairIn(pair, head))
   }
 
-  /** Reports whether the portal has yet to be told of a change: an `apply` is owed. */
+  /** Whether a change has not reached the portal: an `apply` is needed. */
   async needsApply(evento: string): Promise<boolean> {
     const kept = await this.#readCached(evento)
     return kept !== undefined && (await this.#unapplied(evento, kept)).length > 0
@@ -112,15 +109,15 @@ export class SecretHistory {
     evento: string,
     before: KeptSecrets,
     pairs: readonly SecretPair[],
-    effectPosition?: number,
+    requestedAt?: number,
   ): Promise<KeptSecrets['formers']> {
     const digests = new Set(pairs.map(pair => pair.digest))
     const left = [
       ...(await this.#accepted(evento, before)),
-      { pairs: before.pairs, since: effectPosition ?? (await this.#store.reader.read(endOfLog)) },
+      { pairs: before.pairs, since: requestedAt ?? (await this.#store.reader.read(endOfLog)) },
     ]
-    // A secret that came back is no longer a former one. Where there was no secret, keeping it would let everything
-    // through.
+    // A secret that is current again is not a former one. A pair without a secret is not kept: it would match
+    // everything.
     const formers = left
       .map(({ pairs: old, since }) => ({
         pairs: old.filter(pair => hasAnySecret(pair) && !digests.has(pair.digest)),
@@ -138,10 +135,10 @@ export class SecretHistory {
     return kept.formers.filter(each => each.since >= confirmed.position)
   }
 
-  /** The former secrets that the portal still has, as far as is known. */
+  /** The former secrets that the portal still has, by what is known. */
   async #unapplied(evento: string, kept: KeptSecrets): Promise<KeptSecrets['formers']> {
     const confirmed = await this.#confirmed(evento, kept)
-    // What was never registered owes no change of its secrets.
+    // A subscription that was never registered needs no change.
     return confirmed ? kept.formers.filter(each => each.since >= confirmed.position) : []
   }
 
