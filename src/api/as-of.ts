@@ -33,11 +33,11 @@ export async function resolveKnownAt(
     return knownAt < last.position ? boundAt(store, knownAt, last.at) : last
   }
   await checkNotFuture({ store, clock }, knownAt, 'knownAt')
-  const [asked, now] = [fromInstant(knownAt), clock.now()]
+  const [atMs, now] = [fromInstant(knownAt), clock.now()]
   const isAhead = fromInstant(last.at) > now
-  const isNow = asked >= now || (isAhead && asked >= now - nearNowMs)
+  const isNow = atMs >= now || (isAhead && atMs >= now - nearNowMs)
   if (isNow) return { position: last.position, at: knownAt }
-  return { position: await store.reader.read(() => positionBefore(toInstant(asked + 1))), at: knownAt }
+  return { position: await store.reader.read(() => positionBefore(toInstant(atMs + 1))), at: knownAt }
 }
 
 /**

@@ -34,11 +34,11 @@ export type HealthChecks = Readonly<
  * ids of the due calls that wait for a process with another address.
  */
 export function checkPending(
-  owed: readonly { readonly state: string; readonly count: number }[],
+  pending: readonly { readonly state: string; readonly count: number }[],
   left: readonly string[] = [],
 ): CheckResult {
   const count = (state: string) =>
-    owed.filter(each => each.state === state).reduce((sum, each) => sum + each.count, 0)
+    pending.filter(each => each.state === state).reduce((sum, each) => sum + each.count, 0)
   const parked = count('parked')
   const unknown = count('unknown')
   const see = [

@@ -205,15 +205,15 @@ export class HandlerWorker {
     const isOpen = typeof opened === 'object'
     const unkeyed = isOpen ? this.#assignKey(one, opened) : opened
     if (!this.#isDue(one) || (one.key !== undefined && held.has(one.key))) return false
-    const gone = isOpen && isBodyMissing(opened) ? bodyMissing : undefined
+    const destroyed = isOpen && isBodyMissing(opened) ? bodyMissing : undefined
     const call = (found: Notification) =>
       this.#parts.followers.scope.within(() => callHandler(context.clock, registered, found))
-    const reason = gone ?? unkeyed ?? (isOpen ? await call(opened) : opened)
+    const reason = destroyed ?? unkeyed ?? (isOpen ? await call(opened) : opened)
     const called = { version, key: one.key }
     if (reason === undefined)
       return this.#recordResult(stream, { ...called, message: { type: 'host.handled', data: {} } })
     const attempts = (before?.attempts ?? 0) + 1
-    const isOver = gone !== undefined || attempts >= attemptsMax
+    const isOver = destroyed !== undefined || attempts >= attemptsMax
     // No jitter: one worker calls one handler in sequence.
     one.dueAt = context.clock.now() + backoffMs(attempts - 1, backoffBaseMs, backoffMaxMs)
     const retryAt = isOver ? null : toInstant(one.dueAt)
@@ -222,7 +222,7 @@ export class HandlerWorker {
       ...called,
       message: { type: 'host.failed', data: { reason, retryAt } },
       // A body destroyed by retention or an erasure is no failure to report.
-      failed: { isOver, ...(gone === undefined && { failure }) },
+      failed: { isOver, ...(destroyed === undefined && { failure }) },
     })
   }
 

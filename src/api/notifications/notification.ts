@@ -133,5 +133,5 @@ export function isBodyMissing({ body, raw }: Notification): boolean {
 function parseBody(raw: Buffer): Json {
   const text = raw.toString()
   const value = parseJson(text)
-  return value === undefined ? text : (value as Json) // It came out of JSON.parse.
+  return value === undefined ? text : (value as Json) // From JSON.parse.
 }

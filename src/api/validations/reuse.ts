@@ -42,18 +42,18 @@ export async function routeAnswer(
 /** Finds the newest definitive answer to the same claims about the same person, if it is recent enough. */
 export async function findReusable(
   context: ApiContext,
-  asked: { subject: string; claims: Json; withinMs: number },
+  wanted: { subject: string; claims: Json; withinMs: number },
 ): Promise<ReusableAnswer | undefined> {
   const { store, options } = context
   if (!options.validationService) return undefined
   const environment = environmentId(options.validationService)
-  const stream = await store.lookUp(indexKind, validationKey(environment, asked.subject, asked.claims))
+  const stream = await store.lookUp(indexKind, validationKey(environment, wanted.subject, wanted.claims))
   if (stream === undefined) return undefined
   const events = await store.read({ stream })
   const requested = events.find(event => event.type === 'validation.requested')
   const answered = events.findLast(event => event.type === 'validation.answered')
   if (!requested || !answered) return undefined
-  if (!context.isFresh(answered.at, asked.withinMs)) return undefined
+  if (!context.isFresh(answered.at, wanted.withinMs)) return undefined
   const result = `${answered.id}/result`
   if (!(await isResultKept(context, result))) return undefined
   const { id } = requested.data as { id: string } // As the machine writes it.

@@ -16,11 +16,11 @@ export async function checkToken(
   const row = await rows.find('tokens', stream)
   const wrong = row && findTokenTrouble(row, toInstant(clock.now()))
   if (wrong !== undefined) return { ok: false, detail: wrong }
-  const [asked] = await store.effects({ stream, states: ['deferred'] })
-  if (!asked?.reason.startsWith(misdirectedCode)) return { ok: true, detail: 'not locked' }
+  const [request] = await store.effects({ stream, states: ['deferred'] })
+  if (!request?.reason.startsWith(misdirectedCode)) return { ok: true, detail: 'not locked' }
   return {
     ok: false,
-    detail: `${asked.reason}: correct tokenService.url, then effects.retry("${asked.id}")`,
+    detail: `${request.reason}: correct tokenService.url, then effects.retry("${request.id}")`,
   }
 }
 

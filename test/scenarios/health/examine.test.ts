@@ -81,7 +81,10 @@ test('calls in doubt are reported and are no failure', async () => {
   await services.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
   const asked = { id: 'order-1', cpf: services.samples.cpf, claims: { nome: 'MARIA' } }
   expect(await averba.validations.validate(asked)).toMatchObject({ status: 'unknown' })
-  const doubt = { ok: true, detail: "0 parked, 1 with an unknown outcome: see effects.list({ state: 'unknown' })" }
+  const doubt = {
+    ok: true,
+    detail: "0 parked, 1 with an unknown outcome: see effects.list({ state: 'unknown' })",
+  }
   const examined = async () => (await examine(options)).checks.find(each => each.name === 'effects')
   const checkEffects = async () => (await averba.health({ only: ['effects'] })).checks[0]
   expect(await examined()).toMatchObject(doubt)
@@ -99,7 +102,9 @@ test('a store in use is checked, and parked calls and missing files are reported
   await services.faults.add({ kind: 'status', status: 503, service: 'consentService', times: 1 })
   const { effect } = await averba.consents.sync({ subject })
   await averba.effects.park(effect)
-  expect(await troubles(options)).toEqual({ effects: '1 parked, 0 with an unknown outcome: see effects.retry' })
+  expect(await troubles(options)).toEqual({
+    effects: '1 parked, 0 with an unknown outcome: see effects.retry',
+  })
   await averba.close()
   renameSync(`${options.store}.keys`, `${options.store}.away`)
   expect(await troubles(options)).toMatchObject({ keyring: expect.stringMatching(/is missing: restore it/) })

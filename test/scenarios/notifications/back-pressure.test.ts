@@ -6,7 +6,7 @@ import { newPath } from '../../store/sample-store.ts'
 
 const evento = 'dimp-situacao-import'
 
-test('more notifications than can wait for the disk are answered 503 before anything of them is kept, and none is lost', async () => {
+test('notifications beyond the write queue are answered 503 and none is lost', async () => {
   const store = newPath()
   const averba = await openAverba({
     ...{ store, clock: new VirtualClock() },
@@ -25,7 +25,7 @@ test('more notifications than can wait for the disk are answered 503 before anyt
     statuses.push(status)
     return status
   }
-  // The first makes known what the secrets are, which is written down as well.
+  // The first reads the secrets, which is recorded too.
   expect(await notify(-1)).toBe(200)
   statuses.length = 0
   const other = new Sqlite(store)
@@ -38,7 +38,7 @@ test('more notifications than can wait for the disk are answered 503 before anyt
   other.close()
   const answered = await Promise.all(all)
   expect(answered.filter(status => status === 200)).toHaveLength(10_000)
-  // What was turned away is brought again, and let in.
+  // The refused notifications are sent again and accepted.
   for (const [n, status] of answered.entries()) if (status === 503) expect(await notify(n)).toBe(200)
   const kept = await averba.views.selectFrom('notifications').select('notification').execute()
   expect(kept).toHaveLength(10_051)

@@ -7,7 +7,7 @@ const cpf = '25774435016'
 const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 const minuteMs = 60_000
 
-/** A clock that is set by hand, back too, and engines on one file that go by it. */
+/** Engines on one store, with a clock that is set by hand. */
 async function given(options: Partial<AverbaOptions> = {}, engines = 1) {
   const time = { ms: Date.UTC(2031, 0, 1) }
   const clock = {
@@ -40,7 +40,7 @@ async function copiesOf(averba: Averba): Promise<number[]> {
   return found
 }
 
-test('a clock that was a day ahead makes no copy of what comes again eleven minutes later', async () => {
+test('after a clock was a day ahead, the same content eleven minutes later is not a copy', async () => {
   const { averba, time } = await given()
   time.ms += 1_440 * minuteMs
   await deliver(averba)
@@ -54,7 +54,7 @@ test('a clock that was a day ahead makes no copy of what comes again eleven minu
   expect(await copiesOf(averba)).toEqual([1, 2, 1])
 })
 
-test('a clock that is set back by a minute still finds copies', async () => {
+test('copies are found after the clock was set back by a minute', async () => {
   const { averba, time } = await given()
   await deliver(averba)
   time.ms -= minuteMs
@@ -62,7 +62,7 @@ test('a clock that is set back by a minute still finds copies', async () => {
   expect(await copiesOf(averba)).toEqual([2])
 })
 
-test('events whose names are not kept, since they hold a CPF, are no copies of each other', async () => {
+test('events whose names are redacted because of a CPF are not copies of each other', async () => {
   const { averba } = await given()
   for (const name of ['52998224725', 'e-25774435016', '52998224725'])
     await deliver(averba, { 'event-type': name })
@@ -72,7 +72,7 @@ test('events whose names are not kept, since they hold a CPF, are no copies of e
 test.each([
   ['nothing is', []],
   ['the notification is', ['notification.body']],
-] as const)('what comes for a person who was erased is no copy where %s kept', async (_, keep) => {
+] as const)('content for an erased person is not a copy if %s kept', async (_, keep) => {
   const { averba, other } = await given({}, 2)
   await deliver(averba)
   await deliver(other)
@@ -82,13 +82,13 @@ test.each([
   expect(await copiesOf(averba)).toEqual([2, 2])
 })
 
-test('a notification that was settled in these minutes is still known by its copies', async () => {
+test('copies of a notification that was handled meanwhile are still found', async () => {
   const { averba, other, time } = await given({ retention: { 'notification.body': 'until-settled' } }, 2)
   const handled: string[] = []
   averba.notifications.handle('e', 'count', async ({ id }) => void handled.push(id))
   await deliver(averba)
   await averba.settle()
-  // Another process begins, and looks what may go.
+  // Another process applies the retention.
   await other.settle()
   time.ms += minuteMs
   await deliver(averba)

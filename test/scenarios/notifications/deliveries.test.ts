@@ -14,7 +14,7 @@ const evento = 'dimp-situacao-import'
 const subscriptions = [{ evento, chaveSecreta: 'chave-um', chaveAutenticacao: 'Basic YTpi' }]
 const company = { destinatarioTipo: 'CNPJ', destinatarioId: '12ABC34501DE35' } as const
 
-/** A portal that delivers to averba: as functions, or over TLS. */
+/** A portal that delivers to averba, in process or over TLS. */
 interface Ground {
   readonly averba: Averba
   readonly services: Pick<Simulators, 'faults' | 'portal'>
@@ -67,7 +67,7 @@ describe.each([
 
   const bodiesOf = async (ground: Ground) => (await inboxOf(ground)).map(({ body }) => body)
 
-  test('a delivery that is sent twice is one notification with a copy', async () => {
+  test('a delivery that is sent twice is one notification with two copies', async () => {
     const ground = await given({ kind: 'duplicate', times: 1 })
     expect(await notify(ground, 1)).toMatchObject([{ isDelivered: true }])
     await notify(ground, 2)
@@ -78,7 +78,7 @@ describe.each([
     expect(ground.services.portal.deliveries).toEqual({ succeeded: 2, failed: 0 })
   })
 
-  test('deliveries that swap are all stored, in the order in which they came', async () => {
+  test('swapped deliveries are all stored, in the order of arrival', async () => {
     const ground = await given({ kind: 'reorder' })
     const notifying = [1, 2, 3, 4].map(numero => notify(ground, numero))
     for (const delivered of await Promise.all(notifying))
@@ -89,7 +89,7 @@ describe.each([
     expect(order.indexOf(4)).toBeLessThan(order.indexOf(3))
   })
 
-  test('a delivery that no other follows goes when its time is over, or when the faults end', async () => {
+  test('a held delivery without a next one is sent after its time or when the faults end', async () => {
     const ground = await given({ kind: 'reorder', ms: 2_000 })
     const first = notify(ground, 1)
     await expect.poll(() => ground.clock.sleeping).toBe(2)
@@ -135,7 +135,7 @@ describe.each([
     const ground = await given({ ...fault, service: 'receiver' })
     const notifying = notify(ground, 1)
     if (descricao.startsWith('Tempo')) {
-      // The receiver counts its time too, until it has stored what it takes.
+      // The receiver also measures its time until the commit.
       await expect.poll(() => inboxOf(ground)).toHaveLength(stored)
       await expect.poll(() => ground.clock.sleeping).toBe(2)
       await ground.clock.advance(3_500)
@@ -145,12 +145,12 @@ describe.each([
     expect(await ground.averba.subscriptions.failures()).toMatchObject([{ descricao }])
   })
 
-  test('an answer of another form is still a success', async () => {
+  test('an answer with another body is still a success', async () => {
     const ground = await given({ kind: 'html', service: 'receiver' })
     expect(await notify(ground, 1)).toMatchObject([{ isDelivered: true }])
   })
 
-  test('a fault that names no service leaves deliveries alone', async () => {
+  test('a fault without a service does not affect deliveries', async () => {
     const ground = await given({ kind: 'reset' })
     expect(await notify(ground, 1)).toMatchObject([{ isDelivered: true }])
     await expect(ground.averba.subscriptions.failures()).rejects.toMatchObject({ code: 'OUTCOME' })

@@ -31,7 +31,7 @@ async function given() {
 
 const numberOf = ({ body }: Notification) => (body as { n: number }).n
 
-test('a handler that hangs has failed after a minute, is told so, and the next notification has its turn', async () => {
+test('a handler that hangs fails after a minute, and the next notification is handled', async () => {
   const { averba, clock, notify, dispose } = await given()
   const calls: number[] = []
   const aborted: number[] = []
@@ -60,14 +60,14 @@ test('a handler that hangs has failed after a minute, is told so, and the next n
     ['failing', 'It took longer than 60000 ms'],
     ['handled', ''],
   ])
-  // And it is tried again like any other that failed.
+  // It is retried like any other failure.
   await clock.advance(1_000)
   await expect.poll(() => calls).toEqual([1, 2, 1])
   await clock.advance(60_000)
   await dispose()
 })
 
-test('a handler that always hangs is parked in the end, with the time that it was given', async () => {
+test('a notification whose handler always hangs is parked', async () => {
   const { averba, clock, notify, dispose } = await given()
   averba.notifications.handle(evento, 'crm', never, { timeoutMs: 5_000 })
   await notify(1)
@@ -81,7 +81,7 @@ test('a handler that always hangs is parked in the end, with the time that it wa
   await dispose()
 })
 
-test('a follower that hangs is tried again and then parked, and never passes over its event', async () => {
+test('a follower that hangs is retried and then parked, and never skips its event', async () => {
   const { averba, clock, dispose } = await given()
   const reasons: unknown[] = []
   averba.log.follow(
@@ -105,7 +105,7 @@ test('a follower that hangs is tried again and then parked, and never passes ove
   await dispose()
 })
 
-test.each([0, 1.5, 86_400_001, Number.NaN])('a time of %s ms is refused', async timeoutMs => {
+test.each([0, 1.5, 86_400_001, Number.NaN])('a timeoutMs of %s is refused', async timeoutMs => {
   const { averba, dispose } = await given()
   const idle = async () => undefined
   const follow = () => averba.log.follow('crm', ['subject.enrolled'], idle, { timeoutMs })
@@ -114,7 +114,7 @@ test.each([0, 1.5, 86_400_001, Number.NaN])('a time of %s ms is refused', async 
   await dispose()
 })
 
-test('a clock that is put back gives a handler that hangs no more time', async () => {
+test('setting the clock back does not prolong the timeout of a handler', async () => {
   const { averba, clock, notify, dispose } = await given()
   let aborted = 0
   const began = Promise.withResolvers<void>()
@@ -155,7 +155,7 @@ test.each<[string, unknown, string]>([
   ['a symbol as its name', named({ value: Symbol('x') }), 'Error'],
   ['a name that cannot be read', named({ get: throwing }), 'Error'],
   ['an inside that cannot be looked at', new Proxy({}, { getPrototypeOf: throwing, has: throwing }), 'Error'],
-])('a handler that throws something with %s has failed like any other', async (_, thrown, reason) => {
+])('a handler that throws something with %s fails like any other', async (_, thrown, reason) => {
   const { averba, clock, notify, dispose } = await given()
   let calls = 0
   const fail = async () => {
@@ -192,7 +192,7 @@ function throwingOf(thrown: unknown): () => never {
   }
 }
 
-test('within a handler settle is refused at once, and not when it has ended, nor in what hears of what it did', async () => {
+test('settle is refused within a handler, but not after it or in a listener', async () => {
   const { averba, clock, notify, dispose } = await given()
   const codes: string[] = []
   const settle = (where: string) =>
@@ -220,12 +220,12 @@ test('within a handler settle is refused at once, and not when it has ended, nor
   await expect
     .poll(() => codes.toSorted())
     .toEqual(['follower REFUSED', 'handler REFUSED', 'left behind settled', 'listener settled'])
-  // None of it took the time of a handler.
+  // No handler timed out.
   expect(clock.now()).toBe(Date.parse('2026-11-20T12:00:00.000Z'))
   await dispose()
 })
 
-test('a handler that closes the log is not waited for by itself, and counts as done', async () => {
+test('a handler may close the log: close does not wait for it, and it counts as handled', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-close-')), 'log.sqlite')
   const clock = new VirtualClock()
   const averba = await openAverba({ store, clock, entropy: seededEntropy(1) })

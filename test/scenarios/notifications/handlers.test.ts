@@ -10,7 +10,7 @@ import { samples, seededEntropy, simulate, VirtualClock } from '../../../src/sim
 const evento = 'dimp-situacao-import'
 const minuteMs = 60_000
 
-/** Engines on one file, by one clock, and what they told their operator. */
+/** Engines on one store with one clock, and their log lines. */
 async function given(count = 1) {
   const clock = new VirtualClock()
   const store = join(mkdtempSync(join(tmpdir(), 'averba-handle-')), 'log.sqlite')
@@ -43,7 +43,7 @@ async function inbox(averba: Averba, filter?: Parameters<Averba['notifications']
   return all
 }
 
-/** Lets so much time pass that a handler that always fails is parked. */
+/** Advances until a handler that always fails is parked. */
 async function untilParked(averba: Averba, clock: VirtualClock): Promise<void> {
   for (let i = 0; i < 14; i++) {
     await averba.settle()
@@ -53,7 +53,7 @@ async function untilParked(averba: Averba, clock: VirtualClock): Promise<void> {
 
 const numberOf = (notification: Notification) => (notification.body as { n: number }).n
 
-test('a handler is called after the commit, once for each notification of its event, in order, and never for a copy', async () => {
+test('a handler is called in order, once per notification of its event, not for copies', async () => {
   const { averba } = await given()
   await notify(averba, { n: 1 })
   const seen: unknown[] = []
@@ -90,7 +90,7 @@ test.each<[string, unknown]>([
   ['a text', 'concluído'],
   ['a number', 4.5],
   ['nothing', null],
-])('a body may be %s, and its handler and the inbox have it as it came', async (_, body) => {
+])('a body that is %s is passed unchanged to its handler and the inbox', async (_, body) => {
   const { averba } = await given()
   const seen: unknown[] = []
   averba.notifications.handle(evento, 'ler', async notification => {
@@ -107,7 +107,7 @@ test.each<[string, unknown]>([
   await averba.close()
 })
 
-test('what is handled in a row is recorded together, and only who dies meanwhile calls for it again', async () => {
+test('results in a row are committed together; only a crash repeats their calls', async () => {
   const world = await simulate({
     averba: { receiver: { publicUrl: 'https://receptor.exemplo.br/averba', sources: 'any' } },
   })
@@ -140,7 +140,7 @@ test('what is handled in a row is recorded together, and only who dies meanwhile
   await world.close()
 })
 
-test('one that fails is tried again with growing waits and then parked, and holds up no other', async () => {
+test('a failed notification is retried with growing waits, then parked, without delaying others', async () => {
   const { averba, clock, said } = await given()
   const tried: number[] = []
   const started = clock.now()
@@ -175,7 +175,7 @@ test('one that fails is tried again with growing waits and then parked, and hold
 })
 
 test.each(['the same process', 'the next one'])(
-  'a wait that was given while the clock was ahead is over once it is put right, for %s',
+  'a wait set while the clock was ahead ends when the clock is corrected, for %s',
   async which => {
     const { averba, clock, openOne } = await given()
     await notify(averba, { n: 1 })
@@ -200,7 +200,7 @@ test.each(['the same process', 'the next one'])(
   },
 )
 
-test('the parked are replayed in their order, once the handler is mended', async () => {
+test('parked notifications are replayed in order after the handler is fixed', async () => {
   const { averba, clock } = await given()
   let isBroken = true
   const seen: number[] = []
@@ -227,7 +227,7 @@ test('the parked are replayed in their order, once the handler is mended', async
   await averba.close()
 })
 
-test('one notification can be replayed by its id, also when it was handled; one that nobody was called for can not', async () => {
+test('a notification is replayed by id, also a handled one, but not one without handler calls', async () => {
   const { averba } = await given()
   const seen: number[] = []
   averba.notifications.handle(evento, 'crm', async notification => void seen.push(numberOf(notification)))
@@ -247,7 +247,7 @@ test('one notification can be replayed by its id, also when it was handled; one 
   await averba.close()
 })
 
-test('a handler of an event that no subscription declares is told to the operator', async () => {
+test('a handler of an undeclared event is logged', async () => {
   const said: LogLine[] = []
   const averba = await openAverba({
     store: ':memory:',
@@ -265,7 +265,7 @@ test('a handler of an event that no subscription declares is told to the operato
   await averba.close()
 })
 
-test('without a handler nothing is handled, and its name stays free', async () => {
+test('a missing handler function is refused and its name stays free', async () => {
   const { averba } = await given()
   const nothing = undefined as never // As from JavaScript.
   expect(() => averba.notifications.handle(evento, 'crm', nothing)).toThrow(
@@ -275,7 +275,7 @@ test('without a handler nothing is handled, and its name stays free', async () =
   await averba.close()
 })
 
-test('those of one key keep their order while one of them fails, and go on when it is parked; other keys pass', async () => {
+test('notifications with one key wait for a failing one until it is parked; other keys do not', async () => {
   const { averba, clock } = await given()
   const seen: string[] = []
   const key = ({ body }: Notification) => (body as { due: string }).due
@@ -308,7 +308,7 @@ test('those of one key keep their order while one of them fails, and go on when 
   await averba.close()
 })
 
-test('several handlers of one event each have a name and a state of their own', async () => {
+test('several handlers of one event each have their own name and state', async () => {
   const { averba, clock } = await given()
   const seen: string[] = []
   averba.notifications.handle(evento, 'crm', async () => void seen.push('crm'))
@@ -350,7 +350,7 @@ test('a notification is not handled before all its handlers are', async () => {
   await averba.close()
 })
 
-test('a schema gives the handler what it made of the body, and one that does not fit fails without a word of it', async () => {
+test('the result of a schema is passed to the handler; a mismatch fails without quoting the body', async () => {
   const { averba, said } = await given()
   const schema = z.array(z.object({ numeroCarga: z.string().transform(Number) }).strict())
   const seen: number[] = []
@@ -378,7 +378,7 @@ test('a schema gives the handler what it made of the body, and one that does not
   await averba.close()
 })
 
-test('anything that parses is a schema, and its error says nothing', async () => {
+test('anything with parse is a schema, and its error is not quoted', async () => {
   const { averba } = await given()
   const parse = (body: unknown): string => {
     throw Object.assign(new Error(String(body)), { issues: [{ code: 'Maria' }, null] })
@@ -391,7 +391,7 @@ test('anything that parses is a schema, and its error says nothing', async () =>
   await averba.close()
 })
 
-test('what is under way survives the process: attempts go on where they were, and nothing done is done again', async () => {
+test('a restart continues the attempts and repeats no handled notification', async () => {
   const { averba, clock, openOne } = await given()
   const seen: string[] = []
   const handle = (by: string, engine: Averba) =>
@@ -415,7 +415,7 @@ test('what is under way survives the process: attempts go on where they were, an
   await again.close()
 })
 
-test('of two processes only one calls a handler, and the other takes over when the first stands still', async () => {
+test('one of two processes calls a handler; the other takes over when the first stops', async () => {
   const { averba, other, clock } = await given(2)
   const seen: string[] = []
   averba.notifications.handle(evento, 'crm', async each => void seen.push(`first ${numberOf(each)}`))
@@ -434,9 +434,9 @@ test('of two processes only one calls a handler, and the other takes over when t
   await other.close()
 })
 
-test('a handler whose process stood still before it could say so is called again, and is done once', async () => {
+test('a handler whose process stopped before recording is called again and recorded once', async () => {
   const { averba, clock, openOne } = await given()
-  // A clock of its own that never moves: nothing keeps the lease of a process that stands still.
+  // Its clock never moves, so the stopped process does not renew its lease.
   const frozen = await openOne(3, new VirtualClock())
   const reached = Promise.withResolvers<void>()
   const wake = Promise.withResolvers<void>()
@@ -464,7 +464,7 @@ test('a handler whose process stood still before it could say so is called again
   await averba.close()
 })
 
-test('a process that woke up calls no handler beside the one that has it by now', async () => {
+test('a process that wakes up does not call a handler that another process took over', async () => {
   const { averba, clock, openOne } = await given()
   const frozen = await openOne(3, new VirtualClock())
   const [reached, taken] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -496,7 +496,7 @@ test('a process that woke up calls no handler beside the one that has it by now'
   await averba.close()
 })
 
-test('a body that is gone is parked at once', async () => {
+test('a notification with a destroyed body is parked at once', async () => {
   const { averba, clock, store } = await given()
   for (const n of [1, 2]) await notify(averba, { n })
   await clock.advance(minuteMs)
@@ -506,7 +506,7 @@ test('a body that is gone is parked at once', async () => {
   }
   const database = new Sqlite(store)
   const [first] = await averba.views.selectFrom('notifications').select('notification').execute()
-  // What the erasure of its owner will do.
+  // As the erasure of its owner does.
   const byStream = `position = (select position from event join stream on stream.key = event.stream where name = ?)`
   database.prepare(`delete from part where ${byStream}`).run(first?.notification)
   database.close()
@@ -518,7 +518,7 @@ test('a body that is gone is parked at once', async () => {
     ['parked', 'the body is no longer there'],
     ['handled', ''],
   ])
-  // Whoever asks again does not make the log grow.
+  // Asking again does not grow the log.
   const id = first?.notification.slice('notification-'.length) ?? ''
   expect(await averba.notifications.replay({ parked: true })).toBe(0)
   await expect(averba.notifications.replay({ id })).rejects.toMatchObject({ code: 'PART_DESTROYED' })
@@ -530,7 +530,7 @@ test('a body that is gone is parked at once', async () => {
   await averba.close()
 })
 
-test('while it runs a handler is called at once, and one that fails is tried again when its time has come', async () => {
+test('run calls a handler at once and retries a failed one when its wait is over', async () => {
   const { averba, clock } = await given()
   let isBroken = true
   const seen: number[] = []
@@ -551,7 +551,7 @@ test('while it runs a handler is called at once, and one that fails is tried aga
   await averba.close()
 })
 
-test('a notification whose body was destroyed before a handler came is no trouble that a person could mend', async () => {
+test('a notification whose body was destroyed before its handler was added is no failure', async () => {
   const { averba, said } = await given()
   const person = {
     headers: { 'event-type': evento, 'destinatario-tipo': 'CPF', 'destinatario-id': samples.cpf },
@@ -577,7 +577,7 @@ test('a notification whose body was destroyed before a handler came is no troubl
   await averba.close()
 })
 
-test('no two handlers share a place in the log: a name with a slash is refused', async () => {
+test('a handler name with a slash is refused, since two handlers could share a follower', async () => {
   const { averba } = await given()
   const handle = async () => undefined
   expect(() => averba.notifications.handle('due', 'lpco/crm', handle)).toThrow(
@@ -588,7 +588,7 @@ test('no two handlers share a place in the log: a name with a slash is refused',
   await averba.close()
 })
 
-test('others have their turn while a handler goes through very many notifications that are not its own, or done', async () => {
+test('a handler yields while it skips very many notifications', async () => {
   const { averba, other } = await given(2)
   for (let n = 0; n < 3_000; n += 500)
     await Promise.all(Array.from({ length: 500 }, (_, i) => notify(averba, { n: n + i })))
@@ -604,14 +604,14 @@ test('others have their turn while a handler goes through very many notification
     return turns
   }
   averba.notifications.handle('outro', 'novo', async () => undefined)
-  // A page of the log has a thousand.
+  // A page of the log has a thousand events.
   expect(await turnsOf(() => averba.settle())).toBeGreaterThanOrEqual(3)
   averba.notifications.handle(evento, 'crm', async each => {
     if (numberOf(each) === 0) throw new Error('no')
   })
   await averba.settle()
   await averba.close()
-  // Behind the one that fails, each is read to find that it is done.
+  // Each one after the failing one is read and found to be handled.
   other.notifications.handle(evento, 'crm', async () => undefined)
   expect(await turnsOf(() => other.settle())).toBeGreaterThanOrEqual(3_000 / 50)
   await other.close()

@@ -11,7 +11,7 @@ const bodyOf = ({ body }: Notification) => body as { n: number; about: string }
 
 afterEach(() => void vi.restoreAllMocks())
 
-/** A world whose log takes nothing at times, although leases can still be written. */
+/** A world whose log can be full while leases are still written. */
 async function given() {
   const subscriptions = [{ evento, chaveSecreta: 'um' }]
   const world = await simulate({ averba: { store: newPath(), subscriptions } })
@@ -43,7 +43,7 @@ async function given() {
   }
 }
 
-test('each of two handlers is called once, whatever the other has recorded meanwhile', async () => {
+test('two handlers with unrecorded results are each called once', async () => {
   const { world, state, called, handle, notify } = await given()
   const { averba, clock } = world
   for (const name of ['crm', 'erp']) await handle(name)
@@ -61,7 +61,7 @@ test('each of two handlers is called once, whatever the other has recorded meanw
   await world.close()
 })
 
-test('a copy that comes meanwhile asks for no other call, and a replay does', async () => {
+test('with an unrecorded result, a copy causes no further call but a replay does', async () => {
   const { world, state, called, handle, notify } = await given()
   const { averba } = world
   await handle('crm')
@@ -80,7 +80,7 @@ test('a copy that comes meanwhile asks for no other call, and a replay does', as
   await world.close()
 })
 
-test('one that failed on a full disk holds up those of its key', async () => {
+test('a failure on a full disk delays the notifications with its key', async () => {
   const { world, state, called, handle, notify } = await given()
   const { averba, clock } = world
   await handle('crm', { key: each => bodyOf(each).about })

@@ -45,7 +45,7 @@ test('a notification is in the log before it is acknowledged', async () => {
   await world.close()
 })
 
-test('what cannot be stored is not acknowledged', async () => {
+test('a notification that cannot be stored is not acknowledged', async () => {
   const world = await given()
   await world.averba.close()
   expect((await world.averba.receiver.fetch(notification(), from)).status).toBe(503)
@@ -73,7 +73,7 @@ test.each([
   await world.close()
 })
 
-test('an address that came as IPv6 is the same address', async () => {
+test('an IPv4 address in IPv6 form is the same address', async () => {
   const world = await given()
   expect(
     (await world.averba.receiver.fetch(notification(), { remoteAddress: '::ffff:189.9.1.2' })).status,
@@ -81,7 +81,7 @@ test('an address that came as IPv6 is the same address', async () => {
   await world.close()
 })
 
-test('behind a trusted proxy the address is the one that the proxy saw', async () => {
+test('behind a trusted proxy, the address is the one that the proxy saw', async () => {
   const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', trustedProxies: 1 }
   const world = await given({ receiver })
   const proxy = { remoteAddress: '10.0.0.1' }
@@ -97,7 +97,7 @@ test.each([
   ['in brackets with its port', '[::FFFF:189.9.1.2]:54321', 200],
   ['of another with its port', '203.0.113.7:54321', 403],
   ['of IPv6 with its port', '[2001:db8::1]:443', 403],
-])('an address %s that a trusted proxy wrote is told: %s', async (_, address, status) => {
+])('an address %s from a trusted proxy is recognised: %s', async (_, address, status) => {
   const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', trustedProxies: 1 }
   const world = await given({ receiver })
   const request = notification({ 'x-forwarded-for': `203.0.113.7, ${address}` })
@@ -105,7 +105,7 @@ test.each([
   await world.close()
 })
 
-test('a host that does not pass the address, or a body that was consumed, is told so', async () => {
+test('a missing remote address and a consumed body are reported to the host', async () => {
   const world = await given()
   await expect(world.averba.receiver.fetch(notification())).rejects.toMatchObject({
     code: 'REMOTE_ADDRESS_MISSING',
@@ -132,7 +132,7 @@ test('the same content within ten minutes is a copy, later it is a new notificat
   await world.close()
 })
 
-test('an event that nobody subscribed to is stored too, with a secret of ours', async () => {
+test('an event without a subscription is stored if it has one of our secrets', async () => {
   const world = await given()
   const other = { 'event-type': 'talp-inclusao-exig' }
   expect((await world.averba.receiver.fetch(notification(other), from)).status).toBe(200)
@@ -172,9 +172,9 @@ test.each([
   ['as JSON up to a depth of a hundred', nested(100), JSON.parse(nested(100))],
   ['as text beyond it', nested(102), nested(102)],
   ['as text at any depth', nested(400_000), nested(400_000)],
-  ['as null, where it says so', 'null', null],
-  ['as text, where it is no JSON', '{"numero":', '{"numero":'],
-])('a body is handed over %s, and kept as it came', async (_, text, body) => {
+  ['as null if it is null', 'null', null],
+  ['as text if it is not JSON', '{"numero":', '{"numero":'],
+])('a body is passed on %s and stored unchanged', async (_, text, body) => {
   const world = await given()
   const { averba } = world
   const handed: unknown[] = []
@@ -188,7 +188,7 @@ test.each([
   await world.close()
 })
 
-test('many copies at once are all acknowledged, and one notification', async () => {
+test('many concurrent copies are all acknowledged and are one notification', async () => {
   const world = await given()
   const all = Array.from({ length: 300 }, () => world.averba.receiver.fetch(notification(), from))
   expect(new Set((await Promise.all(all)).map(response => response.status))).toEqual(new Set([200]))
@@ -196,7 +196,7 @@ test('many copies at once are all acknowledged, and one notification', async () 
   await world.close()
 })
 
-test('an event that is named like a CPF stands nowhere in clear, and a CPF is known in any form', async () => {
+test('an event name with a CPF in any form is not stored in clear', async () => {
   const world = await given()
   const person = {
     'event-type': '52998224725',
@@ -217,7 +217,7 @@ test('an event that is named like a CPF stands nowhere in clear, and a CPF is kn
   await world.close()
 })
 
-test('a stranger who is refused again and again makes a line a minute, which says how often', async () => {
+test('repeated refusals log one line a minute, with a count', async () => {
   const lines: LogLine[] = []
   const world = await given({ logger: line => void lines.push(line) })
   const knock = (headers: Record<string, string> = {}) =>
@@ -239,7 +239,7 @@ test('a stranger who is refused again and again makes a line a minute, which say
   await world.close()
 })
 
-test('secrets that cannot be had are answered 503, not 401, and the operator is told', async () => {
+test('secrets that cannot be read are answered 503, not 401, and logged', async () => {
   const lines: unknown[] = []
   const chaveSecreta = () => {
     throw new Error('vault s.canary')
@@ -258,7 +258,7 @@ test('secrets that cannot be had are answered 503, not 401, and the operator is 
     detail: '0 forwarded hops, trustedProxies 0',
     evento,
   })
-  // Whose name anybody may have made up.
+  // Anyone may send any event name.
   await world.averba.receiver.fetch(notification({ 'event-type': 'x' }), { remoteAddress: '203.0.113.7' })
   expect(lines[2]).not.toHaveProperty('evento')
   await world.close()
@@ -267,7 +267,7 @@ test('secrets that cannot be had are answered 503, not 401, and the operator is 
 test.each([
   ['CNPJ', '12ABC34501DE35', ['12abc34501de35', '12 ABC 345 01DE 35', '12.abc.345/01de-35']],
   ['CPF', '25774435016', ['257.744.350-16', '257 744 350 16']],
-])('a %s is one recipient, however it is written', async (tipo, id, forms) => {
+])('a %s with any punctuation is one recipient', async (tipo, id, forms) => {
   const world = await given()
   for (const each of [id, ...forms])
     await world.averba.receiver.fetch(
@@ -278,7 +278,7 @@ test.each([
   await world.close()
 })
 
-test('public bodies whose long names begin alike are two recipients', async () => {
+test('public bodies whose long names start alike are two recipients', async () => {
   const world = await given()
   const named = (end: string) =>
     notification({ 'destinatario-tipo': 'ORGAO', 'destinatario-id': `${'orgao-'.repeat(20)}${end}` })
@@ -287,7 +287,7 @@ test('public bodies whose long names begin alike are two recipients', async () =
   await world.close()
 })
 
-test.each(['utf8', 'latin1'] as const)('an event with an accent is understood as %s', async encoding => {
+test.each(['utf8', 'latin1'] as const)('an event with an accent is decoded as %s', async encoding => {
   const accented = 'situação-duimp'
   const world = await simulate({ averba: { subscriptions: [{ evento: accented, chaveSecreta: 'um' }] } })
   const seen: unknown[] = []
@@ -300,7 +300,7 @@ test.each(['utf8', 'latin1'] as const)('an event with an accent is understood as
   await world.close()
 })
 
-test('a flood of what cannot be stored makes a line a minute', async () => {
+test('a flood of notifications that cannot be stored logs one line a minute', async () => {
   const lines: LogLine[] = []
   const secret = () => Promise.reject(new Error('the vault is down'))
   const world = await simulate({

@@ -7,7 +7,7 @@ const hourMs = 3_600_000
 const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', secretFrom: 'm'.repeat(32) }
 const subscriptions = [{ evento }]
 
-/** A subscription at the portal, made by a log that is lost, and whether the portal shows its failures. */
+/** A subscription at the portal from a lost log, and a switch for the portal's failures. */
 async function given() {
   const world = await simulate({ averba: { receiver, subscriptions } })
   await apply(world.averba)
@@ -55,7 +55,7 @@ async function inbox(averba: Averba): Promise<unknown[]> {
   return bodies
 }
 
-test('what was lost before a subscription was adopted comes back, and counts towards its deletion', async () => {
+test('failures from before an adoption are recovered and count towards the deletion', async () => {
   const { world, open } = await given()
   await lose(world, 20)
   const averba = await open()
@@ -73,7 +73,7 @@ test('what was lost before a subscription was adopted comes back, and counts tow
   await world.close()
 })
 
-test('failures that were read before there was a subscription of ours are recovered once there is', async () => {
+test('failures read before the adoption are recovered after it', async () => {
   const { world, open } = await given()
   const averba = await open()
   await averba.settle()
@@ -85,7 +85,7 @@ test('failures that were read before there was a subscription of ours are recove
   expect(await averba.subscriptions.list()).toMatchObject([
     { health: 'failing', failures: 5, failingSince: '2026-11-20T12:00:00.000Z' },
   ])
-  // They are not told twice.
+  // They are not recorded twice.
   await averba.subscriptions.recover('2026-11-21')
   expect((await averba.subscriptions.list())[0]).toMatchObject({ failures: 5 })
   expect(await averba.subscriptions.failures({ day: '2026-11-20' })).toMatchObject([
@@ -96,7 +96,7 @@ test('failures that were read before there was a subscription of ours are recove
   await world.close()
 })
 
-test('the days before it was adopted are asked for until the portal shows them', async () => {
+test('the days before an adoption are requested until the portal shows them', async () => {
   const { world, portal, open } = await given()
   await lose(world, 3)
   const averba = await open()
@@ -111,7 +111,7 @@ test('the days before it was adopted are asked for until the portal shows them',
   await world.close()
 })
 
-test('errors before the last success of an adopted one say nothing of its health', async () => {
+test('errors before the last success do not affect the health of an adopted subscription', async () => {
   const { world, open } = await given()
   await lose(world, 3)
   const company = { destinatarioTipo: 'CNPJ', destinatarioId: world.samples.cnpj } as const
@@ -125,10 +125,10 @@ test('errors before the last success of an adopted one say nothing of its health
   await world.close()
 })
 
-test('errors of one that the portal had before it was registered say nothing of the one that is adopted', async () => {
+test('errors of a former registration do not affect the health of an adopted subscription', async () => {
   const { world, open } = await given()
   await lose(world, 30)
-  // The portal has deleted it by now, and somebody makes it again by a log that is lost too.
+  // The portal has deleted it by now, and another lost log registers it again.
   await apply(world.averba)
   await lose(world, 1)
   const averba = await open()
@@ -142,7 +142,7 @@ test('errors of one that the portal had before it was registered say nothing of 
   await world.close()
 })
 
-test('what was lost before the portal deleted the one of a lost log comes back to the one that is created', async () => {
+test('a created subscription recovers the failures of a deleted one from a lost log', async () => {
   const { world, open } = await given()
   await lose(world, 30)
   const averba = await open()
@@ -155,14 +155,14 @@ test('what was lost before the portal deleted the one of a lost log comes back t
   await world.close()
 })
 
-test('where the portal never had one, creating one reads no past', async () => {
+test('creating a subscription that the portal never had reads no earlier days', async () => {
   const world = await simulate({ averba: { receiver, subscriptions } })
   await apply(world.averba)
   for await (const { type } of world.averba.log.read()) expect(type).not.toBe('portal.recoveryHastened')
   await world.close()
 })
 
-test('the past is read once: not again for one that is ours already', async () => {
+test('earlier days are read once, not again for a subscription that is ours already', async () => {
   const { world, open } = await given()
   const averba = await open()
   await apply(averba)

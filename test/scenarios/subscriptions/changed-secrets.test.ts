@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Averba, type AverbaOptions, type LogLine, openAverba, valueOf } from '../../../src/index.ts'
 import { samples, simulate, type World } from '../../../src/simulation/index.ts'
-import { hastened } from './hastened.ts'
+import { earlyReadingReason } from './hastened.ts'
 
 const evento = 'dimp-situacao-import'
 const publicUrl = 'https://receptor.exemplo.br/averba'
@@ -12,7 +12,7 @@ const minuteMs = 60_000
 const first = `primeiro-${'x'.repeat(40)}`
 const second = `segundo-${'y'.repeat(40)}`
 
-/** What stands at the source, and how often it was asked for. */
+/** The value of the source, and how often it was read. */
 function givenSource() {
   const source = { value: first, asked: 0, isDown: false }
   const ask = () => {
@@ -23,7 +23,7 @@ function givenSource() {
   return { source, ask }
 }
 
-/** Options for each place that a secret of deliveries may come from. */
+/** Options for each source of a secret. */
 const places: [string, (ask: () => string) => Partial<AverbaOptions>][] = [
   ['the master', ask => ({ subscriptions: [{ evento }], receiver: { publicUrl, secretFrom: ask } })],
   ['a chaveSecreta', ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] })],
@@ -48,7 +48,7 @@ async function apply(averba: Averba): Promise<string[]> {
 }
 
 let count = 0
-/** What the portal sends carries the secrets that it has. Never a copy of what came before. */
+/** The portal sends new content with its secrets. */
 async function isDelivered({ portal }: World): Promise<boolean> {
   count += 1
   const [delivered] = await portal.notify({
@@ -72,7 +72,7 @@ async function checkOf(averba: Averba) {
 }
 
 test.each(places)(
-  '%s that has changed where it comes from costs no notification: the former one is taken until an hour after apply, and health asks for that',
+  'after a change of %s no notification is lost, the former one expires an hour after apply',
   async (_, options) => {
     const { world, source } = await given(options)
     const { averba, clock } = world
@@ -80,7 +80,7 @@ test.each(places)(
     expect(await checkOf(averba)).toMatchObject({ ok: true })
     source.value = second
     await clock.advance(2 * minuteMs)
-    // The first has it asked for again, and nobody waits for that.
+    // The first notification starts a reading and does not wait for it.
     for (let deliveries = 0; deliveries < 3; deliveries++) expect(await isDelivered(world)).toBe(true)
     await clock.advance(2 * minuteMs)
     expect(await isDelivered(world)).toBe(true)
@@ -97,7 +97,7 @@ test.each(places)(
   },
 )
 
-test('a clock that was ahead when a source was asked does not keep it from being asked again', async () => {
+test('a source read while the clock was ahead is read again after the clock is corrected', async () => {
   const { world, source } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
   const { averba, clock } = world
   clock.jump(24 * 60 * minuteMs)
@@ -119,7 +119,7 @@ test('the former secret is refused an hour after the portal has the new one', as
   await world.close()
 })
 
-test('a process that begins after the change knows the former secret, which stands nowhere', async () => {
+test('a process started after the change accepts the former secret, which is stored nowhere', async () => {
   const { world, store } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
   const { clock } = world
   const own = { store, clock, subscriptions: [{ evento, chaveSecreta: second }], receiver: { publicUrl } }
@@ -128,7 +128,7 @@ test('a process that begins after the change knows the former secret, which stan
   expect(await statusOf(later, first)).toBe(200)
   expect(await statusOf(later, second)).toBe(200)
   expect(await statusOf(later, 'outra')).toBe(401)
-  // An event that nobody declared may carry the secrets of any that is.
+  // An undeclared event may carry the secrets of any declared one.
   expect(await statusOf(later, first, 'evento-novo')).toBe(200)
   await later.close()
   const again = await openAverba(own)
@@ -139,7 +139,7 @@ test('a process that begins after the change knows the former secret, which stan
   for (const secret of [first, second]) expect(bytes.includes(secret)).toBe(false)
 })
 
-test('a secret that another process has given the portal is taken, before its source is asked', async () => {
+test('a secret that another process has sent to the portal is accepted at once', async () => {
   const { world, source, store } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
   const { clock } = world
   const other = givenSource()
@@ -160,19 +160,19 @@ test('a secret that another process has given the portal is taken, before its so
   await world.close()
 })
 
-test('a secret that somebody gave the portal by hand is asked for when it comes', async () => {
+test('an unknown secret set by hand at the portal has the source read again', async () => {
   const { world, source } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
   await world.clock.advance(20_000)
   expect(await statusOf(world.averba, second)).toBe(401)
   await world.clock.advance(20_000)
   source.value = second
   expect(await statusOf(world.averba, second)).toBe(200)
-  // The list of the portal says who has it: here still nobody but us.
+  // The portal's list does not show it yet.
   expect(await apply(world.averba)).toEqual(['change'])
   await world.close()
 })
 
-test('forged notifications do not make a storm of questions where secrets come from', async () => {
+test('forged notifications do not flood the source of the secrets', async () => {
   const { world, source } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
   const { averba, clock } = world
   const before = source.asked
@@ -186,7 +186,7 @@ test('forged notifications do not make a storm of questions where secrets come f
   await world.close()
 })
 
-test('a source that fails when it is asked again costs no notification, and is said', async () => {
+test('a source that fails on a later reading loses no notification and is logged', async () => {
   const lines: string[] = []
   const { world, source } = await given(ask => ({
     subscriptions: [{ evento, chaveSecreta: ask }],
@@ -201,7 +201,7 @@ test('a source that fails when it is asked again costs no notification, and is s
   await world.close()
 })
 
-test('while a source cannot be asked, what carries another secret is answered 503, not 401, and asked for again soon', async () => {
+test('while a source fails, an unknown secret is answered 503, not 401', async () => {
   const lines: LogLine[] = []
   const { world, source } = await given(ask => ({
     subscriptions: [{ evento, chaveSecreta: ask }],
@@ -209,13 +209,13 @@ test('while a source cannot be asked, what carries another secret is answered 50
   }))
   const { averba, clock } = world
   await clock.advance(20_000)
-  // The portal was given the second one by hand, and the vault is down.
+  // The second secret was set by hand at the portal, and the source is down.
   source.isDown = true
   for (let times = 0; times < 3; times++) expect(await statusOf(averba, second)).toBe(503)
   const message = 'a notification was not stored: answered 503'
-  // Anybody may send as many: one line a minute says how many there were.
+  // One log line a minute has the count.
   expect(lines.filter(line => line.message === message)).toEqual([{ message, error: 'MISCONFIGURED' }])
-  await expect.poll(() => hastened(averba)).toBe('unstored')
+  await expect.poll(() => earlyReadingReason(averba)).toBe('unstored')
   expect(await statusOf(averba, first)).toBe(200)
   source.isDown = false
   source.value = second
@@ -224,7 +224,7 @@ test('while a source cannot be asked, what carries another secret is answered 50
   await world.close()
 })
 
-test('a source that has given nothing yet is asked once a second, whoever sends how much', async () => {
+test('a source that has not worked yet is read once a second at most', async () => {
   const { source, ask } = givenSource()
   source.isDown = true
   const world = await simulate({ averba: { subscriptions: [{ evento, chaveSecreta: ask }] } })
@@ -237,7 +237,7 @@ test('a source that has given nothing yet is asked once a second, whoever sends 
   await world.close()
 })
 
-test('where a secret was none before, what carries none is not taken', async () => {
+test('after a secret was added, a notification without one is refused', async () => {
   const { world, store } = await given(() => ({ subscriptions: [{ evento }] }))
   expect(await statusOf(world.averba, '')).toBe(200)
   await world.averba.close()
@@ -252,7 +252,7 @@ test('where a secret was none before, what carries none is not taken', async () 
   await later.close()
 })
 
-test('a process that lacks the secret does not make those that have it take what is forged', async () => {
+test('a process without the secret does not make others accept forged notifications', async () => {
   const { world, store } = await given(() => ({ subscriptions: [{ evento, chaveSecreta: first }] }))
   const { averba, clock } = world
   const lacking = await openAverba({ store, clock, subscriptions: [{ evento }], receiver: { publicUrl } })
@@ -268,7 +268,7 @@ test('a process that lacks the secret does not make those that have it take what
   await world.close()
 })
 
-test('an erasure, and the end of the keys before it, costs no former secret, and an apply stays owed', async () => {
+test('an erasure and its new keys keep the former secret and the pending apply', async () => {
   const { world, source, store } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
   const { averba, clock } = world
   source.value = second
@@ -277,7 +277,7 @@ test('an erasure, and the end of the keys before it, costs no former secret, and
   const other = await openAverba(own)
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   await averba.subjects.erase({ subject }, { requester: 'dpo-1', legalBasis: 'LGPD art. 18, VI' })
-  // This one has not heard of the new keys yet.
+  // This process has not read the new keys yet.
   expect([await statusOf(other, first), await statusOf(other, 'outra')]).toEqual([200, 401])
   await clock.advance(31 * 24 * 60 * minuteMs)
   await averba.settle()
@@ -292,7 +292,7 @@ test('an erasure, and the end of the keys before it, costs no former secret, and
   await world.close()
 })
 
-/** A world whose source gives its third secret while the portal is given the second one. */
+/** A world whose source changes to the third secret while the second is sent to the portal. */
 async function changedMeanwhile() {
   const third = `terceiro-${'z'.repeat(40)}`
   const { source, ask } = givenSource()
@@ -312,14 +312,14 @@ async function changedMeanwhile() {
   onChange = async () => {
     onChange = async () => {}
     source.value = third
-    // Whatever carries another secret has the source asked again.
+    // A notification with another secret has the source read again.
     expect(await statusOf(averba, 'forjado')).toBe(401)
   }
   expect(await apply(averba)).toEqual(['change'])
   return world
 }
 
-test('a secret that changes while the portal is given another one is owed an apply, and costs no notification', async () => {
+test('a secret that changes during an apply needs another apply and loses no notification', async () => {
   const world = await changedMeanwhile()
   const { averba, clock } = world
   for (const waited of [0, 120 * minuteMs]) {
@@ -339,7 +339,7 @@ test('a secret that changes while the portal is given another one is owed an app
   await world.close()
 })
 
-test('a secret that a call asks for only as it leaves is what the portal has: no other apply is owed', async () => {
+test('a secret that is read only when the call is sent needs no other apply', async () => {
   const { world, source } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
   const { averba, clock, faults } = world
   await faults.add({ kind: 'refuse', service: 'portal', method: 'PUT' })

@@ -8,7 +8,7 @@ const hourMs = 3_600_000
 
 const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-closed-')), 'log.sqlite')
 
-/** A world at a time of the day in Brasilia, whose portal answers with a code while there is one. */
+/** A world at a time of day in Brasilia, whose portal answers with a code while one is set. */
 async function givenPortalAt(time: string, store = ':memory:') {
   let code = ''
   let status = 422
@@ -30,7 +30,7 @@ async function givenPortalAt(time: string, store = ':memory:') {
       code = to
       status = under
     },
-    /** Asks for the failures, and says what became of it. */
+    /** Requests the failures and returns the outcome. */
     async ask() {
       await world.averba.subscriptions.failures().catch(() => undefined)
       return (await world.averba.effects.list()).filter(each => each.type === 'portal.listFailures').at(-1)
@@ -40,7 +40,7 @@ async function givenPortalAt(time: string, store = ':memory:') {
 }
 
 test.each([422, 429, 200])(
-  'a function that is blocked for the hour (status %s) is not called before it ends',
+  'a function blocked for the hour (status %s) is not called until the hour ends',
   async status => {
     const { clock, averba, sent, answer, ask, dispose } = await givenPortalAt('10:20')
     answer('PUCX-ER1001', status)
@@ -49,7 +49,7 @@ test.each([422, 429, 200])(
       dueAt: '2026-11-20T14:01:00.000Z',
       reason: expect.stringContaining('PUCX-ER1001'),
     })
-    // What else is asked of the same function meanwhile would lengthen the block: it does not leave.
+    // Another call to the same function would lengthen the block: it is not sent.
     expect(await ask()).toMatchObject({ state: 'deferred', dueAt: '2026-11-20T14:01:00.000Z' })
     expect(sent()).toBe(1)
     answer('')
@@ -61,7 +61,7 @@ test.each([422, 429, 200])(
   },
 )
 
-test('the second block of a day is an hour longer, the third two, and midnight in Brasilia ends them', async () => {
+test('each further block of a day is an hour longer, until midnight in Brasilia', async () => {
   const { clock, averba, answer, ask, dispose } = await givenPortalAt('19:30')
   answer('PUCX-ER1001')
   await ask()
@@ -78,19 +78,16 @@ test('the second block of a day is an hour longer, the third two, and midnight i
   await dispose()
 })
 
-test.each(['PUCX-ER0401', 'PUCX-ER0014'])(
-  'in the stop of the night (%s) nothing is sent before it ends',
-  async code => {
-    const { averba, sent, answer, ask, dispose } = await givenPortalAt('01:10')
-    answer(code)
-    expect(await ask()).toMatchObject({ state: 'deferred', dueAt: '2026-11-20T06:01:00.000Z' })
-    await averba.subscriptions.plan().catch(() => undefined)
-    expect(sent()).toBe(1)
-    await dispose()
-  },
-)
+test.each(['PUCX-ER0401', 'PUCX-ER0014'])('during the nightly stop (%s) nothing is sent', async code => {
+  const { averba, sent, answer, ask, dispose } = await givenPortalAt('01:10')
+  answer(code)
+  expect(await ask()).toMatchObject({ state: 'deferred', dueAt: '2026-11-20T06:01:00.000Z' })
+  await averba.subscriptions.plan().catch(() => undefined)
+  expect(sent()).toBe(1)
+  await dispose()
+})
 
-test('a stop at another time of the day is tried again as anything else', async () => {
+test('a stop at another time of day is retried like other failures', async () => {
   const { answer, ask, dispose } = await givenPortalAt('15:00')
   answer('PUCX-ER0401')
   const asked = await ask()
@@ -101,8 +98,8 @@ test('a stop at another time of the day is tried again as anything else', async 
 
 test.each([
   ['a block', 'PUCX-ER1001', '10:20', '2026-11-20T14:01:00.000Z'],
-  ['the stop of the night', 'PUCX-ER0401', '01:10', '2026-11-20T06:01:00.000Z'],
-])('%s is known after a restart: nothing is sent to hear of it again', async (_, code, time, until) => {
+  ['the nightly stop', 'PUCX-ER0401', '01:10', '2026-11-20T06:01:00.000Z'],
+])('%s is remembered after a restart, and nothing is sent until it ends', async (_, code, time, until) => {
   const store = newStore()
   const before = await givenPortalAt(time, store)
   before.answer(code)
@@ -115,7 +112,7 @@ test.each([
   await after.dispose()
 })
 
-test('how often a function was blocked on a day is known after a restart: the second block lasts longer', async () => {
+test('the number of blocks of a day is remembered after a restart', async () => {
   const store = newStore()
   const before = await givenPortalAt('10:20', store)
   before.answer('PUCX-ER1001')
@@ -127,7 +124,7 @@ test('how often a function was blocked on a day is known after a restart: the se
   await after.dispose()
 })
 
-test('another process of the file that is told of a block keeps this one from asking', async () => {
+test('a block received by another process of the store stops this one too', async () => {
   const store = newStore()
   const [one, other] = [await givenPortalAt('10:20', store), await givenPortalAt('10:20', store)]
   one.answer('PUCX-ER1001')
@@ -140,8 +137,8 @@ test('another process of the file that is told of a block keeps this one from as
 
 test.each([
   ['a block', 'PUCX-ER1001'],
-  ['the stop of the night', 'PUCX-ER0401'],
-])('%s that was heard of while the clock was a year ahead ends when it is put right', async (_, code) => {
+  ['the nightly stop', 'PUCX-ER0401'],
+])('%s received while the clock was a year ahead ends when the clock is corrected', async (_, code) => {
   const store = newStore()
   const before = await givenPortalAt('00:30', store)
   const yearMs = 365 * 24 * hourMs

@@ -11,13 +11,13 @@ const dayMs = 86_400_000
 const days = ({ requests }: World) =>
   requests.flatMap(each => /falhas\?data=(\d{8})/.exec(each.path)?.[1] ?? [])
 
-/** Runs until the failures were read that are due in ten seconds, and half a minute more. */
+/** Runs until the failures due in ten seconds are read, and half a minute longer. */
 async function runForAWhile({ averba, clock }: World): Promise<void> {
   const stop = new AbortController()
   const running = averba.run({ signal: stop.signal })
   for (let second = 0; second < 40; second++) {
     await clock.advance(1_000)
-    // What was sent comes back, and is recorded, in turns of the event loop.
+    // Answers are received and recorded in turns of the event loop.
     await new Promise(resolve => setImmediate(resolve))
   }
   stop.abort()
@@ -25,7 +25,7 @@ async function runForAWhile({ averba, clock }: World): Promise<void> {
   await averba.settle()
 }
 
-test('a process that begins to run reads the failures of every day since the log ended, and not anew when it begins again at once', async () => {
+test('a starting process reads the failures since the last event, once per downtime', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-downtime-')), 'log.sqlite')
   const subscriptions = [{ evento, chaveSecreta: 'um' }]
   const world = await simulate({ averba: { store, subscriptions } })
@@ -61,7 +61,7 @@ test('a process that begins to run reads the failures of every day since the log
   await next.close()
 })
 
-test('where consents cannot be kept as fresh as asked, the logger is told once a day without being asked', async () => {
+test('consents that are less fresh than configured are logged once a day', async () => {
   const lines: unknown[] = []
   const consentService = {
     baseUrl: 'https://a.exemplo.br',

@@ -28,14 +28,14 @@ async function bodiesOf({ notifications }: Averba): Promise<unknown[]> {
   return bodies
 }
 
-/** The records of the portal, each listed with its day in Brasilia. */
+/** The portal's records, each listed with its day in Brasilia. */
 function listing(records: readonly { readonly data: string }[], request: Request): Response {
   const day = new URL(request.url).searchParams.get('data') ?? ''
   const shown = `${day.slice(0, 2)}-${day.slice(2, 4)}-${day.slice(4)}`
   return Response.json(records.filter(({ data }) => data.startsWith(shown)))
 }
 
-test('failures all day long while the portal is down are one reading that waits, and one more after it', async () => {
+test('failures during an outage of the portal cause one pending reading and one after it', async () => {
   let isDown = true
   const world = await given({
     intercept: async (request, forward) =>
@@ -66,7 +66,7 @@ test('failures all day long while the portal is down are one reading that waits,
   await world.close()
 })
 
-test('what fails as an outage of the portal ends is found soon: its record has time to be written', async () => {
+test('a delivery that fails as an outage ends is found soon', async () => {
   let isDown = true
   const read: number[] = []
   const world = await given({
@@ -96,7 +96,7 @@ test('what fails as an outage of the portal ends is found soon: its record has t
   await world.close()
 })
 
-test('what fails while its day is being read is found by the reading that follows', async () => {
+test('a delivery that fails while its day is read is found by the next reading', async () => {
   const [arrived, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let isFirst = true
   const world = await given({
@@ -128,7 +128,7 @@ test('what fails while its day is being read is found by the reading that follow
   await world.close()
 })
 
-test('a clock that was hours ahead for a moment does not put off the readings after failures', async () => {
+test('a clock that was hours ahead for a moment does not delay readings after failures', async () => {
   const world = await given()
   const { averba, clock } = world
   clock.jump(8 * hourMs)
@@ -144,7 +144,7 @@ test('a clock that was hours ahead for a moment does not put off the readings af
   await world.close()
 })
 
-test('one delivery around midnight stands for one failure, whichever day lists it', async () => {
+test('a delivery around midnight matches one failure, whichever day lists it', async () => {
   const body = '{"aviso":"greve"}'
   const record = (id: number, data: string) => ({ id, data, descricao: 'x', evento, conteudo: body })
   const records = [record(1, '20-11-2026 23:59:58'), record(2, '21-11-2026 00:00:03')]
@@ -160,7 +160,7 @@ test('one delivery around midnight stands for one failure, whichever day lists i
   await world.close()
 })
 
-test('a damaged content keeps nothing else of its day from coming back', async () => {
+test('a damaged content does not stop the recovery of its day', async () => {
   const store = newPath()
   const world = await given({ store })
   const { averba } = world
@@ -177,7 +177,7 @@ test('a damaged content keeps nothing else of its day from coming back', async (
 })
 
 test.each(['20-11-2027 09:00:00', '20-11-2020 09:00:00'])(
-  'a record of another year, %s, says nothing of the health of its subscription',
+  'a record of another year, %s, does not affect the health of its subscription',
   async data => {
     const records = [{ id: 1, data, descricao: 'x', evento, conteudo: '{"n":1}' }]
     const world = await given({
@@ -195,7 +195,7 @@ test.each(['20-11-2027 09:00:00', '20-11-2020 09:00:00'])(
   },
 )
 
-test('reading failures lets others have their turn, however many notifications are like them', async () => {
+test('reading failures yields, however many notifications have the same length', async () => {
   const world = await given()
   const { averba } = world
   const stored = 1_000
@@ -215,7 +215,7 @@ test('reading failures lets others have their turn, however many notifications a
   await world.close()
 })
 
-test('a reading that is parked keeps none of the later failures of its day from being found', async () => {
+test('a parked reading does not hide later failures of its day', async () => {
   let isDown = true
   const world = await given({
     intercept: async (request, forward) =>
@@ -238,7 +238,7 @@ test('a reading that is parked keeps none of the later failures of its day from 
   await world.close()
 })
 
-test('nor one of its day that follows a downtime', async () => {
+test('a parked reading does not hide failures after a downtime', async () => {
   let isDown = true
   const world = await given({
     averba: { schedules: true },

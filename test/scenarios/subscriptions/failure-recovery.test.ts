@@ -37,19 +37,19 @@ async function inbox(averba: Averba): Promise<Notification[]> {
 const notify = ({ portal, samples }: World, body: unknown, about = evento) =>
   portal.notify({ evento: about, destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body })
 
-/** The portal gets an error, and the receiver nothing. */
+/** The delivery fails and does not reach the receiver. */
 async function lose(world: World, body: unknown, about = evento): Promise<void> {
   await world.faults.add({ kind: 'status', status: 500, service: 'receiver', times: 1 })
   expect(await notify(world, body, about)).toMatchObject([{ isDelivered: false }])
 }
 
-/** The receiver stores it, and the portal does not get its answer. */
+/** The receiver stores it, but its answer is lost. */
 async function answerLate(world: World, body: unknown): Promise<void> {
   await world.faults.add({ kind: 'lose', service: 'receiver', times: 1 })
   expect(await notify(world, body)).toMatchObject([{ isDelivered: false }])
 }
 
-test('a notification that was lost comes back into the inbox, once, marked, and without a recipient', async () => {
+test('a lost notification is recovered once, marked and without a recipient', async () => {
   const world = await given()
   const { averba } = world
   await lose(world, { numero: '26BR1' })
@@ -68,7 +68,7 @@ test('a notification that was lost comes back into the inbox, once, marked, and 
   await world.close()
 })
 
-test('a notification that was stored but answered late is recognised, and not delivered again', async () => {
+test('a notification that was stored but answered late is not recovered again', async () => {
   const world = await given()
   const { averba } = world
   await answerLate(world, { numero: '26BR1' })
@@ -82,7 +82,7 @@ test('a notification that was stored but answered late is recognised, and not de
   await world.close()
 })
 
-test('what was recovered stays so when its person is erased, and is not recovered again', async () => {
+test('a recovered notification is not recovered again after its person was erased', async () => {
   const world = await given()
   const { averba, faults, portal, samples } = world
   const { cpf } = samples
@@ -100,7 +100,7 @@ test('what was recovered stays so when its person is erased, and is not recovere
   await world.close()
 })
 
-test('a failure record keeps no content of what is in the inbox: it goes with the person who was addressed', async () => {
+test('the content of a failure is not kept beside its notification, and is erased with the person', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-failures-')), 'log.sqlite')
   const world = await given(store)
   const { averba, faults, portal, samples } = world
@@ -111,7 +111,7 @@ test('a failure record keeps no content of what is in the inbox: it goes with th
   const about = { evento, destinatarioTipo: 'CPF', destinatarioId: cpf } as const
   await portal.notify({ ...about, body })
   const contents = async () => (await averba.subscriptions.failures()).map(each => each.conteudo)
-  // Read before it is looked for in the inbox.
+  // Read without recovery.
   expect(await contents()).toEqual([JSON.stringify(body)])
   const sealed = async () => {
     const rows = await averba.views.selectFrom('failures').selectAll().execute()
@@ -121,7 +121,7 @@ test('a failure record keeps no content of what is in the inbox: it goes with th
   expect(await sealed()).toEqual([JSON.stringify(body)])
   expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { stored: 1, recovered: 0 }])
   expect(await sealed()).toEqual([null])
-  // Another one is linked as it is read.
+  // Another one is linked when it is read.
   await portal.notify({ ...about, body: { ...body, n: 2 } })
   expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { stored: 1, recovered: 0 }])
   expect(await sealed()).toEqual([null, null])
@@ -136,7 +136,7 @@ test('a failure record keeps no content of what is in the inbox: it goes with th
   expect((await verifyLog({ store })).faults).toEqual([])
 })
 
-test('the content of failures that nobody recovers, or that are of others, goes when its days are over', async () => {
+test('the content of foreign and unrecovered failures is destroyed by retention', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-failures-')), 'log.sqlite')
   const world = await given(store)
   const { averba, clock, portal } = world
@@ -160,7 +160,7 @@ test('the content of failures that nobody recovers, or that are of others, goes 
   const rows = await averba.views.selectFrom('failures').select('subscription').execute()
   expect(rows.map(row => row.subscription === null).sort()).toEqual([false, true])
   await clock.advance(dayMs + secondMs)
-  // One that recovers nothing.
+  // This reading recovers nothing.
   const retention = { 'notification.body': { days: 1 } }
   const keeping = await openAverba({ store, clock, entropy: seededEntropy(9), retention, schedules: true })
   await keeping.settle()
@@ -169,7 +169,7 @@ test('the content of failures that nobody recovers, or that are of others, goes 
   await world.close()
 })
 
-test('the same content at another time, or of another event, is not taken for it: never lost is preferred', async () => {
+test('the same content at another time or of another event is another notification', async () => {
   const other = 'talp-altsit-lpco-anu'
   const world = await simulate({ averba: { subscriptions: [...subscriptions, { evento: other }] } })
   const { averba, clock } = world
@@ -195,28 +195,22 @@ const [blocked, released] = [
 ]
 
 test.each([
-  ['later than a copy comes', 6 * 60, 6 * 60],
-  ['as soon as a copy comes', 2 * 60, 2 * 60],
-])(
-  'what holds again after something else came, and was lost, is not taken for the first: %s',
-  async (_, first, second) => {
-    const world = await given()
-    const { averba, clock } = world
-    await notify(world, blocked)
-    await clock.advance(first * secondMs)
-    await notify(world, released)
-    await clock.advance(second * secondMs)
-    await lose(world, blocked)
-    expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([
-      {},
-      { recovered: 1, stored: 0 },
-    ])
-    expect((await inbox(averba)).map(each => each.body)).toEqual([blocked, released, blocked])
-    await world.close()
-  },
-)
+  ['after the copy window', 6 * 60, 6 * 60],
+  ['within the copy window', 2 * 60, 2 * 60],
+])('a lost notification equal to one before another content is recovered: %s', async (_, first, second) => {
+  const world = await given()
+  const { averba, clock } = world
+  await notify(world, blocked)
+  await clock.advance(first * secondMs)
+  await notify(world, released)
+  await clock.advance(second * secondMs)
+  await lose(world, blocked)
+  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { recovered: 1, stored: 0 }])
+  expect((await inbox(averba)).map(each => each.body)).toEqual([blocked, released, blocked])
+  await world.close()
+})
 
-test('of three that were lost one after the other, the last is recovered that says what the first did', async () => {
+test('of three lost notifications, the third is recovered although it equals the first', async () => {
   const world = await given()
   const { averba, clock } = world
   for (const body of [blocked, released, blocked]) {
@@ -227,7 +221,7 @@ test('of three that were lost one after the other, the last is recovered that sa
   await world.close()
 })
 
-/** A portal that lists the failures of a day in the order that its contract does not say. */
+/** A portal that lists the failures newest first: the contract defines no order. */
 const newestFirst: Parameters<typeof given>[1] = async (request, forward) => {
   const answer = await forward(request)
   if (request.method !== 'GET' || !request.url.includes('/falhas')) return answer
@@ -238,7 +232,7 @@ const newestFirst: Parameters<typeof given>[1] = async (request, forward) => {
 test.each([
   ['oldest first', undefined],
   ['newest first', newestFirst],
-])('of two that were lost after one that was stored, none is taken for it, listed %s', async (_, listed) => {
+])('two lost notifications after a stored one are both recovered, listed %s', async (_, listed) => {
   const world = await given(':memory:', listed)
   const { averba, clock } = world
   await notify(world, blocked)
@@ -252,7 +246,7 @@ test.each([
   await world.close()
 })
 
-test('one that was lost before another one, and then came again, is not taken for what came', async () => {
+test('a notification lost before another content is recovered although the same arrived later', async () => {
   const world = await given()
   const { averba, clock } = world
   for (const body of [blocked, released]) {
@@ -264,7 +258,7 @@ test('one that was lost before another one, and then came again, is not taken fo
   await world.close()
 })
 
-test('of two that were lost on either side of midnight, none is taken for one that was stored before', async () => {
+test('two notifications lost around midnight are recovered although one equals a stored one', async () => {
   const world = await given()
   const { averba, clock } = world
   const midnightInBrasilia = Date.parse('2026-11-21T03:00:00Z')
@@ -274,14 +268,14 @@ test('of two that were lost on either side of midnight, none is taken for one th
   await lose(world, released)
   await clock.advance(120 * secondMs)
   await lose(world, blocked)
-  // The records of the day that has begun are read first, as after an answer that the portal did not get.
+  // The new day is read first, as after a lost answer.
   await averba.subscriptions.failures({ recover: true })
   await averba.subscriptions.recover()
   expect((await inbox(averba)).map(each => each.body)).toEqual([blocked, blocked, released])
   await world.close()
 })
 
-test('one that was stored just before midnight is recognised by the failure of its delivery just after it', async () => {
+test('a notification stored just before midnight matches its failure just after midnight', async () => {
   const world = await given()
   const { averba, clock } = world
   await clock.advance(Date.parse('2026-11-21T03:00:00Z') - clock.now() - 10 * secondMs)
@@ -292,7 +286,7 @@ test('one that was stored just before midnight is recognised by the failure of i
   await world.close()
 })
 
-test('what came in between for another recipient, or after the answer was lost, changes nothing', async () => {
+test('content for another recipient, or after the lost answer, does not affect the match', async () => {
   const world = await given()
   const { averba, clock, portal } = world
   await notify(world, blocked)
@@ -308,7 +302,7 @@ test('what came in between for another recipient, or after the answer was lost, 
   await world.close()
 })
 
-test('one that was recovered days later is no other for what is lost about then with the same content', async () => {
+test('a notification recovered a day later does not match a new loss with the same content', async () => {
   const world = await given()
   const { averba, clock } = world
   await lose(world, { numero: '26BR1' })
@@ -321,7 +315,7 @@ test('one that was recovered days later is no other for what is lost about then 
   await world.close()
 })
 
-test('two records of the same content about the same time are one notification', async () => {
+test('two records with the same content and about the same time are one notification', async () => {
   const world = await given()
   await lose(world, { numero: '26BR1' })
   await world.clock.advance(secondMs)
@@ -337,38 +331,35 @@ test('two records of the same content about the same time are one notification',
 test.each([
   ['the next morning', 0, 500],
   ['when the portal shows its failures again', 4, 500],
-  ['when the portal shows what it declined to', 4, 403],
-])(
-  'the body of what was stored is kept until the failure records of its day are read, %s, and then goes',
-  async (_, down, status) => {
-    const retention = { 'notification.body': 'until-settled' } as const
-    const world = await simulate({ averba: { subscriptions, retention, schedules: true } })
-    const { averba, clock, faults } = world
-    for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
-    const handled: unknown[] = []
-    averba.notifications.handle(evento, 'gravar', async ({ body }) => void handled.push(body))
-    const pass = async (hours: number) => {
-      for (let hour = 0; hour < hours; hour++) {
-        await clock.advance(3_600_000)
-        await averba.settle()
-      }
+  ['when the portal shows what it declined before', 4, 403],
+])('retention keeps a body until the failures of its day are read, %s', async (_, down, status) => {
+  const retention = { 'notification.body': 'until-settled' } as const
+  const world = await simulate({ averba: { subscriptions, retention, schedules: true } })
+  const { averba, clock, faults } = world
+  for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+  const handled: unknown[] = []
+  averba.notifications.handle(evento, 'gravar', async ({ body }) => void handled.push(body))
+  const pass = async (hours: number) => {
+    for (let hour = 0; hour < hours; hour++) {
+      await clock.advance(3_600_000)
+      await averba.settle()
     }
-    await averba.settle()
-    await pass(23) // To an hour before the look at the rules, a day after the last one.
-    await answerLate(world, { numero: '26BR1' })
-    await averba.settle()
-    if (down > 0) await faults.add({ kind: 'status', status, service: 'portal', path: 'falhas' })
-    await pass(down * 24 + 2)
-    expect((await inbox(averba)).map(each => each.body)).toEqual([{ numero: '26BR1' }])
-    await faults.clear()
-    await pass(72)
-    expect(handled).toEqual([{ numero: '26BR1' }])
-    expect(await inbox(averba)).toMatchObject([{ origin: 'delivered', body: null }])
-    await world.close()
-  },
-)
+  }
+  await averba.settle()
+  await pass(23) // To an hour before the look at the rules, a day after the last one.
+  await answerLate(world, { numero: '26BR1' })
+  await averba.settle()
+  if (down > 0) await faults.add({ kind: 'status', status, service: 'portal', path: 'falhas' })
+  await pass(down * 24 + 2)
+  expect((await inbox(averba)).map(each => each.body)).toEqual([{ numero: '26BR1' }])
+  await faults.clear()
+  await pass(72)
+  expect(handled).toEqual([{ numero: '26BR1' }])
+  expect(await inbox(averba)).toMatchObject([{ origin: 'delivered', body: null }])
+  await world.close()
+})
 
-test('failures that were only read are recovered when that is asked for', async () => {
+test('failures that were read without recovery can be recovered later', async () => {
   const world = await given()
   const { averba } = world
   await lose(world, { numero: '26BR1' })
@@ -386,8 +377,8 @@ test.each([
     { recovered: 1, unreadable: 0 },
     ['{"numero":"26BR1"}'],
   ],
-  ['as nothing, is counted as unreadable', null, { recovered: 0, unreadable: 1 }, []],
-])('a failure whose content stands there %s', async (_, conteudo, counts, texts) => {
+  ['as null, is counted as unreadable', null, { recovered: 0, unreadable: 1 }, []],
+])('a failure whose content is listed %s', async (_, conteudo, counts, texts) => {
   const record = { id: 7, data: '20-11-2026 08:00:00', descricao: 'HTTP 500', evento, conteudo }
   const world = await simulate({
     averba: { subscriptions },
@@ -404,7 +395,7 @@ test.each([
   await world.close()
 })
 
-test('of the same content that several got, one that failed is recovered: it may have been for another', async () => {
+test('a failure of content for several recipients is recovered: it may be for another one', async () => {
   const world = await given()
   const { averba, faults, portal } = world
   const body = { aviso: 'indisponibilidade programada' }
@@ -415,7 +406,7 @@ test('of the same content that several got, one that failed is recovered: it may
   await faults.add({ kind: 'status', status: 500, service: 'receiver', times: 2 })
   await to('11222333000181')
   await to('11444777000161')
-  // Without a recipient one says as much as two.
+  // Without a recipient, one notification is enough for two.
   expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { recovered: 1, stored: 1 }])
   expect((await inbox(averba)).map(each => each.origin).sort()).toEqual([
     'delivered',
@@ -425,7 +416,7 @@ test('of the same content that several got, one that failed is recovered: it may
   await world.close()
 })
 
-test('a notification stands for as many failures as it was delivered, copies included, and no more', async () => {
+test('a notification matches as many failures as it had deliveries, copies included', async () => {
   const world = await given()
   const { averba, clock } = world
   await answerLate(world, { numero: '26BR1' })
@@ -438,7 +429,7 @@ test('a notification stands for as many failures as it was delivered, copies inc
   await world.close()
 })
 
-test('two processes that recover at once recover each record once', async () => {
+test('two processes recovering concurrently recover each record once', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-recovery-')), 'log.sqlite')
   const world = await given(store)
   for (let i = 0; i < 20; i++) await lose(world, { i })
@@ -472,7 +463,7 @@ test('a loss at the end of a day is found by the recovery of the next day', asyn
   await world.close()
 })
 
-test('after failures of ours the records are read within seconds, and a storm is one reading', async () => {
+test('failures of ours are read within seconds, and many of them in one reading', async () => {
   const world = await given()
   const { averba, clock, requests } = world
   const readings = () => requests.filter(each => each.path.includes('/falhas')).length
@@ -486,7 +477,7 @@ test('after failures of ours the records are read within seconds, and a storm is
   await averba.settle()
   expect(readings()).toBe(1)
   expect(await inbox(averba)).toHaveLength(50)
-  // The next one is found as well, at the rate that is kept.
+  // The next one is found too, at the limited rate.
   await lose(world, { i: 50 })
   await averba.subscriptions.recoverSoon('late')
   await clock.advance(60 * secondMs)
@@ -515,7 +506,7 @@ test('after a downtime every day of it is read', async () => {
   await world.close()
 })
 
-test('failures of events that are none of ours are kept, and stay out of the inbox', async () => {
+test('failures of foreign events are kept, but not in the inbox', async () => {
   const world = await given()
   const { averba } = world
   const headers = { 'content-type': 'application/json', authorization: 'sessao-de-exemplo' }
@@ -529,7 +520,7 @@ test('failures of events that are none of ours are kept, and stay out of the inb
   await world.close()
 })
 
-test('a portal that does not answer now is recovered by whoever runs next', async () => {
+test('a recovery without an answer from the portal is completed by the next run', async () => {
   const world = await given()
   const { averba, clock, faults } = world
   await lose(world, { numero: '26BR1' })
@@ -542,7 +533,7 @@ test('a portal that does not answer now is recovered by whoever runs next', asyn
   await world.close()
 })
 
-test('a notification that we could not answer in time lets the failure records be read, by itself', async () => {
+test('a notification answered too late causes a reading of the failure records', async () => {
   const world = await given()
   const { averba, clock, requests } = world
   const headers = { 'event-type': evento, secret: 'chave-um' }
@@ -553,22 +544,22 @@ test('a notification that we could not answer in time lets the failure records b
   await expect.poll(() => clock.sleeping).toBeGreaterThan(0)
   await clock.advance(3 * secondMs)
   expect((await answering).status).toBe(503)
-  const hastened = () => averba.due('2026-11-20T12:01:00.000Z')
-  await expect.poll(hastened).toMatchObject([{ what: 'call', at: '2026-11-20T12:00:13.000Z' }])
+  const earlyReadingReason = () => averba.due('2026-11-20T12:01:00.000Z')
+  await expect.poll(earlyReadingReason).toMatchObject([{ what: 'call', at: '2026-11-20T12:00:13.000Z' }])
   await clock.advance(10 * secondMs)
   await averba.settle()
   expect(requests.filter(each => each.path.includes('falhas?data=20112026'))).toHaveLength(1)
   await world.close()
 })
 
-test('handlers are called for what was recovered, as for what was delivered, without a recipient', async () => {
+test('handlers are called for recovered notifications, without a recipient', async () => {
   const world = await given()
   const { averba } = world
   const handled: unknown[] = []
   averba.notifications.handle(evento, 'gravar', async notification => {
     const { origin, body, recipient } = notification
     handled.push([origin, body, recipient?.id])
-    // @ts-expect-error: its type says that a recovered one has none
+    // @ts-expect-error: by its type a recovered one has none
     if (notification.origin === 'recovered') expect(notification.recipient?.id).toBeUndefined()
   })
   await lose(world, { numero: '26BR1' })
@@ -583,7 +574,7 @@ test('handlers are called for what was recovered, as for what was delivered, wit
   await world.close()
 })
 
-test('a clock that was months ahead does not end the daily readings once it is set right', async () => {
+test('the daily readings continue after a clock that was months ahead is corrected', async () => {
   let aheadMs = 100 * dayMs
   const plain = await simulate()
   const clock = { now: () => plain.clock.now() + aheadMs, sleep: plain.clock.sleep.bind(plain.clock) }
@@ -604,7 +595,7 @@ test('a clock that was months ahead does not end the daily readings once it is s
 })
 
 test.each([20, 24, 30, 47])(
-  'a clock that was %i hours ahead for an hour loses nothing of that day',
+  'no failure of the day is lost when the clock is %i hours ahead for an hour',
   async hours => {
     const world = await simulate({ averba: { subscriptions, schedules: true } })
     const { averba, clock } = world
@@ -627,7 +618,7 @@ test.each([20, 24, 30, 47])(
   },
 )
 
-test('a recovered notification says when its delivery failed, also to handlers: it may be days old', async () => {
+test('a recovered notification has the time of its failure, in handlers too', async () => {
   const world = await given()
   const { averba, clock } = world
   const handled: unknown[] = []

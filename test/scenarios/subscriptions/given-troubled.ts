@@ -2,16 +2,16 @@ import type { Recorded } from '../../../src/index.ts'
 import type { World, WorldOptions } from '../../../src/simulation/index.ts'
 import { givenConsent } from '../consents/given-consent.ts'
 
-/** Reports whether a request asks for a consent in full. */
+/** Whether a request reads a consent in full. */
 export const isDetail = ({ method, url }: Request) =>
   method === 'GET' && /consentimentos\/\d+\/\w+$/.test(url)
 
-/** Reports whether a request asks for a list of consents. */
+/** Whether a request reads a list of consents. */
 export const isList = ({ method, url }: Request) => method === 'GET' && /consentimentos\/\d+$/.test(url)
 
 /**
- * A service that puts off every change while it is busy, or loses it, made or not, and whose lists leave one consent out
- * and show another as an older copy has it.
+ * A service that defers or loses every change, made or not, while it is busy. Its lists omit one consent and show an
+ * older state of another.
  */
 export async function givenTroubled(
   status: 'PENDENTE' | 'ATIVO',

@@ -1,7 +1,7 @@
 import type { Averba } from '../../../src/index.ts'
 
-/** Why the failure records were read out of turn for the first time; `undefined` until they were. */
-export async function hastened({ log }: Averba): Promise<string | undefined> {
+/** The reason of the first early reading of failure records; `undefined` before it. */
+export async function earlyReadingReason({ log }: Averba): Promise<string | undefined> {
   for await (const { data } of log.read({ types: ['portal.recoveryHastened'] }))
     return (data as { reason: string }).reason // As the machine writes it.
   return undefined

@@ -6,7 +6,7 @@ import { simulate } from '../../../src/simulation/index.ts'
 const evento = 'dimp-situacao-import'
 const day = '2026-11-20'
 
-/** A portal that shows so many failures of a day, and a receiver that nobody reached. */
+/** A portal with many failures of a day, none of which reached the receiver. */
 async function givenLost(count: number, contentLength: number, failuresBytesMax?: number) {
   const lines: LogLine[] = []
   const records = Array.from({ length: count }, (_, i) => {
@@ -43,7 +43,7 @@ async function givenLost(count: number, contentLength: number, failuresBytesMax?
   return { world, averba, records, lines, inbox, settle }
 }
 
-test('a day of 5 MiB is recovered whole, and only once', async () => {
+test('a day of 5 MiB is recovered completely and only once', async () => {
   const { world, averba, inbox } = await givenLost(1_000, 5_200)
   const recover = async () => (await averba.subscriptions.recover(day)).map(valueOf)[1]
   expect(await recover()).toMatchObject({ day, read: 1_000, recovered: 1_000, stored: 0, unreadable: 0 })
@@ -53,14 +53,14 @@ test('a day of 5 MiB is recovered whole, and only once', async () => {
   await world.close()
 })
 
-test('however many failures fit into the bound are believed, and a longer list of something else is not', () => {
+test('failures are accepted up to the size limit; a longer list of anything else is not', () => {
   const record = { id: 1, data: '20-11-2026 08:00:00', descricao: '', evento, conteudo: '{}' }
   const records = Array.from({ length: 50_000 }, (_, id) => ({ ...record, id }))
   expect(readFailures(JSON.stringify(records))?.items).toHaveLength(50_000)
   expect(readFailures(JSON.stringify(Array.from({ length: 50_000 }, () => 7)))).toBeUndefined()
 })
 
-test('a day over the bound is said within minutes, and is recovered when an operator lets it go with more room', async () => {
+test('a day over the limit is logged and recovered after a retry with a higher limit', async () => {
   const { world, averba, records, lines, inbox, settle } = await givenLost(20, 100, 3_000)
   const [, outcome] = await averba.subscriptions.recover(day)
   expect(outcome).toMatchObject({ status: 'deferred' })
@@ -78,7 +78,7 @@ test('a day over the bound is said within minutes, and is recovered when an oper
     expect.objectContaining({ name: 'effects', ok: false, detail: expect.stringContaining('effects.retry') }),
   )
   expect(await inbox()).toBe(0)
-  // As much as fits: the same as a larger bound, which needs another process.
+  // Fewer records have the same effect as a higher limit, which would need another process.
   records.length = 10
   await averba.effects.retry(parked?.id ?? '', { actor: { kind: 'person', ref: 'operadora-7' } })
   await settle(1)

@@ -36,7 +36,7 @@ async function givenFailures(store: string) {
   return { world, asked: () => asked }
 }
 
-test('the failures of a day come page by page or as one array, those of that day alone, each once', async () => {
+test('the failures of a day are listed once each, by page or as an array', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-lists-')), 'log.sqlite')
   const { world, asked } = await givenFailures(store)
   const { subscriptions } = world.averba
@@ -62,7 +62,7 @@ test('the failures of a day come page by page or as one array, those of that day
   database.close()
 })
 
-test('failures that cannot be read are told to whoever goes through them, however late', async () => {
+test('a failed reading is thrown by the iteration, however late it begins', async () => {
   const world = await simulate({ intercept: async () => new Response('', { status: 429 }) })
   const failures = world.averba.subscriptions.failures()
   await world.clock.advance(1_000)
@@ -74,7 +74,7 @@ test('failures that cannot be read are told to whoever goes through them, howeve
   await world.close()
 })
 
-test('subscriptions are listed page by page, each once, the deleted only when asked for', async () => {
+test('subscriptions are listed page by page, deleted ones only with inactive', async () => {
   const declared = Array.from({ length: 230 }, (_, n) => ({
     evento: `evento-${n}`,
     chaveSecreta: `segredo-${n}-xyz`,
@@ -89,7 +89,7 @@ test('subscriptions are listed page by page, each once, the deleted only when as
   await world.close()
 })
 
-test('effects are listed page by page, each once, those of one event too', async () => {
+test('effects are listed page by page, each once, also several of one event', async () => {
   const world = await simulate({ intercept: async () => new Response('', { status: 429 }) })
   const { effects, consents } = world.averba
   for (let n = 1; n <= 190; n++) await consents.enrol({ cpf: cpfOf(n) }, { syncEveryMs: 86_400_000 })
@@ -100,7 +100,7 @@ test('effects are listed page by page, each once, those of one event too', async
   const owed = await effects.list({ state: 'owed' })
   expect(owed.map(each => `${each.id} owed`)).toEqual(seen)
   expect(await effects.list({ state: 'parked' })).toEqual([])
-  // A page may end between two that one event owes.
+  // A page may end between two effects of one event.
   await world.averba.subscriptions.recoverSoon('late', '2026-11-01T00:00:00.000Z')
   const all = (await effects.list()).map(each => each.id)
   expect(all.filter(id => id.startsWith('portal-main/')).length).toBeGreaterThan(10)
@@ -108,7 +108,7 @@ test('effects are listed page by page, each once, those of one event too', async
   await world.close()
 })
 
-test('a list reads a page when somebody comes to it, and all of them when it is awaited', async () => {
+test('a list reads pages on demand, and all of them when awaited', async () => {
   let pages = 0
   const list = lazyList(async function* () {
     for (let page = 0; page < 3; page++) {
@@ -123,7 +123,7 @@ test('a list reads a page when somebody comes to it, and all of them when it is 
   expect(pages).toBe(4)
 })
 
-test('whoever goes through a long list leaves others their turn: a portal waits for no more than a page of it', async () => {
+test('iterating a long list yields: the receiver waits for one page at most', async () => {
   const world = await simulate()
   const { averba } = world
   const cpfs = Array.from({ length: 120 }, (_, n) => cpfOf(n + 1))
@@ -138,7 +138,7 @@ test('whoever goes through a long list leaves others their turn: a portal waits 
     })
     expect((await averba.receiver.fetch(request, { remoteAddress: '189.9.1.2' })).status).toBe(200)
   }
-  /** How often anything else had its turn meanwhile. */
+  /** How often the event loop turned during the work. */
   const turnsDuring = async (work: () => Promise<unknown>) => {
     let turns = 0
     let turn = setImmediate(function next() {

@@ -17,7 +17,7 @@ const subscriptions = [
 ]
 type FetchFunction = (request: Request) => Promise<Response>
 
-/** Opens one log at whichever portal. */
+/** Opens one log with any portal. */
 async function given() {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-portals-')), 'log.sqlite')
   const world = await simulate()
@@ -39,31 +39,28 @@ test.each([
   ['a plan', (averba: Averba) => averba.subscriptions.plan()],
   ['a reading of failures', async (averba: Averba) => averba.subscriptions.failures()],
   ['the daily reading', (averba: Averba) => averba.settle()],
-])(
-  'a log that %s has bound to a portal does not open with another one, whose ids are others',
-  async (_, ask) => {
-    const { world, open } = await given()
-    const first = await open(validation, { schedules: true })
-    await ask(first)
-    await first.close()
-    const other = await open(production).catch(error => error)
-    expect(other).toMatchObject({
-      code: 'MISCONFIGURED',
-      message: `Cannot use portal.baseUrl: this log belongs to the portal at "${validation}"`,
-      hint: expect.stringContaining('knownAs'),
-    })
-    // Nothing holds the file, and slashes or capitals make no other portal.
-    const again = await open(`${validation.replace('val', 'VAL')}/`)
-    await again.subscriptions.plan()
-    await again.close()
-    const moved = await open(production, { knownAs: validation })
-    await moved.subscriptions.plan()
-    await moved.close()
-    await world.close()
-  },
-)
+])('a log bound to a portal by %s does not open with another portal', async (_, ask) => {
+  const { world, open } = await given()
+  const first = await open(validation, { schedules: true })
+  await ask(first)
+  await first.close()
+  const other = await open(production).catch(error => error)
+  expect(other).toMatchObject({
+    code: 'MISCONFIGURED',
+    message: `Cannot use portal.baseUrl: this log belongs to the portal at "${validation}"`,
+    hint: expect.stringContaining('knownAs'),
+  })
+  // The store was closed again, and slashes or capitals do not make another portal.
+  const again = await open(`${validation.replace('val', 'VAL')}/`)
+  await again.subscriptions.plan()
+  await again.close()
+  const moved = await open(production, { knownAs: validation })
+  await moved.subscriptions.plan()
+  await moved.close()
+  await world.close()
+})
 
-test('of two processes that open a log that belongs to none yet, the one with another portal than the first asks nothing', async () => {
+test('of two processes with different portals on a new log, the second sends nothing', async () => {
   const { world, open } = await given()
   const [one, other] = [await open(validation), await open(production)]
   await one.subscriptions.plan()
@@ -77,7 +74,7 @@ test('of two processes that open a log that belongs to none yet, the one with an
   await world.close()
 })
 
-test('what one process asked of its portal is never asked of the portal of another that was opened before', async () => {
+test('a pending call is never sent to another portal, by a process opened before', async () => {
   const { world, open } = await given()
   const isBusy = { value: true }
   const fetch: FetchFunction = async request => {

@@ -6,8 +6,8 @@ const evento = 'dimp-situacao-import'
 const hourMs = 3_600_000
 
 /**
- * A host that settles every hour, as a cron would, and keeps what its handler was given and its logger told. The
- * portal does not show the failures of the day that is to stay unread.
+ * A host that settles every hour, like a cron job, and collects handled bodies and log lines. The portal does not show
+ * the failures of the day `unread`.
  */
 async function givenHost(unread?: string) {
   const lines: LogLine[] = []
@@ -36,7 +36,7 @@ function outage({ averba, clock, faults, portal, samples }: World) {
         await averba.settle()
       }
     },
-    /** Neither do we get out, nor does anybody reach us. */
+    /** No request gets out or in. */
     async cutOff() {
       for (const service of ['portal', 'receiver'] as const) await faults.add({ kind: 'refuse', service })
     },
@@ -46,7 +46,7 @@ function outage({ averba, clock, faults, portal, samples }: World) {
 }
 
 test.each([20, 70, 24 * 14])(
-  'what was lost while nothing got through for %i hours comes back, once, by itself',
+  'notifications lost in an outage of %i hours are recovered once, automatically',
   async hours => {
     const { world, handled, settleFor, cutOff, notify } = await givenHost()
     await settleFor(24)
@@ -62,13 +62,13 @@ test.each([20, 70, 24 * 14])(
     const inbox: unknown[] = []
     for await (const each of world.averba.notifications.list()) inbox.push(each)
     expect(inbox).toMatchObject([{ origin: 'recovered', body: { numero: '26BR1' }, state: 'handled' }])
-    // Nobody has to let go anything.
+    // No effect is parked.
     expect(await world.averba.effects.list({ state: 'parked' })).toEqual([])
     await world.close()
   },
 )
 
-test('a day that cannot be read is asked for about once an hour, until the portal has its records no more; then the logger is told', async () => {
+test('an unreadable day is requested hourly until the portal drops it, then it is logged', async () => {
   const { world, lines, asked, settleFor } = await givenHost('24112026')
   await settleFor(30 * 24)
   expect(asked.count).toBeGreaterThan(10 * 24)
@@ -76,7 +76,7 @@ test('a day that cannot be read is asked for about once an hour, until the porta
   expect(lines).toEqual([])
   await settleFor(6 * 24)
   const parked = await world.averba.effects.list({ state: 'parked' })
-  // It was to be read on the day itself, and once more when that was over.
+  // It was requested on the day itself and once after it ended.
   expect(parked).toHaveLength(2)
   expect(lines).toHaveLength(2)
   for (const { id } of parked)

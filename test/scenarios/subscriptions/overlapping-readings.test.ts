@@ -11,7 +11,7 @@ const day = '2026-11-20'
 const body = '{"aviso":"greve"}'
 const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', sources: 'any' } as const
 
-/** Two engines on one file, and a portal whose second answer has one more record than the first. */
+/** Two engines on one store, and a portal whose second answer has one more record. */
 async function given() {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-overlap-')), 'log.sqlite')
   const record = (id: number) => ({
@@ -72,7 +72,7 @@ const ways: readonly (readonly [string, Read])[] = [
   ],
 ]
 
-test.each(ways)('two readings %s lose nothing: one stored, one that never came', async (_, readTwice) => {
+test.each(ways)('two readings %s lose nothing: one stored, one never received', async (_, readTwice) => {
   const all = await given()
   const { averba, clock } = all
   const headers = { 'event-type': evento, secret: 'chave-um', 'content-length': String(body.length) }
@@ -86,7 +86,7 @@ test.each(ways)('two readings %s lose nothing: one stored, one that never came',
   expect(origins).toEqual(['delivered', 'recovered'])
 })
 
-test.each(ways)('two readings %s recover once what failed twice', async (_, readTwice) => {
+test.each(ways)('two readings %s recover once a notification that failed twice', async (_, readTwice) => {
   const all = await given()
   const { averba, clock } = all
   let handled = 0

@@ -33,7 +33,7 @@ const given = (
     averba: { subscriptions, portal: { baseUrl, authenticate }, ...options.averba },
   })
 
-/** Further processes on the file of a world, whose clocks may be ahead. */
+/** More processes on the store of a world, whose clocks may be ahead. */
 function processes(world: World, store: string, count: number, aheadMs = 0): Promise<Averba[]> {
   const { sleep } = world.clock
   const clock = { now: () => world.clock.now() + aheadMs, sleep: sleep.bind(world.clock) }
@@ -51,7 +51,7 @@ const recorded = (name: string) =>
 const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-session-')), 'log.sqlite')
 
 test.each(['accept', 'refuse'] as const)(
-  'one login serves everything, each call sends what the last answer brought, with older tokens: %s',
+  'one login serves all calls, each with the latest token; older tokens: %s',
   async olderTokens => {
     const world = await given({}, login, olderTokens)
     const { averba } = world
@@ -65,7 +65,7 @@ test.each(['accept', 'refuse'] as const)(
   },
 )
 
-test('the session is used for as long as it lives, and then logged into anew', async () => {
+test('a session is used until it ends, then a new login follows', async () => {
   const world = await given()
   const { averba, clock, portal } = world
   for (let i = 0; i < 6; i++) {
@@ -76,12 +76,12 @@ test('the session is used for as long as it lives, and then logged into anew', a
   await clock.advance(10 * minuteMs)
   await averba.subscriptions.plan()
   expect(portal.session.logins).toBe(2)
-  // Nothing was refused on the way: it was known to have ended.
+  // No call was refused: the session was known to have ended.
   expect(world.requests.filter(each => each.path.includes('/ext/'))).toHaveLength(7)
   await world.close()
 })
 
-test('a session that the portal ended is logged into anew once, and the call is made', async () => {
+test('after the portal ended a session, one login follows and the call is made', async () => {
   const world = await given()
   const { averba, clock, portal } = world
   await averba.subscriptions.plan()
@@ -93,7 +93,7 @@ test('a session that the portal ended is logged into anew once, and the call is 
   await world.close()
 })
 
-test('a session that ends within a minute of its login is waited for, and nobody is asked twice', async () => {
+test('a session that ends within a minute of its login defers calls without another login', async () => {
   const world = await given()
   const { averba, clock, portal } = world
   const hash = (await averba.subscriptions.plan()).hash
@@ -109,7 +109,7 @@ test('a session that ends within a minute of its login is waited for, and nobody
   await world.close()
 })
 
-test('when somebody else has just logged in, what needs the session is deferred for that minute', async () => {
+test('after a login elsewhere, calls are deferred for a minute', async () => {
   const world = await given()
   const { averba, clock, portal } = world
   const request = () =>
@@ -120,7 +120,7 @@ test('when somebody else has just logged in, what needs the session is deferred 
       outcome: { status: 'deferred', retryAt: '2026-11-20T12:01:01.000Z' },
     })
   }
-  // The portal said so once, and was not asked again.
+  // The portal was asked only once.
   expect(world.requests.filter(each => each.path.endsWith('/autenticar'))).toHaveLength(1)
   await clock.advance(61_000)
   await averba.subscriptions.plan()
@@ -129,7 +129,7 @@ test('when somebody else has just logged in, what needs the session is deferred 
 })
 
 test.each(['accept', 'refuse'] as const)(
-  'five processes that start together on one file log in once, with older tokens: %s',
+  'five processes starting together on one store log in once; older tokens: %s',
   async olderTokens => {
     const store = newStore()
     const world = await given({ averba: { store } }, login, olderTokens)
@@ -138,7 +138,7 @@ test.each(['accept', 'refuse'] as const)(
     const plans = await world.clock.finish(Promise.allSettled(all.map(each => each.subscriptions.plan())))
     expect(world.portal.session.logins).toBe(1)
     if (olderTokens === 'accept') expect(plans.filter(each => each.status === 'rejected')).toEqual([])
-    // One after the other they all go on with it, whatever the portal does with older tokens.
+    // In turn they all continue the session, whatever the portal does with older tokens.
     await world.clock.advance(61_000)
     for (const each of all) await each.subscriptions.plan()
     expect(world.portal.session.logins).toBeLessThanOrEqual(2)
@@ -147,7 +147,7 @@ test.each(['accept', 'refuse'] as const)(
   },
 )
 
-test('a process that starts later goes on with the session, and nothing of it stands in the file in clear', async () => {
+test('a later process continues the session, which is not stored in clear', async () => {
   const store = newStore()
   const seen: string[] = []
   const world = await given({
@@ -172,7 +172,7 @@ test('a process that starts later goes on with the session, and nothing of it st
   for (const token of seen) expect(bytes.includes(token)).toBe(false)
 })
 
-test('a process that dies while it logs in holds up the others for a minute at most', async () => {
+test('a crash during a login delays the other processes for a minute at most', async () => {
   const store = newStore()
   const world = await given({
     averba: { store },
@@ -194,7 +194,7 @@ test('a process that dies while it logs in holds up the others for a minute at m
   await other?.close()
 })
 
-test('a login that the portal declines is said to be one of credentials, and asked for once a minute', async () => {
+test('a declined login is CREDENTIALS_REFUSED and repeated at most once a minute', async () => {
   const world = await given()
   await world.faults.add({ kind: 'status', status: 422, path: '/autenticar', service: 'portal' })
   for (let i = 0; i < 5; i++) {
@@ -209,20 +209,17 @@ test('a login that the portal declines is said to be one of credentials, and ask
   await world.close()
 })
 
-test.each([408, 429, 503])(
-  'a login that the portal answers %i is not said to be one of credentials',
-  async status => {
-    const world = await given()
-    await world.faults.add({ kind: 'status', status, path: '/autenticar', service: 'portal' })
-    await expect(world.averba.subscriptions.plan()).rejects.toMatchObject({
-      outcome: {
-        status: 'deferred',
-        reason: expect.stringMatching(new RegExp(`^the portal answered the login ${status}`)),
-      },
-    })
-    await world.close()
-  },
-)
+test.each([408, 429, 503])('a login answered %i is not CREDENTIALS_REFUSED', async status => {
+  const world = await given()
+  await world.faults.add({ kind: 'status', status, path: '/autenticar', service: 'portal' })
+  await expect(world.averba.subscriptions.plan()).rejects.toMatchObject({
+    outcome: {
+      status: 'deferred',
+      reason: expect.stringMatching(new RegExp(`^the portal answered the login ${status}`)),
+    },
+  })
+  await world.close()
+})
 
 test('a login whose answer was lost is not repeated within a minute', async () => {
   const world = await given()
@@ -235,7 +232,7 @@ test('a login whose answer was lost is not repeated within a minute', async () =
   await world.close()
 })
 
-test('access keys log in without a certificate, and are asked of their source at each login', async () => {
+test('access keys log in without a certificate and are read from their source at each login', async () => {
   let asked = 0
   const clientSecret = () => {
     asked += 1
@@ -252,14 +249,14 @@ test('access keys log in without a certificate, and are asked of their source at
   await world.close()
 })
 
-test('a session that a process logged into whose clock was ahead is renewed, and logged into anew, as any other', async () => {
+test('a session from a process with a clock ahead is renewed and ends like any other', async () => {
   const store = newStore()
   const world = await given({ averba: { store } })
   const { averba, clock, portal } = world
   const [ahead] = await processes(world, store, 1, 365 * 24 * 60 * minuteMs)
   await clock.finish(Promise.resolve(ahead?.subscriptions.plan()))
   await ahead?.close()
-  // Older tokens are refused: what each answer brings has to be kept.
+  // Older tokens are refused: the token of each answer must be kept.
   for (let i = 0; i < 3; i++) await averba.subscriptions.plan()
   expect(portal.session.logins).toBe(1)
   await clock.advance(2 * minuteMs)
@@ -270,7 +267,7 @@ test('a session that a process logged into whose clock was ahead is renewed, and
   await world.close()
 })
 
-test('a login that was refused to a process whose clock is ahead holds up no other for longer than a minute', async () => {
+test('a login refused to a process with a clock ahead delays others for a minute at most', async () => {
   const store = newStore()
   const world = await given({ averba: { store } })
   const { averba, clock, portal } = world
@@ -285,7 +282,7 @@ test('a login that was refused to a process whose clock is ahead holds up no oth
   await world.close()
 })
 
-test('a 401 to a session that was begun for the call is the portal’s no, with its code, and no login follows upon another', async () => {
+test('a 401 right after login is declined and does not log in again', async () => {
   let isAllowed = false
   const world = await given({
     intercept: async (request, forward) => {
@@ -299,7 +296,7 @@ test('a 401 to a session that was begun for the call is the portal’s no, with 
   expect(await plan()).toMatchObject({
     outcome: { status: 'declined', problem: { status: 401, code: 'PUCX-ER0201' } },
   })
-  // Within the minute nothing is sent, and it is told what the portal said.
+  // Within the minute nothing is sent, and the portal's answer is reported.
   expect(await plan()).toMatchObject({
     outcome: {
       status: 'deferred',
@@ -319,7 +316,7 @@ test('a 401 to a session that was begun for the call is the portal’s no, with 
   await world.close()
 })
 
-test('a session that another process used before the call that began it is no rejected one', async () => {
+test('a new session stays valid after another process used it first', async () => {
   const store = newStore()
   let isFirst = true
   let other: Averba | undefined
@@ -340,7 +337,7 @@ test('a session that another process used before the call that began it is no re
   await world.close()
 })
 
-test('another person whose keys are given logs in, and the session of the one before is used no more', async () => {
+test('with keys of another person a new login follows, and the former session is not used', async () => {
   let clientId = 'maria'
   const keys = portalAccessKeys({ clientId: () => clientId, clientSecret: 'segredo', roleType: 'IMPEXP' })
   const world = await given({}, keys)
@@ -359,7 +356,7 @@ test('another person whose keys are given logs in, and the session of the one be
   await world.close()
 })
 
-test('a certificate that replaces another one logs in anew, and the session of the one before is used no more', async () => {
+test('with another certificate a new login follows, and the former session is not used', async () => {
   let cert = 'um'
   const world = await given({}, portalSession({ certificate: () => ({ cert, key: '' }), roleType: 'IMPEXP' }))
   await world.averba.subscriptions.plan()
@@ -370,7 +367,7 @@ test('a certificate that replaces another one logs in anew, and the session of t
   await world.close()
 })
 
-test('a certificate that is exported anew for each call is the same one, and logs in once', async () => {
+test('a certificate exported again for each call is the same one and logs in once', async () => {
   const pem = await loadCertificate({ pfx: recorded('aes.pfx'), passphrase }, systemClock.now())
   const exported: string[] = []
   const exportAnew = () => {
@@ -386,7 +383,7 @@ test('a certificate that is exported anew for each call is the same one, and log
   await world.close()
 })
 
-test('who logs in anew within a minute waits for it, whoever it is, and another profile does not', async () => {
+test('a second login within a minute waits, for any person, but not for another profile', async () => {
   const store = newStore()
   let clientId = 'maria'
   const keysFor = (roleType: string) =>
@@ -399,7 +396,7 @@ test('who logs in anew within a minute waits for it, whoever it is, and another 
   const quiet = { outcome: { status: 'deferred', reason: expect.stringContaining('one login a minute') } }
   await expect(averba.subscriptions.plan()).rejects.toMatchObject(quiet)
   expect(logins()).toBe(1)
-  // The simulated portal knows one user, whom it refuses: that it was asked is what counts.
+  // The simulated portal refuses this profile; the test only counts the requests.
   const fetch = (request: Request) => world.reach.portal(request)
   const other = await openAverba({
     ...{ store, clock, fetch, schedules: false },
@@ -418,7 +415,7 @@ test('who logs in anew within a minute waits for it, whoever it is, and another 
   await world.close()
 })
 
-test('access keys that were put right are not told of the refusal of the former ones, nor asked for within a minute', async () => {
+test('corrected access keys do not inherit the former refusal, but wait out the minute', async () => {
   const store = newStore()
   let clientId = 'errada'
   const keys = portalAccessKeys({ clientId: () => clientId, clientSecret: 'segredo', roleType: 'IMPEXP' })
@@ -440,7 +437,7 @@ test('access keys that were put right are not told of the refusal of the former 
   expect(await told(world.averba)).toMatchObject(quiet)
   const later = await openAverba({ store, clock: world.clock, fetch, portal, schedules: false })
   expect(await told(later)).toMatchObject(quiet)
-  // Who was refused is told so, by whichever process.
+  // Every process reports the refusal of the refused keys.
   clientId = 'errada'
   expect(await told(world.averba)).toMatchObject(refused)
   expect(await told(later)).toMatchObject(refused)
@@ -454,7 +451,7 @@ test('access keys that were put right are not told of the refusal of the former 
   await world.close()
 })
 
-test('a session that is rejected as soon as it has begun is told to who began it, and not to who asked for a login since', async () => {
+test('a session rejected at once is reported to its own login only', async () => {
   const store = newStore()
   const keysOf = (clientId: string) =>
     portalAccessKeys({ clientId, clientSecret: 'segredo', roleType: 'IMPEXP' })
@@ -472,7 +469,7 @@ test('a session that is rejected as soon as it has begun is told to who began it
     },
     keysOf('maria'),
   )
-  // Its clock is ahead: to it the minute is over.
+  // Its clock is ahead: for it the minute is over.
   const sleep = world.clock.sleep.bind(world.clock)
   const clock = { now: () => world.clock.now() + 2 * minuteMs, sleep }
   const fetch = (request: Request) => world.reach.portal(request)
@@ -486,7 +483,7 @@ test('a session that is rejected as soon as it has begun is told to who began it
   await world.close()
 })
 
-test('a 403 without another token is that of a session that is over, and one with it is the portal’s no', async () => {
+test('a 403 without a new token means an ended session; one with a new token is declined', async () => {
   let answers: 'over' | 'no' | undefined
   const world = await given({
     async intercept(request, forward) {
@@ -511,7 +508,7 @@ test('a 403 without another token is that of a session that is over, and one wit
   await world.close()
 })
 
-test('an answer that brings no other token does not prolong the session', async () => {
+test('an answer without a new token does not prolong the session', async () => {
   const world = await given(
     {
       async intercept(request, forward) {
@@ -528,7 +525,7 @@ test('an answer that brings no other token does not prolong the session', async 
     await world.clock.advance(50 * minuteMs)
   }
   expect(world.portal.session.logins).toBe(2)
-  // It was known to have ended: nothing was refused on the way.
+  // The session was known to have ended: no call was refused.
   expect(world.requests.filter(each => each.path.includes('/ext/'))).toHaveLength(3)
   await world.close()
 })

@@ -40,7 +40,7 @@ async function statusOf({ receiver }: Averba, secret: string): Promise<number> {
   return (await receiver.fetch(request, { remoteAddress: '189.9.1.2' })).status
 }
 
-/** A log of before `rotations`: the first secret has leaked since. */
+/** A log restored from before the rotations; the first secret has leaked since. */
 async function given(rotations: number) {
   const world = await simulate()
   const [store, restored] = [newPath(), newPath()]
@@ -56,7 +56,7 @@ async function given(rotations: number) {
   return { world, averba, leaked, current: await secretAt(world) }
 }
 
-test.each([1, 2, 20])('what was rotated %i times since a backup is never rotated back', async rotations => {
+test.each([1, 2, 20])('a secret rotated %i times since a backup is never rotated back', async rotations => {
   const { world, averba, leaked, current } = await given(rotations)
   const plan = await averba.subscriptions.plan()
   expect(plan.changes).toMatchObject([{ action: 'leave', reason: 'it is as declared' }])
@@ -74,7 +74,7 @@ test.each([1, 2, 20])('what was rotated %i times since a backup is never rotated
   await world.close()
 })
 
-test('what was deleted since is registered with no earlier secret', async () => {
+test('a subscription deleted since a backup is registered without an earlier secret', async () => {
   const { world, averba, leaked, current } = await given(2)
   const id = (await averba.subscriptions.list())[0]?.id
   const request = new Request(`https://portal.exemplo.br/portal/api/ext/webhook/${id}`, {

@@ -10,7 +10,7 @@ const hourMs = 3_600_000
 type Answer = (request: Request, forward: () => Promise<Response>) => Promise<Response>
 const forwarded: Answer = (_, forward) => forward()
 
-/** A portal, and one log after another process has ended: its options may differ each time. */
+/** A portal and one log that is opened several times, with different options. */
 async function given() {
   const store = newPath()
   const world = await simulate()
@@ -37,8 +37,8 @@ async function given() {
   }
 }
 
-/** Loses the answer to a call that was made, and declines the list that is to tell its outcome. */
-function losing(method: string): Answer {
+/** Loses the answer to a call, and declines the list that is to find its outcome. */
+function loseAnswerTo(method: string): Answer {
   const left = new Set([method, 'GET'])
   return async ({ method: asked, url }, forward) => {
     const isList = asked === 'GET' && new URL(url).pathname.endsWith('/webhook')
@@ -49,8 +49,8 @@ function losing(method: string): Answer {
   }
 }
 
-/** Somebody changes or deletes one in the portal. */
-async function doThere(
+/** Changes or deletes a subscription at the portal by hand. */
+async function changeAtPortal(
   { portal }: Pick<World, 'portal'>,
   method: string,
   body: { id?: number | null | undefined; chaveSecreta?: string },
@@ -62,18 +62,18 @@ async function doThere(
 }
 
 test.each(['POST', 'PUT', 'DELETE'] as const)(
-  'a %s whose answer was lost is in doubt until a list says, not until one is declined',
+  'a %s whose answer was lost stays unknown until a list succeeds',
   async method => {
     const { open, answers, ...world } = await given()
     const first = await open(declared)
     if (method !== 'POST') {
       for (const made of await first.apply()) valueOf(made)
       const [held] = await first.averba.subscriptions.list()
-      if (method === 'PUT') await doThere(world, 'PUT', { ...held, chaveSecreta: 'de outro' })
+      if (method === 'PUT') await changeAtPortal(world, 'PUT', { ...held, chaveSecreta: 'de outro' })
     }
     await first.averba.close()
     const { averba, apply } = await open(method === 'DELETE' ? [] : declared)
-    answers(losing(method))
+    answers(loseAnswerTo(method))
     await apply()
     await averba.settle()
     expect(await averba.effects.list({ state: 'unknown' })).toHaveLength(1)
@@ -87,7 +87,7 @@ test.each(['POST', 'PUT', 'DELETE'] as const)(
   },
 )
 
-test('the answer to a deletion that was put off deletes no registration that came after', async () => {
+test('the answer to a deferred deletion does not end a later registration', async () => {
   const { open, answers, clock, ...world } = await given()
   const first = await open(declared)
   for (const made of await first.apply()) valueOf(made)
@@ -99,8 +99,8 @@ test('the answer to a deletion that was put off deletes no registration that cam
   const second = await open([])
   expect(await second.apply()).toMatchObject([{ status: 'deferred' }])
   await second.averba.close()
-  // Somebody deletes it meanwhile, and it is declared again.
-  await doThere(world, 'DELETE', { id: gone?.id })
+  // It is deleted by hand meanwhile, and registered again.
+  await changeAtPortal(world, 'DELETE', { id: gone?.id })
   const { averba, apply } = await open(declared)
   await averba.subscriptions.plan()
   for (const made of await apply()) valueOf(made)

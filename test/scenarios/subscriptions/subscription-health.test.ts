@@ -21,8 +21,8 @@ async function deliver(world: World, how: 'fails' | 'succeeds'): Promise<void> {
   expect(delivered).toMatchObject([{ isDelivered: how === 'succeeds' }])
 }
 
-/** Somebody deletes it in the portal. */
-async function deleteThere({ averba, portal }: World): Promise<void> {
+/** Deletes the subscription at the portal by hand. */
+async function deleteAtPortal({ averba, portal }: World): Promise<void> {
   const id = (await averba.subscriptions.list())[0]?.id
   const request = new Request(`https://portal.exemplo.br/portal/api/ext/webhook/${id}`, {
     method: 'DELETE',
@@ -32,8 +32,8 @@ async function deleteThere({ averba, portal }: World): Promise<void> {
   expect((await portal.fetch(request)).status).toBe(200)
 }
 
-/** Somebody changes its secret in the portal. */
-async function changeThere({ averba, portal }: World): Promise<void> {
+/** Changes its secret at the portal by hand. */
+async function changeAtPortal({ averba, portal }: World): Promise<void> {
   const [held] = await averba.subscriptions.list()
   const request = new Request(`https://portal.exemplo.br/portal/api/ext/webhook/${held?.id}`, {
     method: 'PUT',
@@ -52,7 +52,7 @@ async function threats({ averba }: World): Promise<[percent: number, daysLeft: n
   return found
 }
 
-test('a deletion is announced at 50, 75 and 90 percent of thirty days of nothing but errors, once each', async () => {
+test('a deletion is announced once each at 50, 75 and 90 percent of thirty days of errors', async () => {
   const world = await given()
   const { averba, clock } = world
   await deliver(world, 'fails')
@@ -79,12 +79,12 @@ test('a deletion is announced at 50, 75 and 90 percent of thirty days of nothing
   await world.close()
 })
 
-test('what was announced by a clock that was ahead is announced again in its time', async () => {
+test('an announcement by a clock that was ahead is repeated at its correct time', async () => {
   const world = await given()
   const { averba, clock } = world
   await deliver(world, 'fails')
   await averba.subscriptions.recover()
-  // The clock of the portal stays as it is.
+  // The portal's clock does not change.
   await world.faults.add({ kind: 'clockSkew', service: 'portal', ms: -28 * dayMs })
   clock.jump(28 * dayMs)
   await averba.subscriptions.plan()
@@ -104,7 +104,7 @@ test('what was announced by a clock that was ahead is announced again in its tim
   await world.close()
 })
 
-test('a daily reading that finds new failures announces it as well, and so does one that finds a success', async () => {
+test('daily readings that find new failures or a success announce the deletion too', async () => {
   const world = await simulate({ averba: { schedules: true, subscriptions } })
   const { averba, clock } = world
   for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
@@ -126,7 +126,7 @@ test('a daily reading that finds new failures announces it as well, and so does 
   await world.close()
 })
 
-test('a first look after four fifths of the time announces what has come, and not what came before it', async () => {
+test('a first check after four fifths of the time announces only the latest threshold', async () => {
   const world = await given()
   await deliver(world, 'fails')
   await world.averba.subscriptions.recover()
@@ -145,7 +145,7 @@ test('a first look after four fifths of the time announces what has come, and no
   await world.close()
 })
 
-test('one success ends the threat, and the next thirty days are announced anew', async () => {
+test('a success ends the threat, and the next thirty days are announced again', async () => {
   const world = await given()
   const { averba, clock } = world
   await deliver(world, 'fails')
@@ -170,7 +170,7 @@ test('one success ends the threat, and the next thirty days are announced anew',
   await world.close()
 })
 
-test('a success between failures that are read late begins the thirty days again', async () => {
+test('a success between failures that are read late restarts the thirty days', async () => {
   const world = await given()
   const { averba, clock } = world
   await deliver(world, 'fails')
@@ -189,7 +189,7 @@ test('a success between failures that are read late begins the thirty days again
   await world.close()
 })
 
-test('a failure from before the last success, read late, changes nothing of its health', async () => {
+test('a failure from before the last success, read late, does not affect the health', async () => {
   const world = await given()
   const { averba, clock } = world
   await deliver(world, 'fails')
@@ -205,7 +205,7 @@ test('a failure from before the last success, read late, changes nothing of its 
   await world.close()
 })
 
-test('a change of the subscription does not end the days of errors', async () => {
+test('changing the subscription does not end the days of errors', async () => {
   const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', secretFrom: 'm'.repeat(32) }
   const world = await simulate({ averba: { subscriptions: [{ evento }], receiver } })
   const { averba, clock } = world
@@ -219,7 +219,7 @@ test('a change of the subscription does not end the days of errors', async () =>
   await world.close()
 })
 
-test('a change that is parked mutes no threat, and the deletion is known beforehand', async () => {
+test('a parked change does not suppress the announcement of the deletion', async () => {
   const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', secretFrom: 'm'.repeat(32) }
   const world = await simulate({ averba: { schedules: true, subscriptions: [{ evento }], receiver } })
   const { averba, clock, faults } = world
@@ -244,7 +244,7 @@ test('a change that is parked mutes no threat, and the deletion is known beforeh
   await world.close()
 })
 
-test('one that is created again has none of the errors of the one before, and its own are announced', async () => {
+test('a recreated subscription has only its own errors, which are announced', async () => {
   const world = await simulate({ averba: { schedules: true, subscriptions } })
   const { averba, clock } = world
   const apply = async () => {
@@ -258,7 +258,7 @@ test('one that is created again has none of the errors of the one before, and it
     }
   }
   await apply()
-  // Nobody runs while the portal's deliveries fail until it deletes the subscription.
+  // No process runs while deliveries fail until the portal deletes the subscription.
   for (let day = 0; day < 30; day++) {
     await deliver(world, 'fails')
     await clock.advance(dayMs)
@@ -280,7 +280,7 @@ test('one that is created again has none of the errors of the one before, and it
   await world.close()
 })
 
-test('failures whose time has another form count from the beginning of their day, or of the subscription', async () => {
+test('a failure with an unreadable time counts from the start of its day or subscription', async () => {
   const world = await simulate({
     averba: { schedules: true, subscriptions },
     intercept: async (request, forward) => {
@@ -318,8 +318,8 @@ test('failures whose time has another form count from the beginning of their day
     [50, 14],
     [50, 14],
   ])
-  // What is created again on that day has failed since then at the earliest.
-  await deleteThere(world)
+  // A subscription recreated on that day fails from its registration at the earliest.
+  await deleteAtPortal(world)
   for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
   await deliver(world, 'fails')
   const failingSince = new Date(clock.now()).toISOString()
@@ -328,7 +328,7 @@ test('failures whose time has another form count from the beginning of their day
   await world.close()
 })
 
-test('a clock of ours that is ahead when one is created again hides none of its errors once the portal has listed it', async () => {
+test('recreating a subscription with a clock ahead hides no errors once it is listed', async () => {
   const world = await simulate({ averba: { subscriptions } })
   const { averba, faults } = world
   await faults.add({ kind: 'clockSkew', service: 'portal', ms: -3 * dayMs })
@@ -336,7 +336,7 @@ test('a clock of ours that is ahead when one is created again hides none of its 
     for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
   }
   await apply()
-  await deleteThere(world)
+  await deleteAtPortal(world)
   await apply()
   await averba.subscriptions.plan()
   await averba.subscriptions.plan()
@@ -352,17 +352,17 @@ test('a clock of ours that is ahead when one is created again hides none of its 
 })
 
 test.each([
-  ['a change of its secret', changeThere, 'subscription.drifted'],
-  ['its deletion', deleteThere, 'subscription.deleted'],
+  ['a change of its secret', changeAtPortal, 'subscription.drifted'],
+  ['its deletion', deleteAtPortal, 'subscription.deleted'],
 ])(
   '%s is announced within a day, although failures of the event are read every day',
-  async (_, meddle, type) => {
+  async (_, change, type) => {
     const world = await simulate({ averba: { subscriptions, schedules: true } })
     const { averba, clock, faults, portal, samples } = world
     for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
     await clock.finish(averba.settle())
-    await meddle(world)
-    // Another subscription to the same event fails: a failure record does not say of which one it is.
+    await change(world)
+    // Another subscription to the same event fails: a failure record does not name its subscription.
     const other = { evento, endpoint: 'https://outro.exemplo.br/', chaveSecreta: 'de outro' }
     await portal.fetch(
       new Request('https://portal.exemplo.br/portal/api/ext/webhook', {
@@ -394,10 +394,10 @@ test.each([
 
 test.each([
   ['20-11-2099 12:00:00', [[50, 15]]],
-  // Two days and a minute ahead; a minute less is what a portal whose clock is ahead may show.
+  // Two days and a minute ahead; a portal with a clock ahead may show up to two days.
   ['22-11-2026 09:01:00', [[50, 15]]],
   ['22-11-2026 08:59:00', []],
-])('a success that the portal dates %s, far ahead, hides no failure', async (dated, announced) => {
+])('a success dated far ahead, %s, hides no failure', async (dated, announced) => {
   let isWrong = false
   const world = await simulate({
     averba: { subscriptions },

@@ -25,8 +25,8 @@ const portal = {
 
 const foreign = { endpoint: 'https://outro.exemplo.br/', chaveSecreta: 'deles' }
 
-/** Another program of the same user subscribes, or changes or deletes something. */
-async function elsewhere(world: World, method: string, body: object, id = ''): Promise<{ id: number }> {
+/** Another program of the same user creates, changes or deletes a subscription. */
+async function callPortal(world: World, method: string, body: object, id = ''): Promise<{ id: number }> {
   const response = await world.portal.fetch(
     new Request(`https://portal.exemplo.br/portal/api/ext/webhook${id}`, {
       method,
@@ -38,7 +38,7 @@ async function elsewhere(world: World, method: string, body: object, id = ''): P
   return response.json()
 }
 
-/** Another log over the same portal. */
+/** Another log with the same portal. */
 function open(world: World, options: Partial<AverbaOptions>) {
   return openAverba({
     store: ':memory:',
@@ -59,9 +59,9 @@ async function eventsOf(averba: Averba, type: keyof Events): Promise<Recorded[]>
 const bodies = (world: World, method: string) =>
   world.requests.filter(each => each.service === 'portal' && each.method === method).length
 
-test('an event that somebody else has taken is shown as taken, and left alone by apply', async () => {
+test('an event of a foreign subscription is planned as taken and left alone by apply', async () => {
   const world = await simulate({ averba: { subscriptions } })
-  const { id } = await elsewhere(world, 'POST', { evento: one, ...foreign })
+  const { id } = await callPortal(world, 'POST', { evento: one, ...foreign })
   const plan = await world.averba.subscriptions.plan()
   expect(plan.changes).toMatchObject([
     { evento: one, action: 'leave', isTaken: true, id },
@@ -74,10 +74,10 @@ test('an event that somebody else has taken is shown as taken, and left alone by
   await world.close()
 })
 
-test('with take-over a taken event becomes ours, with our endpoint and every key', async () => {
+test('with takeOver a taken event becomes ours, with our endpoint and all keys', async () => {
   const world = await simulate({ averba: { subscriptions } })
   const { averba } = world
-  const { id } = await elsewhere(world, 'POST', { evento: two, ...foreign, chaveAutenticacao: 'deles' })
+  const { id } = await callPortal(world, 'POST', { evento: two, ...foreign, chaveAutenticacao: 'deles' })
   const [created, taken] = await averba.subscriptions.apply(await averba.subscriptions.plan(), {
     takeOver: true,
   })
@@ -87,7 +87,7 @@ test('with take-over a taken event becomes ours, with our endpoint and every key
     { evento: two, id, endpoint: 'https://receptor.exemplo.br/averba', areSecretsOurs: true },
   ])
   expect((await averba.subscriptions.plan()).changes.map(each => each.action)).toEqual(['leave', 'leave'])
-  // Its deliveries fit: the key that we do not have was cleared, and not left to the other one.
+  // Its deliveries are accepted: the key that we do not declare was cleared.
   const notice = { evento: two, destinatarioTipo: 'CNPJ', destinatarioId: world.samples.cnpj } as const
   expect(await world.portal.notify({ ...notice, body: {} })).toMatchObject([{ isDelivered: true }])
   const events = await eventsOf(averba, 'subscription.registered')
@@ -99,7 +99,7 @@ test('with take-over a taken event becomes ours, with our endpoint and every key
 })
 
 test.each(['clear', 'keep'] as const)(
-  'a key that is no longer declared is gone after one change, whether leaving it out would %s it',
+  'a key that is no longer declared is removed by one change if omitted fields %s',
   async omittedFields => {
     const store = join(mkdtempSync(join(tmpdir(), 'averba-plans-')), 'log.sqlite')
     const world = await simulate({ policies: { portal: { omittedFields } } })
@@ -116,7 +116,7 @@ test.each(['clear', 'keep'] as const)(
   },
 )
 
-test('one event that the portal declines stops no other: each outcome stands by itself', async () => {
+test('a declined event does not stop the others: each has its own outcome', async () => {
   const world = await simulate({
     averba: { subscriptions },
     faults: [{ kind: 'status', status: 422, method: 'POST', service: 'portal', times: 1 }],
@@ -131,12 +131,12 @@ test('one event that the portal declines stops no other: each outcome stands by 
   await world.close()
 })
 
-test('two that apply the same plan at once make each subscription once, and what is refused stops nothing', async () => {
+test('two concurrent applies make each subscription once, and a refusal stops nothing', async () => {
   let meanwhile: Promise<ApplyResult[]> | undefined
   const world: World = await simulate({
     averba: { subscriptions },
     async intercept(request, forward) {
-      // While the first one is under way, another one comes.
+      // The second apply starts while the first is under way.
       if (request.method === 'POST' && !meanwhile) {
         meanwhile = world.averba.subscriptions.apply(plan)
         await meanwhile
@@ -154,7 +154,7 @@ test('two that apply the same plan at once make each subscription once, and what
   await world.close()
 })
 
-test('two processes that apply the same plan at once make each subscription once', async () => {
+test('two processes applying the same plan concurrently make each subscription once', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-plans-')), 'log.sqlite')
   const world = await simulate()
   const both = [await open(world, { store, subscriptions }), await open(world, { store, subscriptions })]
@@ -163,7 +163,7 @@ test('two processes that apply the same plan at once make each subscription once
   expect(bodies(world, 'POST')).toBe(2)
   const applied = ended.flatMap(each => (each.status === 'fulfilled' ? each.value : []))
   expect(applied.filter(each => each.status === 'settled')).toHaveLength(2)
-  // The slower one is refused, as a whole or for each.
+  // The slower one is refused, as a whole or per change.
   for (const each of ended) {
     if (each.status === 'rejected') expect(each.reason).toMatchObject({ code: 'STALE_PLAN' })
   }
@@ -173,7 +173,7 @@ test('two processes that apply the same plan at once make each subscription once
   await world.close()
 })
 
-test('a registration whose answer was lost is found by event and endpoint, also where the secret changed meanwhile', async () => {
+test('a registration whose answer was lost is found even if the secret has changed', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-plans-')), 'log.sqlite')
   const world = await simulate()
   const declared = { evento: one, chaveSecreta: 'antes' }
@@ -182,7 +182,7 @@ test('a registration whose answer was lost is found by event and endpoint, also 
     store,
     subscriptions: [declared],
     async fetch(request) {
-      // The list that would tell is not to be had either.
+      // The list that would find the outcome fails too.
       if (isDown) return new Response(null, { status: 500 })
       const response = await world.reach.portal(request)
       isDown = request.method === 'POST'
@@ -201,13 +201,13 @@ test('a registration whose answer was lost is found by event and endpoint, also 
   await world.close()
 })
 
-test('what someone changed in the portal is a drift, said once and without a secret, and mended by a plan', async () => {
+test('a change at the portal is drift, recorded once without secrets, and fixed by a plan', async () => {
   const world = await simulate({ averba: { subscriptions } })
   const { averba } = world
   const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
   const id = made && valueOf(made).id
   const wrong = { id, evento: one, endpoint: 'https://errado.exemplo.br/', chaveSecreta: 'chave-alheia' }
-  await elsewhere(world, 'PUT', wrong, `/${id}`)
+  await callPortal(world, 'PUT', wrong, `/${id}`)
   const plan = await averba.subscriptions.plan()
   await averba.subscriptions.plan()
   expect(plan.changes[0]).toMatchObject({ action: 'change', reason: 'its endpoint and secrets differ' })
@@ -226,40 +226,37 @@ test('what someone changed in the portal is a drift, said once and without a sec
 test.each([
   ['not declared', subscriptions.slice(0, 1)],
   ['declared too', subscriptions],
-])(
-  'a subscription whose event was changed to one that is %s is a drift, and gets its own back by a plan',
-  async (_, declared) => {
-    const world = await simulate({ averba: { subscriptions: declared } })
-    const { averba } = world
-    const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
-    const { id, endpoint } = valueOf(made as ApplyResult)
-    await elsewhere(world, 'PUT', { ...subscriptions[0], id, evento: two, endpoint }, `/${id}`)
-    const plan = await averba.subscriptions.plan()
-    expect(plan.changes[0]).toMatchObject({
-      ...{ action: 'change', evento: one, id, reason: 'its event differs' },
-    })
-    expect(plan.changes.slice(1).map(each => each.action)).toEqual(declared.slice(1).map(() => 'leave'))
-    await averba.subscriptions.plan()
-    expect(await eventsOf(averba, 'subscription.drifted')).toHaveLength(1)
-    expect((await averba.subscriptions.list())[0]).toMatchObject({ evento: one, eventoAtPortal: two })
-    for (const each of await averba.subscriptions.apply(plan)) valueOf(each)
-    expect((await averba.subscriptions.list())[0]).toMatchObject({ evento: one, eventoAtPortal: one })
-    const notice = { evento: one, destinatarioTipo: 'CNPJ', destinatarioId: world.samples.cnpj } as const
-    expect(await world.portal.notify({ ...notice, body: {} })).toMatchObject([{ isDelivered: true }])
-    expect(new Set((await averba.subscriptions.plan()).changes.map(each => each.action))).toEqual(
-      new Set(['leave']),
-    )
-    await world.close()
-  },
-)
+])('a subscription whose event was changed to one that is %s is fixed by a plan', async (_, declared) => {
+  const world = await simulate({ averba: { subscriptions: declared } })
+  const { averba } = world
+  const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
+  const { id, endpoint } = valueOf(made as ApplyResult)
+  await callPortal(world, 'PUT', { ...subscriptions[0], id, evento: two, endpoint }, `/${id}`)
+  const plan = await averba.subscriptions.plan()
+  expect(plan.changes[0]).toMatchObject({
+    ...{ action: 'change', evento: one, id, reason: 'its event differs' },
+  })
+  expect(plan.changes.slice(1).map(each => each.action)).toEqual(declared.slice(1).map(() => 'leave'))
+  await averba.subscriptions.plan()
+  expect(await eventsOf(averba, 'subscription.drifted')).toHaveLength(1)
+  expect((await averba.subscriptions.list())[0]).toMatchObject({ evento: one, eventoAtPortal: two })
+  for (const each of await averba.subscriptions.apply(plan)) valueOf(each)
+  expect((await averba.subscriptions.list())[0]).toMatchObject({ evento: one, eventoAtPortal: one })
+  const notice = { evento: one, destinatarioTipo: 'CNPJ', destinatarioId: world.samples.cnpj } as const
+  expect(await world.portal.notify({ ...notice, body: {} })).toMatchObject([{ isDelivered: true }])
+  expect(new Set((await averba.subscriptions.plan()).changes.map(each => each.action))).toEqual(
+    new Set(['leave']),
+  )
+  await world.close()
+})
 
-test('one whose event was changed and that is declared no more is deleted', async () => {
+test('a subscription with a changed event that is no longer declared is deleted', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-plans-')), 'log.sqlite')
   const world = await simulate()
   const first = await open(world, { store, subscriptions })
   const [made] = await first.subscriptions.apply(await first.subscriptions.plan())
   const { id, endpoint } = valueOf(made as ApplyResult)
-  await elsewhere(world, 'PUT', { ...subscriptions[0], id, evento: two, endpoint }, `/${id}`)
+  await callPortal(world, 'PUT', { ...subscriptions[0], id, evento: two, endpoint }, `/${id}`)
   await first.close()
   const second = await open(world, { store, subscriptions: subscriptions.slice(1) })
   const plan = await second.subscriptions.plan()
@@ -274,62 +271,56 @@ test('one whose event was changed and that is declared no more is deleted', asyn
 })
 
 test.each([
-  ['holds a CPF', (cpf: string) => `https://outro.exemplo.br/${cpf}`],
-  ['holds a password', () => 'https://usuario:senha@outro.exemplo.br/'],
-])(
-  'a row of ours whose endpoint %s is mended by a plan, and nothing of it stands in clear',
-  async (_, of) => {
-    const world = await simulate({ averba: { subscriptions } })
-    const { averba } = world
-    const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
-    const { id } = valueOf(made as ApplyResult)
-    const { cpf } = world.samples
-    await elsewhere(world, 'PUT', { id, evento: one, endpoint: of(cpf), chaveSecreta: 'x' }, `/${id}`)
-    const plan = await averba.subscriptions.plan()
-    expect(plan.changes).toMatchObject([
-      { action: 'change', evento: one, id, reason: 'its row at the portal cannot be read' },
-      { action: 'leave', evento: two },
-    ])
-    expect(plan.unreadable).toEqual([id])
-    expect(String(plan)).toContain(`unreadable ${id} `)
-    expect(await averba.subscriptions.list()).toHaveLength(2)
-    for (const each of await averba.subscriptions.apply(plan)) valueOf(each)
-    const mended = await averba.subscriptions.plan()
-    expect([mended.changes.map(each => each.action), mended.unreadable]).toEqual([['leave', 'leave'], []])
-    const clear: unknown[] = [String(plan), plan.changes]
-    for await (const event of averba.log.read()) clear.push(event)
-    expect(JSON.stringify(clear)).not.toMatch(`${cpf}|usuario|senha`)
-    await world.close()
-  },
-)
+  ['contains a CPF', (cpf: string) => `https://outro.exemplo.br/${cpf}`],
+  ['contains a password', () => 'https://usuario:senha@outro.exemplo.br/'],
+])('a row of ours whose endpoint %s is fixed by a plan and not stored in clear', async (_, of) => {
+  const world = await simulate({ averba: { subscriptions } })
+  const { averba } = world
+  const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
+  const { id } = valueOf(made as ApplyResult)
+  const { cpf } = world.samples
+  await callPortal(world, 'PUT', { id, evento: one, endpoint: of(cpf), chaveSecreta: 'x' }, `/${id}`)
+  const plan = await averba.subscriptions.plan()
+  expect(plan.changes).toMatchObject([
+    { action: 'change', evento: one, id, reason: 'its row at the portal cannot be read' },
+    { action: 'leave', evento: two },
+  ])
+  expect(plan.unreadable).toEqual([id])
+  expect(String(plan)).toContain(`unreadable ${id} `)
+  expect(await averba.subscriptions.list()).toHaveLength(2)
+  for (const each of await averba.subscriptions.apply(plan)) valueOf(each)
+  const mended = await averba.subscriptions.plan()
+  expect([mended.changes.map(each => each.action), mended.unreadable]).toEqual([['leave', 'leave'], []])
+  const clear: unknown[] = [String(plan), plan.changes]
+  for await (const event of averba.log.read()) clear.push(event)
+  expect(JSON.stringify(clear)).not.toMatch(`${cpf}|usuario|senha`)
+  await world.close()
+})
 
 test.each([
-  ['another one', { id: 4_711, evento: one, endpoint: 7 }, 'deleted'],
+  ['another', { id: 4_711, evento: one, endpoint: 7 }, 'deleted'],
   ['ours', { id: 1_001, evento: 7 }, 'active'],
-  ['nobody knows whose', { id: 'x' }, 'active'],
-])(
-  'of a row that cannot be read and is of %s only what it may be about is in doubt',
-  async (_, row, state) => {
-    let isWrong = false
-    const world = await simulate({
-      averba: { subscriptions: subscriptions.slice(0, 1) },
-      async intercept(request, forward) {
-        const answer = await forward(request)
-        return isWrong && request.method === 'GET' ? Response.json([row]) : answer
-      },
-    })
-    const { averba } = world
-    const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
-    expect(valueOf(made as ApplyResult).id).toBe(1_001)
-    isWrong = true
-    const { unreadable } = await averba.subscriptions.plan()
-    expect(unreadable).toEqual([typeof row.id === 'number' ? row.id : null])
-    expect(await averba.subscriptions.list({ inactive: true })).toMatchObject([{ state }])
-    await world.close()
-  },
-)
+  ['an unknown one', { id: 'x' }, 'active'],
+])('an unreadable row of %s leaves only its possible subscription unknown', async (_, row, state) => {
+  let isWrong = false
+  const world = await simulate({
+    averba: { subscriptions: subscriptions.slice(0, 1) },
+    async intercept(request, forward) {
+      const answer = await forward(request)
+      return isWrong && request.method === 'GET' ? Response.json([row]) : answer
+    },
+  })
+  const { averba } = world
+  const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
+  expect(valueOf(made as ApplyResult).id).toBe(1_001)
+  isWrong = true
+  const { unreadable } = await averba.subscriptions.plan()
+  expect(unreadable).toEqual([typeof row.id === 'number' ? row.id : null])
+  expect(await averba.subscriptions.list({ inactive: true })).toMatchObject([{ state }])
+  await world.close()
+})
 
-test('of a row that cannot be read nothing is kept that could be a secret', async () => {
+test('nothing that could be a secret is kept of an unreadable row', async () => {
   const secret = 'canario'
   const rows = [
     {
@@ -373,7 +364,7 @@ test('of a row that cannot be read nothing is kept that could be a secret', asyn
   await world.close()
 })
 
-test('a registration in doubt stays so for a row of its event that cannot be read, and for no other', async () => {
+test('an unknown registration stays unknown only for an unreadable row of its event', async () => {
   let evento: string = one
   const world = await simulate({
     averba: { subscriptions: subscriptions.slice(0, 1) },
@@ -392,7 +383,7 @@ test('a registration in doubt stays so for a row of its event that cannot be rea
 })
 
 test.each(['waits', 'applies'] as const)(
-  'one list that leaves a subscription out ends nothing, where somebody %s meanwhile',
+  'one list without a subscription does not end it if the host %s meanwhile',
   async how => {
     let isEmpty = false
     const world = await simulate({
@@ -411,7 +402,7 @@ test.each(['waits', 'applies'] as const)(
     expect(await averba.subscriptions.list({ inactive: true })).toMatchObject([
       { state: 'deleted', deletedBy: 'portal', id: null },
     ])
-    // The portal has it, and declines.
+    // The portal has it and declines.
     if (how === 'applies')
       expect(await averba.subscriptions.apply(plan)).toMatchObject([{ status: 'declined' }])
     isEmpty = false
@@ -430,7 +421,7 @@ test.each([
   ['plan', 'create'],
   ['announce', 'leave'],
 ] as const)(
-  'what the portal deleted is proposed again where recreate is plan, and only told of where it is announce: %s',
+  'a subscription deleted by the portal is planned again only with recreate plan: %s',
   async (recreate, action) => {
     const world = await simulate({ averba: { subscriptions: [{ evento: one, recreate }] } })
     const { averba, clock } = world

@@ -19,7 +19,7 @@ async function given(options: Parameters<typeof simulate>[0] = {}) {
   return world
 }
 
-/** The secrets that the portal holds, by event. */
+/** The portal's secrets, by event. */
 async function secretsAt(world: World): Promise<Record<string, string>> {
   const headers = { authorization: 'sessao-de-exemplo' }
   const request = new Request('https://portal.exemplo.br/portal/api/ext/webhook', { headers })
@@ -39,7 +39,7 @@ async function statusOf({ averba }: World, secret: string, evento?: string): Pro
   return (await averba.receiver.fetch(notification(secret, evento), from)).status
 }
 
-test('secrets derived from a master are printable, short, and of no use for another event', async () => {
+test('derived secrets are printable, short and different for each event', async () => {
   const world = await given()
   const secrets = await secretsAt(world)
   expect(Object.values(secrets)).toEqual([
@@ -52,7 +52,7 @@ test('secrets derived from a master are printable, short, and of no use for anot
   await world.close()
 })
 
-test('no secret, derived or master, stands anywhere in the file', async () => {
+test('neither the master nor a derived secret is stored', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-secrets-')), 'log.sqlite')
   const world = await given({ averba: { store } })
   valueOf(await world.averba.subscriptions.rotate(one))
@@ -62,7 +62,7 @@ test('no secret, derived or master, stands anywhere in the file', async () => {
   for (const secret of [...secrets, master]) expect(bytes.includes(secret)).toBe(false)
 })
 
-test('a rotation gives the portal the next generation, and takes the old one for an hour more', async () => {
+test('a rotation sends the next generation and accepts the old one for another hour', async () => {
   const world = await given()
   const { averba, clock } = world
   const before = (await secretsAt(world))[one] ?? ''
@@ -78,7 +78,7 @@ test('a rotation gives the portal the next generation, and takes the old one for
   await world.close()
 })
 
-test('a rotation moves no endpoint: where the declared one is another, plan and apply come first', async () => {
+test('a rotation with another declared endpoint is refused until plan and apply', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-secrets-')), 'log.sqlite')
   const world = await given({ averba: { store } })
   const before = await secretsAt(world)
@@ -105,7 +105,7 @@ test('a rotation moves no endpoint: where the declared one is another, plan and 
   await world.close()
 })
 
-test('a delivery that arrives while the portal changes the secret is taken, with either', async () => {
+test('a delivery during the change of a secret is accepted with either secret', async () => {
   const taken: number[] = []
   const world = await given({
     intercept: async (request, forward) => {
@@ -113,7 +113,7 @@ test('a delivery that arrives while the portal changes the secret is taken, with
       const before = (await secretsAt(world))[one] ?? ''
       taken.push(await statusOf(world, before))
       const response = await forward(request)
-      // The portal has changed it, and we have not heard so.
+      // The portal has changed it, and we have no answer yet.
       taken.push(await statusOf(world, (await secretsAt(world))[one] ?? ''), await statusOf(world, before))
       return response
     },
@@ -123,7 +123,7 @@ test('a delivery that arrives while the portal changes the secret is taken, with
   await world.close()
 })
 
-test('another process on the file takes a rotated secret at once, and goes on with it', async () => {
+test('another process of the store accepts a rotated secret at once', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-secrets-')), 'log.sqlite')
   const world = await given({ averba: { store } })
   const other = await openAverba({
@@ -150,7 +150,7 @@ test.each([
   ['lose', 2],
   ['reset', 1],
 ] as const)(
-  'a rotation whose answer was lost (%s) is ended by the list, and generation %i is in use',
+  'a rotation whose answer was lost (%s) ends with the list, at generation %i',
   async (kind, generation) => {
     const world = await given()
     const { averba, faults } = world
@@ -164,7 +164,7 @@ test.each([
   },
 )
 
-test('another log with the same master recognises subscriptions of any generation, and adopts them', async () => {
+test('another log with the same master adopts subscriptions of any generation', async () => {
   const world = await given()
   valueOf(await world.averba.subscriptions.rotate(one))
   valueOf(await world.averba.subscriptions.rotate(one))
@@ -188,7 +188,7 @@ test('another log with the same master recognises subscriptions of any generatio
   await world.close()
 })
 
-test('another master is a drift of every derived secret', async () => {
+test('another master is drift of every derived secret', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-secrets-')), 'log.sqlite')
   const world = await given({ averba: { store } })
   const other = await openAverba({
@@ -208,7 +208,7 @@ test('another master is a drift of every derived secret', async () => {
   await world.close()
 })
 
-test('a secret that is given is not rotated, and a short master derives nothing', async () => {
+test('a given secret is not rotated, and a short master is refused', async () => {
   const given = await simulate({
     averba: { subscriptions: [{ evento: one, chaveSecreta: 'dada' }], receiver },
   })
@@ -219,7 +219,7 @@ test('a secret that is given is not rotated, and a short master derives nothing'
   await short.close()
 })
 
-test('a page of something in front of the portal confirms neither a new secret nor a deletion', async () => {
+test('a page of a proxy in front of the portal confirms no new secret and no deletion', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-page-')), 'log.sqlite')
   const page = () => new Response('<html>Manutenção</html>', { headers: { 'content-type': 'text/html' } })
   const world = await given({
@@ -228,7 +228,7 @@ test('a page of something in front of the portal confirms neither a new secret n
   })
   const before = await secretsAt(world)
   expect(await world.averba.subscriptions.rotate(one)).toMatchObject({ status: 'declined' })
-  // What the portal holds is taken for as long as it holds it.
+  // A secret is accepted as long as the portal has it.
   await world.clock.advance(2 * hourMs)
   expect(await statusOf(world, before[one] ?? '')).toBe(200)
   const baseUrl = 'https://portal.exemplo.br'

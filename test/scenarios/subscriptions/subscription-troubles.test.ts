@@ -18,11 +18,11 @@ async function given(averba: Partial<AverbaOptions> = {}, options: WorldOptions 
   })
   const health = async () => {
     const { ready, checks } = await world.averba.health({ only: ['subscriptions'] })
-    // Whatever becomes of subscriptions, work can be done.
+    // Other work is not affected.
     expect(ready).toBe(true)
     return checks[0]
   }
-  /** Days of a process that runs, and what the logger was told meanwhile. */
+  /** Runs a process for some days and returns its log lines. */
   const days = async (count: number) => {
     const from = lines.length
     for (let day = 0; day < count; day++) {
@@ -44,8 +44,8 @@ async function fail(world: World, evento: string): Promise<void> {
   expect(await world.portal.notify({ ...notice, body: {} })).toMatchObject([{ isDelivered: false }])
 }
 
-/** Somebody changes the second subscription in the portal. */
-async function changeThere(world: World, change: object): Promise<void> {
+/** Changes the second subscription at the portal by hand. */
+async function changeAtPortal(world: World, change: object): Promise<void> {
   const { id, evento, endpoint } = (await world.averba.subscriptions.list())[1] ?? {}
   const request = new Request(`https://portal.exemplo.br/portal/api/ext/webhook/${id}`, {
     method: 'PUT',
@@ -55,7 +55,7 @@ async function changeThere(world: World, change: object): Promise<void> {
   expect((await world.portal.fetch(request)).status).toBe(200)
 }
 
-test('a subscription that is about to be deleted is not well, with its days, until the portal has deleted it', async () => {
+test('health reports a subscription that will be deleted, with its days left', async () => {
   const { world, health, days } = await given()
   await apply(world)
   await fail(world, one)
@@ -94,26 +94,23 @@ test.each([
     'event and endpoint and secrets',
     { evento: 'a', endpoint: 'https://outro.exemplo.br/', chaveSecreta: 'b' },
   ],
-])(
-  'a subscription that has another %s at the portal is not well until a plan mends it',
-  async (what, change) => {
-    const { world, health, days } = await given()
-    await apply(world)
-    await changeThere(world, change)
-    const message = 'a subscription at the portal differs from its declaration'
-    expect(await days(3)).toEqual([{ message, evento: two, detail: `another ${what}` }])
-    expect(await health()).toMatchObject({
-      ok: false,
-      detail: `${two}: the portal has another ${what} than declared: plan and apply`,
-    })
-    await apply(world)
-    expect(await health()).toMatchObject({ ok: true })
-    expect(await days(1)).toEqual([])
-    await world.close()
-  },
-)
+])('health reports another %s at the portal until a plan fixes it', async (what, change) => {
+  const { world, health, days } = await given()
+  await apply(world)
+  await changeAtPortal(world, change)
+  const message = 'a subscription at the portal differs from its declaration'
+  expect(await days(3)).toEqual([{ message, evento: two, detail: `another ${what}` }])
+  expect(await health()).toMatchObject({
+    ok: false,
+    detail: `${two}: the portal has another ${what} than declared: plan and apply`,
+  })
+  await apply(world)
+  expect(await health()).toMatchObject({ ok: true })
+  expect(await days(1)).toEqual([])
+  await world.close()
+})
 
-test('a declared subscription that is not at the portal after an apply is not well', async () => {
+test('health reports a declared subscription that is missing after an apply', async () => {
   const faults = [{ kind: 'status', status: 422, method: 'POST', service: 'portal', times: 1 }] as const
   const { world, health, days } = await given({ schedules: false }, { faults })
   expect(await health()).toMatchObject({ ok: true })
@@ -130,7 +127,7 @@ test('a declared subscription that is not at the portal after an apply is not we
 })
 
 test.each(['401', 'no connection'])(
-  'a portal that cannot be read for over two days (%s) is told once, and is well again when it is read',
+  'a portal not read for over two days (%s) is logged once, until it is read again',
   async how => {
     let isDown = false
     const { world, health, days } = await given(
@@ -164,7 +161,7 @@ test.each(['401', 'no connection'])(
   },
 )
 
-test('a portal that could never be read is told of after two days', async () => {
+test('a portal that could never be read is logged after two days', async () => {
   const { health, days, world } = await given(
     {},
     {
@@ -180,12 +177,12 @@ test('a portal that could never be read is told of after two days', async () => 
   await world.close()
 })
 
-test('a process that runs tells its logger within a minute', async () => {
+test('a running process logs an alert within a minute', async () => {
   const { world, lines } = await given()
   await apply(world)
   const ended = new AbortController()
   const running = world.averba.run({ signal: ended.signal })
-  await changeThere(world, { endpoint: 'https://outro.exemplo.br/' })
+  await changeAtPortal(world, { endpoint: 'https://outro.exemplo.br/' })
   await world.averba.subscriptions.plan()
   await world.clock.advance(60_000)
   expect(lines.map(each => each.evento)).toEqual([two])
@@ -197,10 +194,10 @@ test('a process that runs tells its logger within a minute', async () => {
 
 test.each([
   ['have an id of another form', { id: 'a7' }, one],
-  ['hold no content', { conteudo: null }, one],
-  ['do not say their event', { evento: undefined }, undefined],
+  ['have no content', { conteudo: null }, one],
+  ['have no event', { evento: undefined }, undefined],
 ])(
-  'failure records that %s are said, until a later reading of the day is whole',
+  'failure records that %s are logged, until a later reading of the day is complete',
   async (_, other, evento) => {
     const portal = { isOdd: true }
     const { world, lines, health } = await given(
@@ -222,7 +219,7 @@ test.each([
     await averba.settle()
     const message = 'failure records cannot be read or have no content: their notifications are not recovered'
     expect(lines).toEqual([{ message, ...(evento && { evento }) }])
-    const named = evento ?? 'an event that is not told'
+    const named = evento ?? 'an unknown event'
     expect(await health()).toMatchObject({
       ok: false,
       detail: expect.stringContaining(`${named}: failure records`),
@@ -237,7 +234,7 @@ test.each([
   },
 )
 
-test('failure records of a stranger that cannot be read are nobody’s trouble', async () => {
+test('unreadable failure records of foreign events are not reported', async () => {
   const odd = { id: 'a7', data: '20-11-2026 09:00:00', descricao: 'x', evento: 'outro-evento', conteudo: 'x' }
   const { world, lines, health } = await given(
     {},

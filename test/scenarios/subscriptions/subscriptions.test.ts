@@ -24,7 +24,7 @@ async function given(options: Parameters<typeof simulate>[0] = {}) {
   return { world, applied }
 }
 
-/** A world whose portal holds our subscriptions, and another log that knows of none. */
+/** A world whose portal has our subscriptions, and another log without any. */
 async function givenOther(publicUrl: string) {
   const { world } = await given()
   const other = await openAverba({
@@ -38,7 +38,7 @@ async function givenOther(publicUrl: string) {
   return { world, other }
 }
 
-test('declared subscriptions are planned, made, and then as declared', async () => {
+test('declared subscriptions are planned, created, and then as declared', async () => {
   const { world, applied } = await given()
   expect(applied.map(outcome => valueOf(outcome).state)).toEqual(['active', 'active'])
   const plan = await world.averba.subscriptions.plan()
@@ -64,7 +64,7 @@ test('a plan is refused once the portal has changed', async () => {
   await world.close()
 })
 
-test('what changed in the options is changed at the portal, and nothing is deleted unless allowed', async () => {
+test('changed options change the portal, and nothing is deleted unless allowed', async () => {
   const world = await simulate()
   const base = {
     clock: world.clock,
@@ -93,7 +93,7 @@ test('what changed in the options is changed at the portal, and nothing is delet
   await world.close()
 })
 
-test('a subscription that the portal has already, with our secrets, is adopted', async () => {
+test('an existing subscription with our secrets is adopted', async () => {
   const { world, other } = await givenOther('https://receptor.exemplo.br/averba')
   const plan = await other.subscriptions.plan()
   expect(plan.changes.map(change => change.action)).toEqual(['adopt', 'adopt'])
@@ -106,7 +106,7 @@ test('a subscription that the portal has already, with our secrets, is adopted',
   await world.close()
 })
 
-test('an event that is taken by a subscription of someone else is left alone, and shown', async () => {
+test('an event of a foreign subscription is planned as taken and left alone', async () => {
   const { world, other } = await givenOther('https://outro.exemplo.br/averba')
   const plan = await other.subscriptions.plan()
   expect(plan.changes).toMatchObject([
@@ -117,7 +117,7 @@ test('an event that is taken by a subscription of someone else is left alone, an
   await world.close()
 })
 
-test('a registration whose answer was lost is found in the list, and never made twice', async () => {
+test('a registration whose answer was lost is found in the list and not repeated', async () => {
   let posts = 0
   const { world, applied } = await given({
     intercept: async (request, forward) => {
@@ -138,7 +138,7 @@ test('a registration whose answer was lost is found in the list, and never made 
   await world.close()
 })
 
-test('a delivery that failed is read back from the failure records, once', async () => {
+test('a failed delivery is recovered once from the failure records', async () => {
   const { world } = await given()
   const { averba, portal } = world
   const delivered = await portal.notify({ evento: two, ...company, body: 'x'.repeat(1_100_000) })
@@ -155,7 +155,7 @@ test('a delivery that failed is read back from the failure records, once', async
   await world.close()
 })
 
-test('after thirty days of nothing but errors the portal deletes a subscription, and we notice', async () => {
+test('a subscription that the portal deletes after thirty days of errors is noticed', async () => {
   const { world } = await given()
   const { averba, portal, clock } = world
   await portal.notify({ evento: one, ...company, body: { a: 1 } })
@@ -187,7 +187,7 @@ test('after thirty days of nothing but errors the portal deletes a subscription,
   await world.close()
 })
 
-test('one success starts the thirty days again', async () => {
+test('one success restarts the thirty days', async () => {
   const { world } = await given()
   const { averba, portal, clock } = world
   const fail = () => portal.notify({ evento: two, ...company, body: 'x'.repeat(1_100_000) })
@@ -206,11 +206,11 @@ test.each([
   ['an endpoint without TLS', { endpoint: 'http://a.exemplo.br/' }],
   ['an endpoint on another port', { endpoint: 'https://a.exemplo.br:4430/' }],
   ['an endpoint of over 500 characters', { endpoint: `https://a.exemplo.br/${'x'.repeat(500)}` }],
-  ['an endpoint that is no address', { endpoint: 'a.exemplo.br' }],
-  ['an endpoint that holds a CPF', { endpoint: 'https://a.exemplo.br/25774435016' }],
-  ['an endpoint that holds a password', { endpoint: 'https://usuario:senha@a.exemplo.br/' }],
-  ['an endpoint that holds a user name', { endpoint: 'https://usuario@a.exemplo.br/' }],
-  ['an evento that holds a CPF', { evento: 'cliente-257.744.350-16' }],
+  ['an endpoint that is not an address', { endpoint: 'a.exemplo.br' }],
+  ['an endpoint with a CPF', { endpoint: 'https://a.exemplo.br/25774435016' }],
+  ['an endpoint with a password', { endpoint: 'https://usuario:senha@a.exemplo.br/' }],
+  ['an endpoint with a user name', { endpoint: 'https://usuario@a.exemplo.br/' }],
+  ['an evento with a CPF', { evento: 'cliente-257.744.350-16' }],
 ])('%s is refused when the log is opened', async (_, change) => {
   const declared = { evento: 'e', endpoint: 'https://a.exemplo.br/', ...change }
   const opening = openAverba({ store: ':memory:', subscriptions: [declared] })

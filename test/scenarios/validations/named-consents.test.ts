@@ -16,7 +16,7 @@ const validationService = {
   paidPerDayMax: 1,
 }
 
-/** A basis that names a consent which stands. */
+/** A basis that names an effective consent. */
 async function givenBasis({ averba: { consents } }: World) {
   const subject = await consents.enrol({ cpf })
   valueOf(await consents.sync({ subject }))
@@ -31,7 +31,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   return found
 }
 
-test('a validation rests on a consent that stands at that moment, or no request leaves', async () => {
+test('a validation under a consent is sent only if the consent is effective', async () => {
   const world = await simulate()
   const { consents, validations, log } = world.averba
   const { consent, basis } = await givenBasis(world)
@@ -53,7 +53,7 @@ test('a validation rests on a consent that stands at that moment, or no request 
   await world.close()
 })
 
-test('a consent is used once for a validation, however many ask for it, and stands when it is paid', async () => {
+test('a consent is used once for concurrent requests of one validation', async () => {
   const world = await simulate({ averba: { validationService } })
   const { consents, validations, log } = world.averba
   const { consent, basis } = await givenBasis(world)
@@ -82,7 +82,7 @@ test('a consent is used once for a validation, however many ask for it, and stan
   await world.close()
 })
 
-test('the command id that a use is given holds no digits, which could be a CPF by chance', async () => {
+test('the command id of a use has no digits, which could be a CPF by chance', async () => {
   const world = await simulate()
   const { averba } = world
   const { basis } = await givenBasis(world)
@@ -92,7 +92,7 @@ test('the command id that a use is given holds no digits, which could be a CPF b
   await world.close()
 })
 
-/** Has every validation answered by 429 while it is on, and counts those that left. */
+/** Answers every validation with 429 while it is on, and counts the requests. */
 function busyService() {
   const service = { isBusy: true, left: 0 }
   const intercept = async (request: Request, forward: (request: Request) => Promise<Response>) => {
@@ -106,7 +106,7 @@ function busyService() {
 
 const notEffective = { status: 'declined', problem: { status: 0, code: 'CONSENT_NOT_EFFECTIVE' } }
 
-test('a validation that was put off does not leave once the consent that it names was revoked', async () => {
+test('a deferred validation is not sent after its consent was revoked', async () => {
   const { service, intercept } = busyService()
   const store = join(mkdtempSync(join(tmpdir(), 'averba-named-')), 'log.sqlite')
   const world = await simulate({ averba: { store }, intercept })
@@ -133,7 +133,7 @@ test('a validation that was put off does not leave once the consent that it name
   expect((await verifyLog({ store })).faults).toEqual([])
 })
 
-test('a validation whose token is waited for does not leave once the revocation was asked for', async () => {
+test('a validation waiting for a token is not sent after a revocation was requested', async () => {
   let revoking: Promise<unknown> = Promise.resolve()
   const world = await simulate({
     async intercept(request, forward) {
@@ -158,8 +158,8 @@ test('a validation whose token is waited for does not leave once the revocation 
   await world.close()
 })
 
-/** What the report to the person says of the validation, and what the records of processing do. */
-async function toldOf({ averba }: World) {
+/** What the person's report and the processing records say about the validation. */
+async function reportOf({ averba }: World) {
   const report = JSON.parse(await averba.subjects.report({ cpf }, { format: 'json' }))
   const processing = await all(
     averba.audit.processing({ from: '2026-11-01T00:00:00.000Z', until: '2026-12-01T00:00:00.000Z' }),
@@ -180,7 +180,7 @@ const sentBefore = {
   recipients: ['Serviço de validação'],
 }
 
-test('a person is told that their data was sent, also where the consent ended before it was sent again', async () => {
+test('the report says that data was sent, also if the consent ended before a retry', async () => {
   const { service, intercept } = busyService()
   const world = await simulate({ intercept })
   const { averba } = world
@@ -191,12 +191,14 @@ test('a person is told that their data was sent, also where the consent ended be
   await world.clock.advance(2 * hourMs)
   await averba.settle()
   expect(service.left).toBe(1)
-  expect(await toldOf(world)).toEqual(sentBefore)
-  expect(await ask()).toMatchObject({ problem: { title: expect.stringContaining('an earlier request was sent') } })
+  expect(await reportOf(world)).toEqual(sentBefore)
+  expect(await ask()).toMatchObject({
+    problem: { title: expect.stringContaining('an earlier request was sent') },
+  })
   await world.close()
 })
 
-test('a person is told that their data was sent where it was answered 401, and the consent ended while a newer token was waited for', async () => {
+test('the report says that data was sent, also if the consent ended after a 401', async () => {
   let left = 0
   const world = await simulate({
     async intercept(request, forward) {
@@ -212,11 +214,11 @@ test('a person is told that their data was sent where it was answered 401, and t
   left = 0
   expect(await validations.validate({ id: 'a', cpf, claims }, { basis })).toMatchObject(notEffective)
   expect(left).toBe(1)
-  expect(await toldOf(world)).toEqual(sentBefore)
+  expect(await reportOf(world)).toEqual(sentBefore)
   await world.close()
 })
 
-test('a person is told that nothing was sent where no request could leave before the consent ended', async () => {
+test('the report says that nothing was sent if the consent ended before the request', async () => {
   const world = await simulate()
   const { averba, clock, faults } = world
   const { consent, basis } = await givenBasis(world)
@@ -226,7 +228,7 @@ test('a person is told that nothing was sent where no request could leave before
   valueOf(await averba.consents.revoke(consent))
   await clock.advance(2 * hourMs)
   await averba.settle()
-  expect(await toldOf(world)).toEqual({
+  expect(await reportOf(world)).toEqual({
     call: 'não enviada: o consentimento indicado já não valia',
     validation: 'não enviada: o consentimento indicado já não valia',
     words: expect.stringMatching(/^Validação não enviada/),
@@ -235,7 +237,7 @@ test('a person is told that nothing was sent where no request could leave before
   await world.close()
 })
 
-test('a validation does not leave after its consent has expired, or is no longer listed, and leaves where it stands', async () => {
+test('a validation is not sent after its consent expired or is no longer listed', async () => {
   for (const [reason, days, isListed] of [
     ['expired', 366, true],
     ['vanished', 0, false],
@@ -270,7 +272,7 @@ test('a validation does not leave after its consent has expired, or is no longer
   }
 })
 
-test('what is paid again is withheld like any other, an answer that is there is taken, and an erasure ends what was put off', async () => {
+test('consents also withhold repeated validations, but not reused answers', async () => {
   const { service, intercept } = busyService()
   service.isBusy = false
   const world = await simulate({ intercept })
@@ -315,7 +317,7 @@ test('what is paid again is withheld like any other, an answer that is there is 
   await erased.close()
 })
 
-test('a validation that was asked for without a consent, or with another, is not sent under the one that is named later', async () => {
+test('a validation first requested without the consent is refused with it', async () => {
   let isBusy = true
   const world = await simulate({
     intercept: async (request, forward) =>
@@ -344,7 +346,7 @@ test('a validation that was asked for without a consent, or with another, is not
   await world.close()
 })
 
-test('nor is one that is asked for at the same time without a consent, under the same id', async () => {
+test('a validation requested concurrently without the consent is refused with it', async () => {
   const world = await simulate()
   const { averba } = world
   const { basis } = await givenBasis(world)
@@ -358,7 +360,7 @@ test('nor is one that is asked for at the same time without a consent, under the
   await world.close()
 })
 
-test('a use and its validation are linked, whatever the host leaves out', async () => {
+test('a use and its validation share a correlation id, also if the host gives none', async () => {
   const world = await simulate()
   const { averba } = world
   const { basis } = await givenBasis(world)

@@ -24,7 +24,7 @@ type Place = Pick<
   'baseUrl' | 'knownAs' | 'service' | 'requestsPerSecond'
 >
 
-/** A production that is busy at first, and a demonstration that answers anything. */
+/** A production service that is busy at first, and a demonstration that always answers. */
 function givenServices() {
   const clock = new VirtualClock()
   const store = newPath()
@@ -51,7 +51,7 @@ test.each([
   { ...production, service: 'datavalid-demonstracao' },
   { ...production, baseUrl: 'https://ensaio.exemplo.br' },
 ])(
-  'a validation is performed by the very service that it was asked of ($baseUrl/$service is another)',
+  'a validation is only sent to the service that it was requested from ($baseUrl/$service is another)',
   async other => {
     const { clock, state, sent, lines, open } = givenServices()
     const first = await open(production)
@@ -73,7 +73,9 @@ test.each([
       checks: [{ ok: false, detail: expect.stringContaining('1 due calls belong to another') }],
     })
     await second.effects.park(pending?.id ?? '')
-    expect((await second.health(effects)).checks[0]?.detail).toBe('1 parked, 0 with an unknown outcome: see effects.retry')
+    expect((await second.health(effects)).checks[0]?.detail).toBe(
+      '1 parked, 0 with an unknown outcome: see effects.retry',
+    )
     await second.effects.retry(pending?.id ?? '')
     expect((await second.health(effects)).checks[0]?.detail).toContain(pending?.id)
     await second.close()
@@ -87,7 +89,7 @@ test.each([
   },
 )
 
-test('an answer of the demonstration is not given again as one of production', async () => {
+test('an answer of the demonstration is not reused for production', async () => {
   const { state, sent, open } = givenServices()
   state.isBusy = false
   const demonstration = await open({ ...production, service: 'demonstracao' })
@@ -100,14 +102,14 @@ test('an answer of the demonstration is not given again as one of production', a
   })
   expect(sent).toHaveLength(1)
   await live.close()
-  // The same service at another address gives its own answers again.
+  // With knownAs the same service at another address reuses its answers.
   const place = { ...production, service: 'demonstracao' }
   const moved = await open({ ...place, baseUrl: 'https://nova.exemplo.br', knownAs: production.baseUrl })
   expect(await moved.validations.validate(input)).toMatchObject({ status: 'settled', replayed: true })
   await moved.close()
 })
 
-test('nor is one that was reused there, nor what was declined there', async () => {
+test('reused and declined answers of the demonstration are not returned for production', async () => {
   const { state, sent, open } = givenServices()
   const demonstration = await open({ ...production, service: 'demonstracao' })
   valueOf(await demonstration.validations.validate(input))
@@ -126,7 +128,7 @@ test('nor is one that was reused there, nor what was declined there', async () =
   await live.close()
 })
 
-test('very many calls that are left to another process are looked at in few readings, and what is behind them is done', async () => {
+test('very many calls left to another process cost few readings and do not delay later calls', async () => {
   const { clock, state, sent, open } = givenServices()
   const first = await open(production)
   await Promise.all(
@@ -149,7 +151,7 @@ test('very many calls that are left to another process are looked at in few read
   await second.close()
 })
 
-test('calls that are left to another process take no turns where few may begin in a second', async () => {
+test('calls left to another process do not count towards the rate limit', async () => {
   const { clock, state, open } = givenServices()
   const first = await open(production)
   await Promise.all(
@@ -173,7 +175,7 @@ test('calls that are left to another process take no turns where few may begin i
   await second.close()
 })
 
-test('a validation that left and never reported back is in doubt, whichever service the next process has', async () => {
+test('a sent validation without a result is unknown, whatever service the next process has', async () => {
   const { clock, state, sent, open } = givenServices()
   const left = Promise.withResolvers<void>()
   state.answer = () => {
@@ -181,7 +183,7 @@ test('a validation that left and never reported back is in doubt, whichever serv
     return new Promise(() => undefined)
   }
   const first = await open(production)
-  // The process ends before an answer comes.
+  // The process ends before the answer.
   first.validations.validate(input).catch(() => undefined)
   await left.promise
   Object.assign(state, { answer: undefined, isBusy: false })
@@ -191,7 +193,7 @@ test('a validation that left and never reported back is in doubt, whichever serv
   other.on('attempted', hint => void told.push(hint))
   expect(await other.settle()).toMatchObject({ unknown: 1 })
   const operation = 'validationService.validatePerson'
-  // How long it took is not known.
+  // Its duration is unknown.
   expect(told).toEqual([{ operation, effectClass: 'once', attempt: 2, outcome: 'unknown' }])
   expect(sent).toHaveLength(1)
   expect(await other.health({ only: ['effects'] })).toMatchObject({
@@ -204,7 +206,7 @@ test('a validation that left and never reported back is in doubt, whichever serv
   await other.close()
 })
 
-test('a validation that was owed before a restore is in doubt, whichever service the next process has', async () => {
+test('a validation pending before a restore is unknown, whatever service the next process has', async () => {
   const { clock, store, sent, open } = givenServices()
   const first = await open(production)
   expect((await first.validations.validate(input)).status).toBe('deferred')
@@ -222,7 +224,7 @@ test('a validation that was owed before a restore is in doubt, whichever service
   await other.close()
 })
 
-test('a service that has moved is given what was put off at its former address, and its answers are reused', async () => {
+test('with knownAs, deferred calls go to the new address and earlier answers are reused', async () => {
   const { clock, state, sent, open } = givenServices()
   const first = await open(production)
   await first.validations.validate(input)
@@ -244,7 +246,7 @@ test('a service that has moved is given what was put off at its former address, 
   await back.close()
 })
 
-test('a validation that says nothing of where it was asked for goes where this process asks', () => {
+test('a validation without an environment goes to the configured service', () => {
   const { 'validationService.validatePerson': performer } = createValidationClient({
     ...production,
     fetch: () => Promise.reject(new TypeError('Nothing is sent')),

@@ -16,7 +16,7 @@ import {
 } from '../../../src/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { type RunningServices, samples, startServices } from '../../../src/simulation/index.ts'
-import { hastened } from '../subscriptions/hastened.ts'
+import { earlyReadingReason } from '../subscriptions/hastened.ts'
 
 const { cpf, cnpj } = samples
 const evento = 'dimp-situacao-import'
@@ -38,7 +38,7 @@ async function open(options: Partial<AverbaOptions> = {}): Promise<Averba> {
 }
 
 const validate = (averba: Averba, id: string) => averba.validations.validate({ id, cpf, claims })
-/** What the portal holds, with the secrets. */
+/** The portal's subscriptions, with secrets. */
 async function listed(): Promise<{ endpoint: string; chaveSecreta: string }[]> {
   const request = new Request('https://portal.exemplo.br/portal/api/ext/webhook', {
     headers: services.portalHeaders,
@@ -48,7 +48,7 @@ async function listed(): Promise<{ endpoint: string; chaveSecreta: string }[]> {
 
 const sentTo = (service: string) => services.requests.filter(each => each.service === service).length
 
-test('a gateway whose tokens are all refused is left alone for a while, and no call goes in circles or is lost', async () => {
+test('a gateway whose tokens are all refused is not asked for a while, and no call is lost', async () => {
   const averba = await open()
   await services.faults.add({ kind: 'rejectToken' })
   for (let n = 1; n <= 5; n++) {
@@ -60,7 +60,7 @@ test('a gateway whose tokens are all refused is left alone for a while, and no c
   expect([sentTo('validationService'), sentTo('tokenService')]).toEqual([2, 2])
 })
 
-test('processes that begin anew all the time go on with the token of those before them', async () => {
+test('processes that restart all the time share the stored token', async () => {
   const store = newStore()
   for (let n = 0; n < 5; n++) {
     const averba = await openAverba({ store, ...services.options })
@@ -71,7 +71,7 @@ test('processes that begin anew all the time go on with the token of those befor
   expect(sentTo('tokenService')).toBe(1)
 })
 
-test('a quota that is used up puts off the calls that met it to the time that was named, and no others', async () => {
+test('an exhausted quota defers the calls that met it to the given time', async () => {
   const averba = await open()
   await services.faults.add({
     ...{ kind: 'status', service: 'validationService', status: 429 },
@@ -91,7 +91,7 @@ test('a quota that is used up puts off the calls that met it to the time that wa
   expect(services.validationService.answered).toBe(1)
 })
 
-test('a paid call whose answer was lost on the wire is left to a person, and sent once', async () => {
+test('a paid call whose answer was lost is left to a person and sent once', async () => {
   const store = newStore()
   const averba = await open({ store })
   await services.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
@@ -104,7 +104,7 @@ test('a paid call whose answer was lost on the wire is left to a person, and sen
   expect(services.validationService.answered).toBe(1)
 })
 
-test('what was lost while no receiver stood there comes back from the failure records, once, and is handled', async () => {
+test('notifications lost without a receiver are recovered once and handled', async () => {
   const publicUrl = 'https://receptor.exemplo.br/averba'
   const receiver = { publicUrl, sources: ['127.0.0.0/8'], secretFrom: 'm'.repeat(32) }
   const averba = await open({ receiver, subscriptions: [{ evento }] })
@@ -134,7 +134,7 @@ test('what was lost while no receiver stood there comes back from the failure re
   ])
 })
 
-test('what a host read before the receiver did comes back from the failure records, once, and is handled', async () => {
+test('notifications consumed by a body parser are recovered once and handled', async () => {
   const subscriptions = [{ evento, chaveSecreta: 'uma-chave' }]
   const receiver = { publicUrl: 'https://lido.exemplo.br/averba', sources: ['127.0.0.0/8'] }
   const lines: LogLine[] = []
@@ -161,19 +161,19 @@ test('what a host read before the receiver did comes back from the failure recor
       'Cannot read the notification: its body was consumed before: Put the receiver before any body parser',
     evento,
   })
-  await expect.poll(() => hastened(averba)).toBe('unstored')
+  await expect.poll(() => earlyReadingReason(averba)).toBe('unstored')
   await averba.subscriptions.recover()
   await averba.settle()
   expect(handled).toEqual([{ numero: '26BR1' }, { numero: '26BR2' }])
 })
 
-test('the tenants of one server have secrets and logs of their own, and none takes what is for another', async () => {
+test('the tenants of one server have separate secrets and logs', async () => {
   const tenant = (name: string) =>
     open({
       receiver: {
         publicUrl: `https://receptor.exemplo.br/${name}`,
         sources: ['127.0.0.0/8'],
-        // The same master by mistake: the address makes other secrets of it.
+        // The same master by mistake: the address derives other secrets from it.
         secretFrom: 'm'.repeat(32),
       },
       subscriptions: [{ evento }],
@@ -207,7 +207,7 @@ test('the tenants of one server have secrets and logs of their own, and none tak
   expect([await inboxOf(north), await inboxOf(south)]).toEqual([[{ for: 'norte' }], [{ for: 'sul' }]])
 })
 
-test('a kept token that cannot be opened any more is as good as none: one is asked for, and nothing fails', async () => {
+test('a stored token that cannot be opened is replaced, and nothing fails', async () => {
   const store = newStore()
   const averba = await openAverba({ store, ...services.options })
   valueOf(await validate(averba, 'v1'))
@@ -222,7 +222,7 @@ test('a kept token that cannot be opened any more is as good as none: one is ask
   expect(sentTo('tokenService')).toBe(2)
 })
 
-test('a service that asks for a wait beyond reason is asked again after a day', async () => {
+test('a service that asks for an excessive wait is asked again after a day', async () => {
   const averba = await open()
   const retryAfterS = 365 * 86_400
   await services.faults.add({ kind: 'status', service: 'consentService', status: 503, retryAfterS, times: 1 })

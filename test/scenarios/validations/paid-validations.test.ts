@@ -21,8 +21,8 @@ function worldWith(
   return simulate({ averba: { ...averba, validationService: { ...validationService, ...options } } })
 }
 
-/** Lets the answer of the next validation get lost on its way. */
-async function losesTheNext(world: World): Promise<void> {
+/** Loses the answer of the next validation. */
+async function loseNextAnswer(world: World): Promise<void> {
   await world.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
 }
 
@@ -32,11 +32,11 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   return found
 }
 
-test('an inconclusive validation is resolved by a person, once, and what they noted is sealed', async () => {
+test('an inconclusive validation is resolved once by a person, with a sealed note', async () => {
   const folder = newFolder()
   const world = await simulate({ averba: { store: join(folder, 'log.sqlite') } })
   const { validations, effects, log } = world.averba
-  await losesTheNext(world)
+  await loseNextAnswer(world)
   const lost = await validations.validate({ id: 'a', cpf, claims })
   expect(lost).toMatchObject({ status: 'unknown', next: 'person' })
   expect((await validations.get('a'))?.state).toBe('inconclusive')
@@ -69,9 +69,9 @@ test('an inconclusive validation is resolved by a person, once, and what they no
     expect(readFileSync(join(folder, name), 'latin1')).not.toContain('nota-canario')
 })
 
-test('a person who finds that it was charged closes it as well: its result is lost', async () => {
+test('a validation resolved as charged is closed without its result', async () => {
   const world = await simulate()
-  await losesTheNext(world)
+  await loseNextAnswer(world)
   await world.averba.validations.validate({ id: 'a', cpf, claims })
   await world.averba.validations.resolve('a', { charged: true })
   const problem = { status: 0, code: 'CHARGED_WITHOUT_RESULT' }
@@ -81,18 +81,18 @@ test('a person who finds that it was charged closes it as well: its result is lo
   await world.close()
 })
 
-test('an inconclusive validation is paid again on purpose, once', async () => {
+test('an inconclusive validation can be paid again once', async () => {
   const world = await simulate()
   const { validations } = world.averba
   const again = { of: 'a', reason: 'the customer waits' }
   await expect(validations.validate({ id: 'x', cpf, claims, again })).rejects.toMatchObject({
     code: 'NOT_FOUND',
   })
-  await losesTheNext(world)
+  await loseNextAnswer(world)
   await validations.validate({ id: 'a', cpf, claims })
   const ofAnother = validations.validate({ id: 'y', cpf: otherCpf, claims, again })
   await expect(ofAnother).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-  // Neither uses up the one repetition.
+  // Neither error uses up the one repetition.
   const ofOtherClaims = validations.validate({ id: 'z', cpf, claims: { nome: 'OUTRA' }, again })
   await expect(ofOtherClaims).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   const both = await Promise.allSettled(
@@ -106,7 +106,7 @@ test('an inconclusive validation is paid again on purpose, once', async () => {
   expect(first).toMatchObject({ id: 'a', state: 'inconclusive', againBy: second?.id })
   expect(second).toMatchObject({ state: 'answered', againOf: 'a' })
   expect(others).toEqual([])
-  // The person may still say what the first one cost.
+  // A person may still resolve the first one.
   await validations.resolve('a', { charged: true })
   const ofAnswered = { of: second?.id ?? '', reason: 'for nothing' }
   await expect(validations.validate({ id: 'd', cpf, claims, again: ofAnswered })).rejects.toMatchObject({
@@ -115,7 +115,7 @@ test('an inconclusive validation is paid again on purpose, once', async () => {
   await world.close()
 })
 
-test('a validation carries its trace id in the configured header, and the list has it', async () => {
+test('a validation sends its trace id in the configured header, and the list has it', async () => {
   const sent: (string | null)[] = []
   const world = await simulate({
     averba: { validationService: { ...validationService, traceHeader: 'x-request-trace-id' } },
@@ -131,7 +131,7 @@ test('a validation carries its trace id in the configured header, and the list h
   await world.close()
 })
 
-test('a daily cap is exact however many ask at once, and sends nothing over it', async () => {
+test('the daily budget is exact for concurrent validations', async () => {
   const world = await worldWith({ paidPerDayMax: 5 })
   const ask = (id: string) => world.averba.validations.validate({ id, cpf, claims })
   const asked = await Promise.allSettled(Array.from({ length: 20 }, (_, i) => ask(`p${i}`)))
@@ -140,12 +140,12 @@ test('a daily cap is exact however many ask at once, and sends nothing over it',
   for (const error of refused) expect(error).toMatchObject({ code: 'BUDGET_SPENT' })
   expect(world.validationService.answered).toBe(5)
   expect(await all(world.averba.validations.list())).toHaveLength(5)
-  // The same id again costs nothing, and needs no budget.
+  // The same id again costs nothing and needs no budget.
   expect(await ask('p0')).toMatchObject({ status: 'settled', replayed: true })
   await world.close()
 })
 
-test('the last call of the day, asked for twice at once under one id, gives both askers its result', async () => {
+test('two concurrent requests of one id share the last call of the day', async () => {
   const world = await worldWith({ paidPerDayMax: 1 })
   const ask = () => world.averba.validations.validate({ id: 'a', cpf, claims })
   const asked = await Promise.all([ask(), ask(), ask()])
@@ -155,7 +155,7 @@ test('the last call of the day, asked for twice at once under one id, gives both
   await world.close()
 })
 
-test('the cap begins anew with the day in Brasilia, and what was refused may be asked for again then', async () => {
+test('the budget restarts with the day in Brasilia, and a refused id can be used then', async () => {
   const world = await worldWith({ paidPerDayMax: 1 })
   const ask = (id: string) => world.averba.validations.validate({ id, cpf, claims })
   valueOf(await ask('a')) // It is 12:00 in UTC, 09:00 in Brasilia.
@@ -171,7 +171,7 @@ test('the cap begins anew with the day in Brasilia, and what was refused may be 
   await world.close()
 })
 
-test('two engines on one file keep one cap, and one that opens later goes on counting', async () => {
+test('processes of one store share the budget, also one that opens later', async () => {
   const services = await startServices()
   const store = join(newFolder(), 'log.sqlite')
   const capped = { ...services.options.validationService, paidPerDayMax: 7 }
@@ -192,7 +192,7 @@ test('two engines on one file keep one cap, and one that opens later goes on cou
   await services.close()
 })
 
-test('a recent definitive result is reused for the same person and the same claims, and costs nothing', async () => {
+test('a recent definitive result is reused for the same person and claims at no cost', async () => {
   const world = await worldWith({ paidPerDayMax: 4 })
   const { validations } = world.averba
   const reuseWithinMs = hourMs
@@ -211,7 +211,7 @@ test('a recent definitive result is reused for the same person and the same clai
   expect(world.validationService.answered).toBe(1)
   const [recorded] = await all(world.averba.log.read({ types: ['validation.reused'] }))
   expect(recorded?.data).toMatchObject({ id: 'b', from: 'a' })
-  // Without the policy, for other claims, for another person, and for what is too old, it is paid.
+  // It is paid without reuseWithinMs, for other claims, for another person and for an old answer.
   valueOf(await validations.validate({ id: 'c', cpf, claims: { ...claims, sexo: 'F' }, reuseWithinMs }))
   await world.clock.advance(1)
   expect(valueOf(await validations.validate({ id: 'd', cpf, claims, reuseWithinMs })).reusedFrom).toBe(
@@ -226,7 +226,7 @@ test('a recent definitive result is reused for the same person and the same clai
   await world.close()
 })
 
-test('an answer of another address is not taken again, also when the index is made anew', async () => {
+test('an answer of another address is not reused, also after an index rebuild', async () => {
   const store = join(newFolder(), 'log.sqlite')
   const calls: string[] = []
   const fetch = async ({ url }: Request) => {
@@ -252,7 +252,7 @@ test('an answer of another address is not taken again, also when the index is ma
   expect(calls).toHaveLength(3)
 })
 
-test('a result by a clock that was a day ahead is not reused for that day', async () => {
+test('a result dated by a clock that was a day ahead is not reused', async () => {
   let aheadMs = 86_400_000
   const plain = await simulate()
   const clock = { now: () => plain.clock.now() + aheadMs, sleep: plain.clock.sleep.bind(plain.clock) }
@@ -267,7 +267,7 @@ test('a result by a clock that was a day ahead is not reused for that day', asyn
   await plain.close()
 })
 
-test('what is unavailable, not evaluated or inconclusive is never reused', async () => {
+test('unavailable, not evaluated and inconclusive results are never reused', async () => {
   const world = await simulate()
   const { validations } = world.averba
   const reuse = { reuseWithinMs: 24 * hourMs }
@@ -280,7 +280,7 @@ test('what is unavailable, not evaluated or inconclusive is never reused', async
   expect(world.validationService.answered).toBe(2)
   await twice('unevaluated', { cpf, claims: { data_nascimento: '1990-05-17' } })
   expect(world.validationService.answered).toBe(4)
-  await losesTheNext(world)
+  await loseNextAnswer(world)
   const [lost, paid] = await twice('inconclusive', { cpf, claims })
   expect(lost?.status).toBe('unknown')
   expect(paid && valueOf(paid).reusedFrom).toBe(undefined)
@@ -288,12 +288,12 @@ test('what is unavailable, not evaluated or inconclusive is never reused', async
   await world.close()
 })
 
-test('validations are listed page by page, by state and by the time that they were asked for', async () => {
+test('validations are listed page by page, by state and by request time', async () => {
   const world = await simulate()
   const { validations } = world.averba
   const ids = Array.from({ length: 230 }, (_, i) => `p${i}`)
   for (const [i, id] of ids.entries()) {
-    if (i === 99 || i === 200) await losesTheNext(world)
+    if (i === 99 || i === 200) await loseNextAnswer(world)
     await validations.validate({ id, cpf, claims })
     await world.clock.advance(60_000)
   }

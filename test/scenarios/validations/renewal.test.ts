@@ -9,7 +9,7 @@ import { VirtualClock } from '../../../src/simulation/index.ts'
 import { Store } from '../../../src/store/store.ts'
 import type { Fetch } from '../../../src/vocabulary/fetch.ts'
 
-test('a renewal that joins a look-up of the rejected token is made all the same', async () => {
+test('a renewal that joins a lookup of the rejected token is still made', async () => {
   const clock = new VirtualClock()
   const createId = createIds(clock, systemEntropy)
   const store = await Store.open({ path: ':memory:', views: [], clock, entropy: systemEntropy, createId })
@@ -30,7 +30,7 @@ test('a renewal that joins a look-up of the rejected token is made all the same'
   engine.register({ performers: createTokenClient({ ...credentials, clock, fetch, keeper, url }) })
   const held = { status: 'held', value: 't1' }
   expect(await open().current()).toEqual(held)
-  // A process that begins anew: one call looks the token up while another one learns that it is not valid any more.
+  // After a restart, one call looks up the token while another learns that it is no longer valid.
   const tokens = open()
   const [looked, renewed, again] = [tokens.current(), tokens.renew('t1'), tokens.renew('t1')]
   expect(await looked).toEqual(held)

@@ -11,7 +11,7 @@ const claims = { nome: 'Maria de Exemplo Souza' }
 const minuteMs = 60_000
 const lifeMs = 60 * minuteMs
 
-/** A gateway of several contracts, each with one token at a time, and a service that tells whose token came. */
+/** A gateway with several contracts, each with one token at a time, and a service that reports the token's contract. */
 function givenGateway() {
   const clock = new VirtualClock()
   const store = newPath()
@@ -53,7 +53,7 @@ function givenGateway() {
   return { clock, store, state, asked, paid, open, validate }
 }
 
-test('a token request that was put off is performed under its own name only, and no process pays with the token of another contract', async () => {
+test('a deferred token request is performed only under its own credential name', async () => {
   const { clock, state, asked, paid, open, validate } = givenGateway()
   const matriz = await open('k-matriz', 'matriz')
   for (let life = 0; life < 4; life++) {
@@ -81,7 +81,7 @@ test('a token request that was put off is performed under its own name only, and
   for (const averba of [matriz, filial]) await averba.close()
 })
 
-test('a credential that is given another name costs one token request a life, whatever the old name still owes', async () => {
+test('a renamed credential costs one token request per token, whatever the old name has pending', async () => {
   const { clock, state, asked, open, validate } = givenGateway()
   const before = await open('k', 'antiga')
   for (let life = 0; life < 3; life++) {
@@ -106,33 +106,30 @@ test('a credential that is given another name costs one token request a life, wh
   await after.close()
 })
 
-test.each([1, 9])(
-  'a kept token of another generation (%i) than the log tells of is as good as none, and does not stand in the way',
-  async generation => {
-    const { clock, store: path, asked, open, validate } = givenGateway()
-    const first = await open('k')
-    for (let life = 0; life < 2; life++) {
-      valueOf(await validate(first))
-      if (life === 0) await clock.advance(lifeMs)
-    }
-    await first.close()
-    const createId = createIds(clock, systemEntropy)
-    const store = await Store.open({ path, views, clock, entropy: systemEntropy, createId })
-    await store.secrets.drop('token-default', 10)
-    await store.secrets.keep('token-default', { generation, value: 'de-ninguem' })
-    await store.close()
-    const second = await open('k')
-    for (let n = 0; n < 3; n++) valueOf(await validate(second))
-    expect(asked).toEqual({ k: 3 })
-    await second.close()
-    const third = await open('k')
-    valueOf(await validate(third))
-    expect(asked).toEqual({ k: 3 })
-    await third.close()
-  },
-)
+test.each([1, 9])('a stored token of another generation (%i) than recorded is replaced', async generation => {
+  const { clock, store: path, asked, open, validate } = givenGateway()
+  const first = await open('k')
+  for (let life = 0; life < 2; life++) {
+    valueOf(await validate(first))
+    if (life === 0) await clock.advance(lifeMs)
+  }
+  await first.close()
+  const createId = createIds(clock, systemEntropy)
+  const store = await Store.open({ path, views, clock, entropy: systemEntropy, createId })
+  await store.secrets.drop('token-default', 10)
+  await store.secrets.keep('token-default', { generation, value: 'de-ninguem' })
+  await store.close()
+  const second = await open('k')
+  for (let n = 0; n < 3; n++) valueOf(await validate(second))
+  expect(asked).toEqual({ k: 3 })
+  await second.close()
+  const third = await open('k')
+  valueOf(await validate(third))
+  expect(asked).toEqual({ k: 3 })
+  await third.close()
+})
 
-test('two secrets that are both refused are asked with once each, however often their processes call in turn', async () => {
+test('two refused secrets cause one token request each, however often they are used in turn', async () => {
   const clock = new VirtualClock()
   const store = newPath()
   const asked: Record<string, number> = {}
@@ -162,7 +159,7 @@ test('two secrets that are both refused are asked with once each, however often 
   for (const averba of engines) await averba.close()
 })
 
-test('a token goes to the services of its own gateway only, also where another one has the same key and secret', async () => {
+test('a token is sent only to its own gateway, also if another has the same key and secret', async () => {
   const clock = new VirtualClock()
   const store = newPath()
   const astray: string[] = []
@@ -193,7 +190,7 @@ test('a token goes to the services of its own gateway only, also where another o
   expect(asked).toEqual({ demonstracao: 3, producao: 3 })
 })
 
-/** Fifty calls in fifty seconds, by two processes of one key at a gateway whose new token ends the older one. */
+/** Fifty calls in fifty seconds by two processes with one key, at a gateway whose new token ends the older one. */
 async function tokensFor(urls: readonly string[]): Promise<number> {
   const clock = new VirtualClock()
   const store = newPath()
@@ -224,20 +221,20 @@ async function tokensFor(urls: readonly string[]): Promise<number> {
 }
 
 test.each(['https://gateway.exemplo.br:443/token', 'https://GATEWAY.exemplo.br/token'])(
-  'one gateway that is spelled in two ways (%s) has one token',
+  'one gateway address in two spellings (%s) has one token',
   async url => {
     expect(await tokensFor(['https://gateway.exemplo.br/token', url])).toBe(1)
   },
 )
 
-test('processes that take the token from each other, as while an address is changed, are no storm', async () => {
+test('processes that replace the token of each other do so at a limited rate', async () => {
   const tokens = await tokensFor(['https://gateway.exemplo.br/token', 'https://novo.exemplo.br/token'])
-  // Each takes it ten times, and then once a minute.
+  // Each replaces it ten times, and then once a minute.
   expect(tokens).toBeGreaterThan(10)
   expect(tokens).toBeLessThanOrEqual(1 + 2 * (10 + 1))
 })
 
-test('the secrets are asked for once, however many credentials of the name were refused before', async () => {
+test('the secrets are read once, however many credentials were refused before', async () => {
   const clock = new VirtualClock()
   const store = newPath()
   let asked = 0

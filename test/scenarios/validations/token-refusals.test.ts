@@ -9,7 +9,7 @@ const html = '<html><body>nginx</body></html>'
 const fault = (code: string) =>
   `<ams:fault xmlns:ams="x"><ams:code>${code}</ams:code><ams:message>m</ams:message></ams:fault>`
 
-/** A world whose token address answers this until it is mended. */
+/** A world whose token address answers this until it is fixed. */
 async function givenAnswer(status: number, body: string) {
   const lines: LogLine[] = []
   const state = { isMended: false, asked: 0 }
@@ -35,7 +35,7 @@ test.each<[string, number, string]>([
   ['403 with a fault of the gateway as XML', 403, fault('900908')],
   ['403 with a fault of the gateway as JSON', 403, '{"fault":{"code":900901,"message":"m"}}'],
 ])(
-  'what says that the credentials are wrong (%s) locks them, and nobody asks again',
+  'an answer that the credentials are wrong (%s) locks them, without another request',
   async (_, status, body) => {
     const { world, validate, state, check } = await givenAnswer(status, body)
     for (const id of ['v1', 'v2']) {
@@ -62,7 +62,7 @@ test.each<[string, number, string]>([
   ['403 of a firewall', 403, html],
   ['407', 407, ''],
 ])(
-  'what a proxy answers in place of the token endpoint (%s) locks nothing, is asked on ever more seldom, and is said aloud',
+  'an answer of a proxy at the token address (%s) locks nothing and is retried more and more rarely',
   async (_, status, body) => {
     const { world, validate, state, lines, check } = await givenAnswer(status, body)
     const { averba, clock } = world
@@ -91,7 +91,7 @@ test.each<[string, number, string]>([
 )
 
 test.each([408, 429])(
-  'a %i of the token endpoint is neither about the credentials nor about its address',
+  'a %i of the token endpoint is not about the credentials or the address',
   async status => {
     const { world, validate, state, lines, check } = await givenAnswer(status, '')
     expect(await validate('v1')).toMatchObject({
@@ -111,7 +111,7 @@ test.each([
   [408, '', 'try again later'],
   [429, '', 'try again later'],
   [503, '', 'try again later'],
-])('doctor says of a %i of the token endpoint what to do', async (status, body, advice) => {
+])('doctor advises what to do about a %i of the token endpoint', async (status, body, advice) => {
   const world = await simulate()
   const asked = await tryCredentials({
     url: 'https://gateway.exemplo.br/token',
@@ -124,7 +124,7 @@ test.each([
   await world.close()
 })
 
-test('what goes astray once after an outage is asked for again in a minute', async () => {
+test('one misdirected token request after an outage is repeated in a minute', async () => {
   const answers = [...Array(8).fill(503), 404]
   const world = await simulate({
     intercept: async (request, forward) => {
@@ -145,7 +145,7 @@ test('what goes astray once after an outage is asked for again in a minute', asy
   await world.close()
 })
 
-test('where something else on the contract ends each token, no more than one a minute is asked for in the end', async () => {
+test('if another system ends each token, at most one a minute is requested eventually', async () => {
   const { averba, clock, tokenService, close } = await simulate()
   const validate = (id: number) =>
     averba.validations.validate({ id: `v${id}`, cpf: samples.cpf, claims: { nome: 'X' } })
@@ -173,7 +173,7 @@ test.each([
   [120_000, 400],
   [-120_000, 400],
 ])(
-  'every token is refused, and the clock of another process is %i ms off: both leave the gateway alone',
+  'refused tokens and a process with a clock %i ms off do not flood the gateway',
   async (skewMs, latencyMs) => {
     const store = newPath()
     const { clock, close } = await simulate()

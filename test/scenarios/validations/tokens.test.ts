@@ -24,7 +24,7 @@ function secretsIn(store: string): unknown[] {
   return rows
 }
 
-test('200 operations in flight when the token dies cost one token request', async () => {
+test('200 operations in flight when the token ends cost one token request', async () => {
   const inFlight = Promise.withResolvers<void>()
   let waiting = 0
   const validationService = {
@@ -65,7 +65,7 @@ test('a simulated day of steady traffic costs at most 25 token requests', async 
   await world.close()
 })
 
-test('two engines on one file ask for one token per life and per rejection', async () => {
+test('two processes of one store request one token per expiry and per rejection', async () => {
   const services = await startServices()
   const store = join(newFolder(), 'log.sqlite')
   const engines = [
@@ -93,7 +93,7 @@ test('two engines on one file ask for one token per life and per rejection', asy
   await services.close()
 })
 
-test('a process that finds a token request of one that died performs it, after its lease', async () => {
+test('a token request of a crashed process is performed by another after its lease', async () => {
   const store = join(newFolder(), 'log.sqlite')
   const dead = Promise.withResolvers<Response>()
   let isDead = true
@@ -126,7 +126,7 @@ test('a process that finds a token request of one that died performs it, after i
   await other.settle()
   expect(valueOf(await validate(other, 'b')).state).toBe('answered')
   expect(world.tokenService.requests).toBe(1)
-  // The dead one comes back to life, with an answer that nobody waits for any more.
+  // The stopped process continues, with an answer that is no longer needed.
   isDead = false
   dead.resolve(await world.reach.tokenService(tokenRequest()))
   valueOf(await validate(other, 'c'))
@@ -135,7 +135,7 @@ test('a process that finds a token request of one that died performs it, after i
   await world.close()
 })
 
-test('a service that refuses every token costs a token request a wait, declines nothing, and is said aloud', async () => {
+test('a service that refuses every token causes one token request per wait and no declines', async () => {
   let isMended = false
   const world = await simulate({
     policies: { tokenService: { reissue: 'revoke' } },
@@ -169,7 +169,7 @@ test('a service that refuses every token costs a token request a wait, declines 
   await world.close()
 })
 
-test('files of one contract, at a gateway whose new token ends the older one, lose no call to each other', async () => {
+test('stores of one contract lose no call when a new token ends the older one', async () => {
   const world = await simulate({ policies: { tokenService: { reissue: 'revoke' } } })
   let requests = 0
   const open = () =>
@@ -204,7 +204,7 @@ test('files of one contract, at a gateway whose new token ends the older one, lo
   await world.close()
 })
 
-test('a process with the key and secret of another contract takes no token of the first, and asks for its own', async () => {
+test('a process of another contract does not use the token, but requests its own', async () => {
   const store = join(newFolder(), 'log.sqlite')
   const paid: string[] = []
   const asked: string[] = []
@@ -233,7 +233,7 @@ test('a process with the key and secret of another contract takes no token of th
   expect(asked).toEqual(['a', 'b', 'a'])
 })
 
-test('a process whose key and secret were refused shares the token of its contract, and does not ask again once that has ended', async () => {
+test('a process with refused credentials shares the token of its contract but requests none', async () => {
   const services = await startServices()
   const store = join(newFolder(), 'log.sqlite')
   const open = (consumerSecret: string) =>
@@ -250,13 +250,13 @@ test('a process whose key and secret were refused shares the token of its contra
     services.tokenService.expire()
     expect(await validate(wrong, `wrong-late-${n}`)).toMatchObject(locked)
   }
-  // One for the wrong ones, and one for each life.
+  // One for the wrong credentials, and one per token.
   expect(services.tokenService.requests).toBe(4)
   for (const averba of [right, wrong]) await averba.close()
   await services.close()
 })
 
-test('while a secret is changed, processes with the old and the new one share a token at a gateway whose new token ends the older', async () => {
+test('processes with the old and the new secret share a token during the change', async () => {
   const store = join(newFolder(), 'log.sqlite')
   const state = { asked: 0, refused: 0, token: '', isOldOver: false }
   async function fetch(request: Request): Promise<Response> {
@@ -282,7 +282,7 @@ test('while a secret is changed, processes with the old and the new one share a 
   for (let n = 0; n < 10; n++)
     for (const [i, averba] of [before, after].entries()) valueOf(await validate(averba, `v-${n}-${i}`))
   expect(state).toMatchObject({ asked: 1, refused: 0 })
-  // The gateway ends the old secret, and the token with it: one refusal, and the new one gets a token for both.
+  // The gateway ends the old secret and its token: one refusal, then the new secret gets a token for both.
   Object.assign(state, { isOldOver: true, token: '' })
   const locked = { status: 'deferred', reason: expect.stringMatching(/^CREDENTIALS_REFUSED: /) }
   expect(await validate(before, 'w-0')).toMatchObject(locked)
@@ -292,7 +292,7 @@ test('while a secret is changed, processes with the old and the new one share a 
   for (const averba of [before, after]) await averba.close()
 })
 
-test('a job that begins anew every 20 minutes is not made to wait where each of its tokens served, and another system ended it', async () => {
+test('a job that restarts every 20 minutes does not wait if its tokens had worked', async () => {
   const store = join(newFolder(), 'log.sqlite')
   const world = await simulate({ policies: { tokenService: { reissue: 'revoke' } } })
   const { clock, reach } = world
@@ -320,7 +320,7 @@ test.each([
   ['same', 'the gateway returned the rejected token again: 900907'],
   ['revoke', 'TOKEN_REJECTED: 2 tokens in a row were answered 401: 900907'],
 ] as const)(
-  'the code in a 401 is told of every call that is put off for it, also where the gateway gives tokens by "%s"',
+  'the code of a 401 is in the reason of every deferred call, with reissue "%s"',
   async (reissue, reason) => {
     const fault = { code: 900907, message: 'The requested API is temporarily blocked' }
     const world = await simulate({
@@ -336,7 +336,7 @@ test.each([
   },
 )
 
-test('the code in a 401 is told also where no newer token can be had', async () => {
+test('the code of a 401 is reported also if there is no newer token', async () => {
   let asked = 0
   const world = await simulate({
     async intercept(request, forward) {
@@ -351,7 +351,7 @@ test('the code in a 401 is told also where no newer token can be had', async () 
   await world.close()
 })
 
-test('a token that no header can carry is as good as none: it is asked for again, and nothing fails for good', async () => {
+test('a token that is not valid in a header is requested again, and no call fails', async () => {
   let isBroken = true
   const world = await simulate({
     intercept: async (request, forward) =>
@@ -372,30 +372,33 @@ test.each<[string, number | undefined]>([
   ['that says its lifetime', 3_500],
   ['that says it in another unit', 3_500_000],
   ['that says none', undefined],
-])('one 401 to a token that the gateway goes on giving (%s) costs an hour at most', async (_, expires_in) => {
-  let isFirst = true
-  const world = await simulate({
-    async intercept(request, forward) {
-      if (isToken(request)) return Response.json({ access_token: 'fixo', expires_in })
-      if (!isValidation(request)) return forward(request)
-      const status = isFirst ? 401 : 200
-      isFirst = false
-      return Response.json({ nome: true }, { status })
-    },
-  })
-  const check = async () => (await world.averba.health({ only: ['token'] })).checks[0]?.ok
-  const reason = 'the gateway returned the rejected token again'
-  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', reason })
-  expect(await check()).toBe(false)
-  await world.clock.advance(hourMs)
-  await world.averba.settle()
-  valueOf(await validate(world.averba, 'a'))
-  valueOf(await validate(world.averba, 'b'))
-  expect(await check()).toBe(true)
-  await world.close()
-})
+])(
+  'one 401 to a token that the gateway keeps returning (%s) costs an hour at most',
+  async (_, expires_in) => {
+    let isFirst = true
+    const world = await simulate({
+      async intercept(request, forward) {
+        if (isToken(request)) return Response.json({ access_token: 'fixo', expires_in })
+        if (!isValidation(request)) return forward(request)
+        const status = isFirst ? 401 : 200
+        isFirst = false
+        return Response.json({ nome: true }, { status })
+      },
+    })
+    const check = async () => (await world.averba.health({ only: ['token'] })).checks[0]?.ok
+    const reason = 'the gateway returned the rejected token again'
+    expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', reason })
+    expect(await check()).toBe(false)
+    await world.clock.advance(hourMs)
+    await world.averba.settle()
+    valueOf(await validate(world.averba, 'a'))
+    valueOf(await validate(world.averba, 'b'))
+    expect(await check()).toBe(true)
+    await world.close()
+  },
+)
 
-test('a refusal that comes after another process took the request over and had a token locks nobody', async () => {
+test('a late refusal, after another process got a token, locks no process', async () => {
   const store = join(newFolder(), 'log.sqlite')
   const [asked, frozen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let isFirst = true
@@ -452,7 +455,7 @@ function tokenRequest(): Request {
   })
 }
 
-test('a renewal that gives the rejected token again waits for its remainder, asks once more, tries it, and is an error then', async () => {
+test('a renewal that returns the rejected token waits until it ends, then tries once more', async () => {
   const world = await simulate({
     intercept: (request, forward) => {
       if (isValidation(request)) {
@@ -488,13 +491,13 @@ test('a renewal that gives the rejected token again waits for its remainder, ask
   expect(rows).toMatchObject([{ state: 'repeated', requests: 4, generation: 3, waits_until }])
   const check = async () => (await world.averba.health({ only: ['token'] })).checks[0]
   expect(await check()).toMatchObject({ ok: false, detail: expect.stringContaining(`before ${waits_until}`) })
-  // The wait is over, and no call has come.
+  // The wait is over without another call.
   await world.clock.advance(10 * minuteMs)
   expect(await check()).toMatchObject({ ok: true })
   await world.close()
 })
 
-test('wrong credentials lock every process of the file, and the token goes', async () => {
+test('wrong credentials lock every process of the store and remove the token', async () => {
   const services = await startServices()
   const store = join(newFolder(), 'log.sqlite')
   let consumerSecret: string = services.credentials.consumerSecret
@@ -519,7 +522,7 @@ test('wrong credentials lock every process of the file, and the token goes', asy
   await services.close()
 })
 
-test('a token is in no file, event, view, line or error in clear, not even when its file is wiped', async () => {
+test('a token is never in clear in a file, event, view, log line or error', async () => {
   const folder = newFolder()
   const store = join(folder, 'log.sqlite')
   const tokens = new Set<string>()
@@ -553,7 +556,7 @@ test('a token is in no file, event, view, line or error in clear, not even when 
   expect(secretsIn(store)).toHaveLength(1)
 })
 
-test('a given token that is refused puts the call off until another one is given', async () => {
+test('a refused bearer token defers the call until another one is given', async () => {
   let given = 'velho'
   const world = await simulate({
     averba: {
@@ -574,7 +577,7 @@ test('a given token that is refused puts the call off until another one is given
   await world.close()
 })
 
-test('a token request that an operator parked is not waited for, and is asked when it is let go', async () => {
+test('a parked token request is not waited for, and is sent after a retry', async () => {
   const world = await simulate({
     faults: [{ kind: 'status', status: 503, service: 'tokenService', times: 1 }],
   })

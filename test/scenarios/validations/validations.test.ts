@@ -16,7 +16,7 @@ async function requestsOf(world: World): Promise<number> {
   return row?.requests ?? 0
 }
 
-test('a match, a mismatch and what was not evaluated are three things', async () => {
+test('a match, a mismatch and a field not evaluated are three results', async () => {
   const world = await simulate()
   const asked = {
     ...claims,
@@ -37,7 +37,7 @@ test('a match, a mismatch and what was not evaluated are three things', async ()
   await world.close()
 })
 
-test('the same id is never paid twice, and another input under it is an error', async () => {
+test('the same id is never paid twice, and other input under it is an error', async () => {
   const world = await simulate()
   const validate = (nome: string) => world.averba.validations.validate({ id: 'p1', cpf, claims: { nome } })
   const all = await Promise.all([validate('A'), validate('A'), validate('A')])
@@ -48,7 +48,7 @@ test('the same id is never paid twice, and another input under it is an error', 
   await world.close()
 })
 
-test('a paid call whose answer was lost is left to a person, and never sent again', async () => {
+test('a paid call whose answer was lost is left to a person and never repeated', async () => {
   const world = await simulate({
     intercept: async (request, forward) => {
       const response = await forward(request)
@@ -66,7 +66,7 @@ test('a paid call whose answer was lost is left to a person, and never sent agai
   await world.close()
 })
 
-test('a call whose claims cannot be read waits until they can: it was not sent, and is not called unknown', async () => {
+test('a call whose claims cannot be opened waits and is not unknown: it was not sent', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-claims-')), 'log.sqlite')
   let isDown = true
   const world = await simulate({
@@ -112,7 +112,7 @@ test('an expired token is renewed once and the call is repeated', async () => {
   await world.close()
 })
 
-test('a gateway that gives the rejected token again is not asked before that token ends', async () => {
+test('a gateway that returns the rejected token is not asked again before that token ends', async () => {
   let isBroken = true
   const world = await simulate({
     intercept: (request, forward) =>
@@ -139,7 +139,7 @@ test('a gateway that gives the rejected token again is not asked before that tok
   await world.close()
 })
 
-test('a wrong consumer secret is told, is not tried again, and loses nothing once it is corrected', async () => {
+test('a wrong consumer secret is reported and not retried; once corrected, no call is lost', async () => {
   let consumerSecret = 'segredo-errado'
   const tokenService = {
     url: 'https://gateway.exemplo.br/token',
@@ -172,7 +172,7 @@ test('a wrong consumer secret is told, is not tried again, and loses nothing onc
   await world.close()
 })
 
-test('a secret that cannot be had puts the call off, and its error is not shown', async () => {
+test('a secret that cannot be read defers the call, and its error is not shown', async () => {
   const tokenService = {
     url: 'https://gateway.exemplo.br/token',
     consumerKey: 'chave-de-exemplo',
@@ -187,7 +187,7 @@ test('a secret that cannot be had puts the call off, and its error is not shown'
   await world.close()
 })
 
-test('a token that the host gives is used, and asked for again when it is refused', async () => {
+test('a bearer token of the host is used, and read again when it is refused', async () => {
   let given = 'velho'
   const world = await simulate({
     averba: {
@@ -211,11 +211,11 @@ test.each([
   ['an id that looks like a CPF', { id: 'x-25774435016' }, 'PERSONAL_ID'],
   ['a field that the contract does not have', { claims: { apelido: 'Mari' } }, 'INVALID_INPUT'],
   ['a date in another form', { claims: { data_nascimento: '17/05/1990' } }, 'INVALID_INPUT'],
-  ['a day that no month has', { claims: { data_nascimento: '2026-02-31' } }, 'INVALID_INPUT'],
-  ['a date that is none', { claims: { cnh: { data_validade: '0000-99-99' } } }, 'INVALID_INPUT'],
+  ['a day that does not exist', { claims: { data_nascimento: '2026-02-31' } }, 'INVALID_INPUT'],
+  ['an impossible date', { claims: { cnh: { data_validade: '0000-99-99' } } }, 'INVALID_INPUT'],
   ['a call that claims nothing', { claims: {} }, 'INVALID_INPUT'],
   [
-    'a call that claims nothing but empty texts',
+    'a call that claims only empty texts',
     { claims: { nome: '', filiacao: { nome_mae: ' ' } } },
     'INVALID_INPUT',
   ],
@@ -230,7 +230,7 @@ test.each([
   await world.close()
 })
 
-test('a call that was put off does not go again before its time, however often it is asked for', async () => {
+test('a deferred call is not sent before its time, however often it is requested', async () => {
   let calls = 0
   const world = await simulate({
     intercept: (request, forward) => {
@@ -248,7 +248,7 @@ test('a call that was put off does not go again before its time, however often i
   await world.close()
 })
 
-test('a token that was obtained while settling is used, not asked for again', async () => {
+test('a token obtained during settle is used, not requested again', async () => {
   let isDown = true
   const world = await simulate({
     intercept: (request, forward) => {
@@ -266,7 +266,7 @@ test('a token that was obtained while settling is used, not asked for again', as
   await world.close()
 })
 
-test('a 401 that comes late does not ask for the rejected token once more', async () => {
+test('a late 401 does not request a token again', async () => {
   const late = Promise.withResolvers<void>()
   let calls = 0
   const world = await simulate({
@@ -292,7 +292,7 @@ test('a 401 that comes late does not ask for the rejected token once more', asyn
 })
 
 test.each([400, 401])(
-  'a value that the service quotes as its code (%i) stands nowhere in clear',
+  'a value that the service quotes as its code (%i) is never stored in clear',
   async status => {
     const lines: LogLine[] = []
     let quoted = ''
@@ -307,7 +307,7 @@ test.each([400, 401])(
     for (const [said, word] of ['Severina', 'numero-482913'].entries()) {
       quoted = word
       const outcome = await averba.validations.validate({ id: `pedido-${said}`, cpf, claims })
-      // Where the service declined, whoever asked gets what it said, from the sealed part.
+      // A decline has the service's answer, from the sealed part.
       expect('reason' in outcome ? outcome.reason : '').not.toMatch(/severina|482913/i)
       await clock.advance(3_600_000)
     }

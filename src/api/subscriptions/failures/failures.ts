@@ -176,20 +176,20 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
       if (!context.options.portal) return
       const now = toInstant(clock.now())
       const days = daysBetween(since === undefined ? now : since, now)
-      const asked = days.filter(day => recoveryDueAt(dueByDay.get(day), now) !== undefined)
-      if (asked.length === 0) return
+      const due = days.filter(day => recoveryDueAt(dueByDay.get(day), now) !== undefined)
+      if (due.length === 0) return
       // Set before the first await: of a thousand failures at once only one gets this far.
-      for (const day of asked) dueByDay.set(day, recoveryDueAt(dueByDay.get(day), now) ?? now)
+      for (const day of due) dueByDay.set(day, recoveryDueAt(dueByDay.get(day), now) ?? now)
       for (const day of [...dueByDay.keys()].sort().slice(0, -keptDays)) dueByDay.delete(day)
-      const input = { method: 'subscriptions.recoverSoon', reason, days: asked, now }
+      const input = { method: 'subscriptions.recoverSoon', reason, days: due, now }
       await commands
         .record(input, async () => {
-          const data = { reason, days: asked, now, waiting: await pendingDays(store) }
+          const data = { reason, days: due, now, waiting: await pendingDays(store) }
           return { targets: [{ stream: portalStream, message: { type: 'portal.recoverSoon', data } }] }
         })
         .catch(() => {
           // The store may have failed: the next failure tries again.
-          for (const day of asked) dueByDay.delete(day)
+          for (const day of due) dueByDay.delete(day)
         })
     },
   }
@@ -213,8 +213,8 @@ export async function requestPastFailures({
 
 /** The days whose failure records are requested and not read yet. */
 export async function pendingDays(store: ApiContext['store']): Promise<string[]> {
-  const owed = await store.effects({ stream: portalStream, states: ['owed', 'started', 'deferred'] })
-  const readings = owed.filter(({ type }) => type === 'portal.listFailures')
+  const pending = await store.effects({ stream: portalStream, states: ['owed', 'started', 'deferred'] })
+  const readings = pending.filter(({ type }) => type === 'portal.listFailures')
   return readings.flatMap(({ data }) => (data as { day: string | null }).day ?? []) // As the machine writes it.
 }
 

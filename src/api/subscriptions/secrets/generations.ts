@@ -33,7 +33,7 @@ interface FormerSecrets extends HeldEndpoint {
 interface GenerationState {
   /** What the portal confirmed last; `undefined` before the first registration. */
   readonly held: HeldEndpoint | undefined
-  readonly asked: HeldEndpoint | undefined
+  readonly requested: HeldEndpoint | undefined
   readonly former: readonly FormerSecrets[]
   readonly confirmed: ConfirmedEvent | undefined
 }
@@ -71,9 +71,9 @@ export class SecretGenerations {
    * which only we can derive, is accepted too.
    */
   async accepted(evento: string): Promise<{ current: number; others: HeldEndpoint[] }> {
-    const { held, asked, former } = await this.#readCached(evento)
+    const { held, requested, former } = await this.#readCached(evento)
     const now = this.#clock.now()
-    const others = [held, asked].filter(each => each !== undefined)
+    const others = [held, requested].filter(each => each !== undefined)
     return {
       current: held?.generation ?? 1,
       others: [...others, ...former.filter(({ until }) => now <= until)],
@@ -99,13 +99,13 @@ export class SecretGenerations {
   async #read(evento: string): Promise<GenerationState> {
     const subscription = await this.#store.lookUp('subscription', evento)
     if (subscription === undefined)
-      return { held: undefined, asked: undefined, former: [], confirmed: undefined }
+      return { held: undefined, requested: undefined, former: [], confirmed: undefined }
     const state = await this.#readStream(streamOf('subscription', subscription))
     const { last, former = [], request } = state
     const isOpen = request && request.position > (last?.position ?? 0)
     return {
       held: last && heldEndpoint(last),
-      asked: isOpen ? heldEndpoint(request) : undefined,
+      requested: isOpen ? heldEndpoint(request) : undefined,
       former,
       confirmed: last && { position: await this.#requestPosition(state, last), at: last.at },
     }
