@@ -1,4 +1,4 @@
-/** The simulated services: over real TLS on loopback, or in process under a virtual clock. */
+/** The simulated services: over real TLS on loopback, or in one process under a virtual clock. */
 
 export {
   answerOf,

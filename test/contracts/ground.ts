@@ -10,7 +10,7 @@ import {
   startServices,
   VirtualClock,
 } from '../../src/simulation/index.ts'
-import { type Peer, serve } from '../../src/simulation/served/serve.ts'
+import { type Peer, serveHttps } from '../../src/simulation/served/serve.ts'
 import { createSimulators, credentials } from '../../src/simulation/services/create-simulators.ts'
 import { UnsentError } from '../../src/vocabulary/connection-errors.ts'
 import type { Fetch } from '../../src/vocabulary/fetch.ts'
@@ -127,7 +127,7 @@ export const openOverTls: Open = watched(async (policies = {}) => {
     send: socket.fetch,
     sendWithoutCertificate: anonymous.fetch,
     async receive(host, handle) {
-      const server = await serve(handle, services.receiver)
+      const server = await serveHttps(handle, services.receiver)
       servers.push(server)
       services.connect(host, server.port)
     },

@@ -10,7 +10,7 @@ import { openSocket } from '../../src/adapters/http/transport.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { VirtualClock } from '../../src/simulation/index.ts'
 import { createAuthority } from '../../src/simulation/served/authority.ts'
-import { type Peer, serve } from '../../src/simulation/served/serve.ts'
+import { type Peer, serveHttps } from '../../src/simulation/served/serve.ts'
 
 const now = systemClock.now()
 const dayMs = 86_400_000
@@ -31,7 +31,7 @@ const server = await authority.issueServer(['localhost'])
 /** The name by which a server that trusts `clientCa` knows who comes. */
 async function presented(certificate: Certificate, clientCa: string): Promise<string | undefined> {
   let peer: Peer | undefined
-  const running = await serve(
+  const running = await serveHttps(
     async (_, from) => {
       peer = from
       return new Response('ok')
@@ -71,7 +71,7 @@ async function daysTold(certificate: Certificate): Promise<number[]> {
 /** The names that a server sees before and after a rotation, without a restart. */
 async function rotated(): Promise<(string | undefined)[]> {
   const names: (string | undefined)[] = []
-  const running = await serve(
+  const running = await serveHttps(
     async (_, from) => {
       names.push(from.clientName)
       return new Response('ok')

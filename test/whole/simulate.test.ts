@@ -206,7 +206,7 @@ test.each([
   ['/clock/advance', { ms: -1 }, 'ms'],
   ['/clock/advance', {}, 'ms'],
   ['/faults', { kind: 'earthquake' }, 'kind'],
-  ['/faults', { kind: 'duplicate', service: 'portal' }, 'service: duplicate befalls the receiver'],
+  ['/faults', { kind: 'duplicate', service: 'portal' }, 'service: duplicate applies to the receiver only'],
   ['/connect-to', { from: 'a.exemplo.br:80', to: '127.0.0.1:1' }, 'host:443'],
   ['/connect-to', { from: 'a.exemplo.br:443', to: '203.0.113.7:1' }, 'this machine'],
   ['/notifications', { evento: 'e' }, 'destinatarioTipo'],

@@ -1,9 +1,8 @@
 import { inspect, isDeepStrictEqual } from 'node:util'
 
 /**
- * What is expected of a value: of an object the named members, of an array every element in order; a regular expression
- * stands for a text. A function decides for itself, and so does a matcher of a test runner, such as
- * `expect.any(String)`.
+ * The expectation of a value: for an object the named members, for an array every element in order, for a text also a
+ * regular expression. A function, or a matcher of a test runner such as `expect.any(String)`, decides by itself.
  */
 export type ExpectedValue<T> =
   | RegExp
@@ -13,7 +12,7 @@ export type ExpectedValue<T> =
 
 type ExpectedMembers<T> = T extends unknown ? { readonly [K in keyof T]?: ExpectedValue<T[K]> } : never
 
-/** Something differs from what a test expects. `expected` and `actual` are for the test runner to show. */
+/** A value differs from what a test expects. A test runner shows `expected` and `actual`. */
 export class ExpectationError extends Error {
   override readonly name = 'ExpectationError'
   readonly expected: unknown
@@ -26,72 +25,76 @@ export class ExpectationError extends Error {
   }
 }
 
-/** Throws where a value is not as expected, and says where. `what` names the value. */
-export function meets(what: string, actual: unknown, expected: unknown): void {
-  const place = misfitOf(actual, expected, what)
-  if (place === undefined) return
-  const message = `Expected ${place}\n\nexpected: ${show(expected)}\n\nactual: ${show(actual)}`
+/** Throws an `ExpectationError` that says where a value differs from the expected one. `what` names the value. */
+export function assertMatches(what: string, actual: unknown, expected: unknown): void {
+  const mismatch = findMismatch(actual, expected, what)
+  if (mismatch === undefined) return
+  const message = `Expected ${mismatch}\n\nexpected: ${formatValue(expected)}\n\nactual: ${formatValue(actual)}`
   throw new ExpectationError(message, expected, actual)
 }
 
-/** Says where a value first differs from what is expected; `undefined` where it does not. */
-export function misfitOf(actual: unknown, expected: unknown, place: string): string | undefined {
+/** Describes the first difference of a value from the expected one; `undefined` when it matches. */
+export function findMismatch(actual: unknown, expected: unknown, place: string): string | undefined {
   if (expected instanceof RegExp) {
     const fits = typeof actual === 'string' && actual.search(expected) >= 0
-    return fits ? undefined : `${place} to match ${expected}, not ${show(actual)}`
+    return fits ? undefined : `${place} to match ${expected}, not ${formatValue(actual)}`
   }
   if (typeof expected === 'function') {
-    return expected(actual) === true ? undefined : `${place} to satisfy a function, not ${show(actual)}`
+    return expected(actual) === true
+      ? undefined
+      : `${place} to satisfy a function, not ${formatValue(actual)}`
   }
   if (isMatcher(expected)) {
     return expected.asymmetricMatch(actual)
       ? undefined
-      : `${place} to match ${String(expected)}, not ${show(actual)}`
+      : `${place} to match ${String(expected)}, not ${formatValue(actual)}`
   }
   if (Array.isArray(expected)) {
-    if (!Array.isArray(actual)) return `${place} to be a list, not ${show(actual)}`
+    if (!Array.isArray(actual)) return `${place} to be a list, not ${formatValue(actual)}`
     if (actual.length !== expected.length) {
       return `${place} to have ${expected.length} elements, not ${actual.length}`
     }
-    return firstOf(expected.map((each, i) => () => misfitOf(actual[i], each, `${place}[${i}]`)))
+    return findMemberMismatch(expected.map((each, i) => [`${place}[${i}]`, actual[i], each]))
   }
   if (typeof expected === 'object' && expected !== null) {
-    if (typeof actual !== 'object' || actual === null) return `${place} to be an object, not ${show(actual)}`
-    if (isOpaque(expected))
-      return String(actual) === String(expected) && isDeepStrictEqual(actual, expected)
-        ? undefined
-        : `${place} to be ${show(expected)}, not ${show(actual)}`
+    if (typeof actual !== 'object' || actual === null) {
+      return `${place} to be an object, not ${formatValue(actual)}`
+    }
+    if (isComparedWhole(expected)) {
+      const isSame = String(actual) === String(expected) && isDeepStrictEqual(actual, expected)
+      return isSame ? undefined : `${place} to be ${formatValue(expected)}, not ${formatValue(actual)}`
+    }
     const members = new Map(Object.entries(actual))
-    return firstOf(
-      Object.entries(expected).map(
-        ([name, each]) =>
-          () =>
-            misfitOf(members.get(name), each, `${place}.${name}`),
-      ),
+    return findMemberMismatch(
+      Object.entries(expected).map(([name, each]) => [`${place}.${name}`, members.get(name), each]),
     )
   }
-  return Object.is(actual, expected) ? undefined : `${place} to be ${show(expected)}, not ${show(actual)}`
+  return Object.is(actual, expected)
+    ? undefined
+    : `${place} to be ${formatValue(expected)}, not ${formatValue(actual)}`
 }
 
-/** What such an object holds is no member of it, or not all of it: it is the same, or it is not. */
-function isOpaque(expected: object): boolean {
+/** Reports whether an object keeps its content outside its members, so that it is compared as a whole. */
+function isComparedWhole(expected: object): boolean {
   return [Date, Error, Map, Set, URL].some(kind => expected instanceof kind) || ArrayBuffer.isView(expected)
 }
 
-function firstOf(looks: readonly (() => string | undefined)[]): string | undefined {
-  for (const look of looks) {
-    const found = look()
-    if (found !== undefined) return found
+function findMemberMismatch(
+  members: readonly (readonly [place: string, actual: unknown, expected: unknown])[],
+): string | undefined {
+  for (const [place, actual, expected] of members) {
+    const mismatch = findMismatch(actual, expected, place)
+    if (mismatch !== undefined) return mismatch
   }
   return undefined
 }
 
-/** Reports whether a value decides for itself what it matches, as that of a test runner. */
+/** Reports whether a value is a matcher of a test runner. */
 export function isMatcher(value: unknown): value is { asymmetricMatch(value: unknown): boolean } {
   return typeof value === 'object' && value !== null && 'asymmetricMatch' in value
 }
 
-function show(value: unknown): string {
+function formatValue(value: unknown): string {
   if (typeof value === 'function') return 'a function'
   const readable = (_: string, each: unknown) => {
     if (each instanceof RegExp || typeof each === 'bigint') return String(each)
@@ -100,6 +103,6 @@ function show(value: unknown): string {
   try {
     return JSON.stringify(value, readable, 2) ?? 'nothing'
   } catch {
-    return inspect(value) // It holds itself.
+    return inspect(value) // A circular value.
   }
 }

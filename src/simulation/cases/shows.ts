@@ -2,34 +2,33 @@ import { type Views, views } from '../../views/views.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import { checkKnownNames } from '../../vocabulary/known-names.ts'
 import type { Instant, RecordedEvent } from '../../vocabulary/message.ts'
-import { checkTypes, type MembersOf, typesIn } from './check-case.ts'
+import { checkEventTypes, eventTypesIn, type MemberNames } from './check-case.ts'
 import type { GivenEvent } from './decides.ts'
-import { type ExpectedValue, meets } from './expectation.ts'
+import { assertMatches, type ExpectedValue } from './expectation.ts'
 
-/** An event for a view; its stream and time are made up when absent. */
+/** An event for a view; `shows` fills in an absent stream and time. */
 export type ShownEvent = GivenEvent &
   Partial<Pick<RecordedEvent, 'stream' | 'at' | 'settles' | 'causedBy' | 'actor'>>
 
-/** The rows that a view makes of events. */
+/** The events and the expected rows of a view, for `shows`. */
 export interface ViewCase<N extends keyof Views> {
   readonly view: N
-  /** The events, the oldest first. */
   readonly given: readonly ShownEvent[]
-  /** Every row, in the order of their first event. */
+  /** All rows, in the order of their first event. */
   readonly expected?: readonly ExpectedValue<Views[N]>[]
 }
 
-const caseMembers: MembersOf<keyof ViewCase<never>> = { view: true, given: true, expected: true }
+const viewCaseMembers: MemberNames<keyof ViewCase<never>> = { view: true, given: true, expected: true }
 const startsAt: Instant = '2026-11-20T12:00:00.000Z'
 
 /**
- * Folds events into the rows of a view, as an append and a rebuild do, and compares them with those expected. An event
- * without a stream stands on `<machine>-1`; the first is recorded at 2026-11-20T12:00:00.000Z, and each of the others a
- * second after the one before. Returns the rows.
+ * Folds events into the rows of a view, as an append and a rebuild do, compares the rows with the expected ones, and
+ * returns them. The default stream is `<machine>-1`. The default time of the first event is 2026-11-20T12:00:00.000Z,
+ * and of each other event a second after the event before.
  *
- * @throws {ExpectationError} when the rows are others
- * @throws {TypeError} when there is no such view, or it changes what it was given: a view is pure; and when the case
- * has other members, or an event that no machine records
+ * @throws {ExpectationError} when the rows differ
+ * @throws {TypeError} for an unknown view, for a view that changes its input, and for an event that no machine records
+ * @throws {AverbaError} `INVALID_INPUT` when the case has an unknown member
  *
  * @example
  * ```ts
@@ -42,25 +41,25 @@ const startsAt: Instant = '2026-11-20T12:00:00.000Z'
  * })
  * ```
  */
-export function shows<N extends keyof Views>(shown: ViewCase<N>): Views[N][] {
-  checkKnownNames(shown, Object.keys(caseMembers), { noun: 'member', of: 'a case of shows' })
-  const { view: name, given, expected } = shown
+export function shows<N extends keyof Views>(viewCase: ViewCase<N>): Views[N][] {
+  checkKnownNames(viewCase, Object.keys(viewCaseMembers), { noun: 'member', of: 'a case of shows' })
+  const { view: name, given, expected } = viewCase
   const view = views.find(each => each.name === name)
-  if (!view) throw new TypeError(`There is no view ${name}`)
-  checkTypes(typesIn(given))
+  if (!view) throw new TypeError(`Unknown view ${name}`)
+  checkEventTypes(eventTypesIn(given))
   const rows = new Map<string, object | undefined>()
-  for (const event of recorded(given)) {
+  for (const event of toRecordedEvents(given)) {
     const key = view.key(event)
-    // A frozen row throws when it is changed.
-    if (key !== undefined) rows.set(key, frozen(view.fold(rows.get(key), event)))
+    // A view must be pure: changing a frozen row throws.
+    if (key !== undefined) rows.set(key, deepFreeze(view.fold(rows.get(key), event)))
   }
-  // The view of this name has these rows.
-  const made = [...rows.values()].filter(row => row !== undefined) as Views[N][]
-  if (expected) meets(`the rows of ${name}`, made, expected)
-  return made
+  // The view named `name` has rows of this type.
+  const result = [...rows.values()].filter(row => row !== undefined) as Views[N][]
+  if (expected) assertMatches(`the rows of ${name}`, result, expected)
+  return result
 }
 
-function recorded(given: readonly ShownEvent[]): RecordedEvent[] {
+function toRecordedEvents(given: readonly ShownEvent[]): RecordedEvent[] {
   const versions = new Map<string, number>()
   let at = fromInstant(startsAt) - 1_000
   return given.map((event, i) => {
@@ -70,12 +69,12 @@ function recorded(given: readonly ShownEvent[]): RecordedEvent[] {
     versions.set(stream, version)
     at = event.at === undefined ? at + 1_000 : fromInstant(event.at)
     const place = { id: `${stream}/${version}`, position: i + 1, stream, version, at: toInstant(at) }
-    return frozen({ ...event, ...place, causedBy, machine: { name: machine, version: 1 } })
+    return deepFreeze({ ...event, ...place, causedBy, machine: { name: machine, version: 1 } })
   })
 }
 
-function frozen<T>(value: T): T {
+function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
-  for (const member of Object.values(value)) frozen(member)
+  for (const member of Object.values(value)) deepFreeze(member)
   return Object.freeze(value)
 }

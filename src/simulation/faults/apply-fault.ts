@@ -3,7 +3,7 @@ import { UnsentError } from '../../vocabulary/connection-errors.ts'
 import { defaultBudgetMs, type Fetch } from '../../vocabulary/fetch.ts'
 import type { Fault } from './fault.ts'
 
-/** Sends a request under a fault. Throws where the transport would. */
+/** Sends a request with a fault applied. Throws what the transport would throw. */
 export async function applyFault(
   fault: Fault,
   request: Request,
@@ -18,25 +18,25 @@ export async function applyFault(
     case 'unknownCertificate':
       throw new UnsentError('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
     case 'reset':
-      throw broken()
+      throw resetError()
     case 'lose':
       await drain(await forward(request))
-      throw broken()
+      throw resetError()
     case 'delay':
       await clock.sleep(fault.ms ?? 0, undefined, 'the fault delay')
       return forward(request)
     case 'trickle':
-      return trickled(await forward(request), clock, fault.ms)
+      return trickleBody(await forward(request), clock, fault.ms)
     case 'status':
-      return statusOf(fault)
+      return statusResponse(fault)
     case 'html':
-      return changed(await forward(request), () => '<html>Manutenção</html>', 'text/html')
+      return changeBody(await forward(request), () => '<html>Manutenção</html>', 'text/html')
     case 'contentType':
-      return changed(await forward(request), text => text, 'text/plain')
+      return changeBody(await forward(request), text => text, 'text/plain')
     case 'truncate':
-      return changed(await forward(request), text => text.slice(0, text.length / 2))
+      return changeBody(await forward(request), text => text.slice(0, text.length / 2))
     case 'oversize':
-      return oversized(await forward(request))
+      return oversizeBody(await forward(request))
     case 'duplicate': {
       const copy = request.clone()
       const first = await forward(request)
@@ -55,12 +55,11 @@ export async function applyFault(
   }
 }
 
-/** The error of a socket whose connection breaks. */
-function broken(): Error {
+function resetError(): Error {
   return Object.assign(new Error('The connection broke'), { code: 'ECONNRESET' })
 }
 
-function statusOf({ status = 500, retryAfterS }: Fault): Response {
+function statusResponse({ status = 500, retryAfterS }: Fault): Response {
   const wait = retryAfterS !== undefined && { 'retry-after': String(retryAfterS) }
   const headers = { 'content-type': 'application/problem+json', ...wait }
   return new Response(JSON.stringify({ type: 'about:blank', title: 'Falha pedida', status }), {
@@ -69,7 +68,7 @@ function statusOf({ status = 500, retryAfterS }: Fault): Response {
   })
 }
 
-async function changed(
+async function changeBody(
   response: Response,
   change: (text: string) => string,
   contentType?: string,
@@ -78,23 +77,23 @@ async function changed(
   const headers = new Headers(response.headers)
   headers.delete('content-length')
   if (contentType !== undefined) headers.set('content-type', contentType)
-  // A body cannot come with 204: where there was none, it comes with 200.
+  // A 204 cannot have a body, so the changed response is a 200.
   return new Response(text, { status: isBodiless(response) ? 200 : response.status, headers })
 }
 
-/** More than the largest answer that any client takes. */
-const oversizedPieces = 1_024
+/** 1 GiB in all: larger than any client's limit. */
+const oversizeChunks = 1_024
 const blank = new Uint8Array(1_048_576).fill(32)
 
-/** Answers as usual, and then goes on with blanks for as long as they are taken. */
-async function oversized(response: Response): Promise<Response> {
+/** Appends blanks to the answer until the client stops reading, or the limit is reached. */
+async function oversizeBody(response: Response): Promise<Response> {
   const first = new Uint8Array(await response.arrayBuffer())
   let sent = -1
   const stream = new ReadableStream<Uint8Array>({
     pull(controller) {
       controller.enqueue(sent < 0 ? first : blank)
       sent += 1
-      if (sent === oversizedPieces) controller.close()
+      if (sent === oversizeChunks) controller.close()
     },
   })
   const headers = new Headers(response.headers)
@@ -102,12 +101,12 @@ async function oversized(response: Response): Promise<Response> {
   return new Response(stream, { status: isBodiless(response) ? 200 : response.status, headers })
 }
 
-const piecesMax = 20
+const trickleChunksMax = 20
 
-/** Answers at once, and sends the body in pieces: by default it takes twice a client's budget. */
-async function trickled(response: Response, clock: Clock, ms?: number): Promise<Response> {
+/** Answers at once, and sends the body in pieces: by default over twice the client's budget. */
+async function trickleBody(response: Response, clock: Clock, ms?: number): Promise<Response> {
   const body = new Uint8Array(await response.arrayBuffer())
-  const pieceBytes = Math.max(1, Math.ceil(body.length / piecesMax))
+  const pieceBytes = Math.max(1, Math.ceil(body.length / trickleChunksMax))
   const pieces = Math.max(1, Math.ceil(body.length / pieceBytes))
   const pauseMs = ms ?? Math.ceil((2 * defaultBudgetMs) / pieces)
   const { status, headers } = response
@@ -138,17 +137,17 @@ function isBodiless({ status }: Response): boolean {
   return status === 204 || status === 304
 }
 
-const neverAgreed = 'segredo-nunca-combinado'
+const wrongSecret = 'segredo-nunca-combinado'
 
-/** The request with a wrong secret in place of each that it carries, and at least one. */
+/** Copies a request and replaces its secrets with a wrong one; adds one if there is none. */
 function withWrongSecrets(request: Request): Request {
   const headers = new Headers(request.headers)
-  headers.set('secret', neverAgreed)
-  if (headers.has('authorization')) headers.set('authorization', neverAgreed)
+  headers.set('secret', wrongSecret)
+  if (headers.has('authorization')) headers.set('authorization', wrongSecret)
   return new Request(request, { headers })
 }
 
-/** Reads an answer to its end, which says that the work is done, and keeps nothing of it, however long it is. */
+/** Reads an answer to its end and discards it. */
 export async function drain({ body }: Response): Promise<void> {
   await body?.pipeTo(new WritableStream())
 }

@@ -4,91 +4,89 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import type { ServiceName } from '../../vocabulary/service-name.ts'
 import { applyFault } from './apply-fault.ts'
 import {
+  appliesTo,
   type Fault,
   type FaultKind,
-  type FaultyService,
+  type FaultTarget,
   faultSchema,
   isCertificateFault,
-  isMeantFor,
 } from './fault.ts'
 import { HeldDeliveries } from './held-deliveries.ts'
 
-/** The certificate that a server shows to a connection: its own, or a bad one. */
+/** The certificate that a server presents to a connection: its own, or a bad one. */
 export type ShownCertificate = 'own' | 'expired' | 'unknown'
 
-/** Servers whose connections meet certificate faults. Without them, each request counts as a connection. */
+/** Servers that present bad certificates. Without them, each request counts as a connection. */
 export interface Connections {
-  /** Ends the connections that are idle, so that the next request needs a new one. */
   renew(): Promise<void>
 }
 
-type ServeRequest<T extends readonly unknown[]> = (request: Request, ...rest: T) => Promise<Response>
+type SendRequest<T extends readonly unknown[]> = (request: Request, ...rest: T) => Promise<Response>
 
-/** The faults to come, in the order in which they were given. */
+/** The active faults, in the order in which they were added. */
 export class FaultQueue {
   readonly #clock: Clock
   readonly #entropy: Entropy
   readonly #connections: Connections | undefined
   readonly #held: HeldDeliveries
-  readonly #onTaken: (fault: Fault) => void
-  #coming: { fault: Fault; left: number }[] = []
+  readonly #onApplied: (fault: Fault) => void
+  #active: { fault: Fault; left: number }[] = []
 
-  /** `onTaken` is told of each fault when it befalls something. */
+  /** `onApplied` is called each time that a fault takes effect. */
   constructor(
     clock: Clock,
     entropy: Entropy,
     connections?: Connections,
-    onTaken: (fault: Fault) => void = () => undefined,
+    onApplied: (fault: Fault) => void = () => undefined,
   ) {
     this.#clock = clock
     this.#entropy = entropy
     this.#connections = connections
     this.#held = new HeldDeliveries(clock)
-    this.#onTaken = onTaken
+    this.#onApplied = onApplied
   }
 
   /**
-   * Adds a fault after those to come. Resolves when it is in force: over sockets only new connections meet a bad
-   * certificate, so idle ones are ended first.
+   * Adds a fault after the others. Resolves when it is active: only new connections get a bad certificate, so idle
+   * connections are ended first.
    *
-   * @throws {AverbaError} `INVALID_INPUT`, at once
+   * @throws {AverbaError} `INVALID_INPUT`, synchronously
    */
   add(given: Fault): Promise<void> {
     const fault = parseFault(given)
-    this.#coming.push({ fault, left: fault.times ?? Number.POSITIVE_INFINITY })
+    this.#active.push({ fault, left: fault.times ?? Number.POSITIVE_INFINITY })
     return (isCertificateFault(fault) && this.#connections?.renew()) || Promise.resolve()
   }
 
-  /** Ends all faults; a delivery that was held back goes now. */
+  /** Ends all faults, and sends held deliveries now. */
   clear(): void {
-    this.#coming = []
+    this.#active = []
     this.#held.releaseAll()
   }
 
-  /** Puts the faults between callers and a service. Further arguments of a caller are passed on. */
-  around<T extends readonly unknown[]>(service: FaultyService, send: ServeRequest<T>): ServeRequest<T> {
+  /** Wraps a sender so that the faults of its target apply. Further arguments are passed on. */
+  wrap<T extends readonly unknown[]>(service: FaultTarget, send: SendRequest<T>): SendRequest<T> {
     return async (request, ...rest) => {
-      const fault = this.#take(service, request)
+      const fault = this.#takeFor(service, request)
       const forward = (through: Request) => send(through, ...rest)
-      const go = () => (fault ? applyFault(fault, request, forward, this.#clock) : forward(request))
-      if (fault?.kind === 'reorder') return this.#held.hold(request, fault.ms, go)
-      return service === 'receiver' ? this.#held.overtake(request, go) : go()
+      const sendNow = () => (fault ? applyFault(fault, request, forward, this.#clock) : forward(request))
+      if (fault?.kind === 'reorder') return this.#held.hold(request, fault.ms, sendNow)
+      return service === 'receiver' ? this.#held.overtake(request, sendNow) : sendNow()
     }
   }
 
-  /** The certificate that the next connection to a service is shown. */
   nextCertificate(service: ServiceName): ShownCertificate {
     const kind = this.#find(service, fault => isCertificateFault(fault))?.kind
     if (kind === undefined) return 'own'
     return kind === 'expiredCertificate' ? 'expired' : 'unknown'
   }
 
-  /** The fault that rejects the token of a call now, if one does. */
+  /** The fault that rejects the token of the current call, if any. */
   nextRejection(): Fault | undefined {
     return this.#find('validationService', fault => fault.kind === 'rejectToken')
   }
 
-  /** The clock of a service: ours, ahead or behind by the skew that lasts. */
+  /** The clock of a service: ours, shifted by an active `clockSkew`. */
   clockOf(service: ServiceName): Clock {
     const isSkew = ({ kind }: Fault) => kind === 'clockSkew'
     return {
@@ -97,28 +95,29 @@ export class FaultQueue {
     }
   }
 
-  #take(service: FaultyService, request: Request): Fault | undefined {
+  #takeFor(service: FaultTarget, request: Request): Fault | undefined {
     return this.#find(service, fault => {
       const { kind, method = request.method, path = '' } = fault
-      if (elsewhere.has(kind) || (isCertificateFault(fault) && this.#areShown(service))) return false
-      // The delivery that another one waits for must not be held back: the two would wait for each other.
+      if (kindsAppliedByService.has(kind)) return false
+      if (isCertificateFault(fault) && this.#presentsCertificates(service)) return false
+      // A held delivery waits for this one. Holding both would be a deadlock.
       if (kind === 'reorder' && this.#held.isWaiting(request)) return false
       return method === request.method && new URL(request.url).pathname.includes(path)
     })
   }
 
-  /** Whether sockets show the bad certificates of a service; the receiver's server is never ours. */
-  #areShown(service: FaultyService): boolean {
+  /** Whether a real server presents the bad certificates. The receiver's server is never ours. */
+  #presentsCertificates(service: FaultTarget): boolean {
     return this.#connections !== undefined && service !== 'receiver'
   }
 
-  #find(service: FaultyService, isMeant: (fault: Fault) => boolean): Fault | undefined {
-    const found = this.#coming.find(
-      ({ fault, left }) => left > 0 && isMeantFor(fault, service) && isMeant(fault) && this.#isDrawn(fault),
+  #find(service: FaultTarget, matches: (fault: Fault) => boolean): Fault | undefined {
+    const found = this.#active.find(
+      ({ fault, left }) => left > 0 && appliesTo(fault, service) && matches(fault) && this.#isDrawn(fault),
     )
     if (!found) return undefined
     found.left -= 1
-    this.#onTaken(found.fault)
+    this.#onApplied(found.fault)
     return found.fault
   }
 
@@ -129,15 +128,14 @@ export class FaultQueue {
   }
 }
 
-/** The kinds that take effect at the service itself, not on the way. */
-const elsewhere = new Set<FaultKind>(['rejectToken', 'clockSkew'])
+/** Kinds that take effect in the service itself, not in the network. */
+const kindsAppliedByService = new Set<FaultKind>(['rejectToken', 'clockSkew'])
 
-/** Checks a fault, and names what is wrong by its member. */
 function parseFault(given: unknown): Fault {
   const parsed = faultSchema.safeParse(given)
   if (parsed.success) return parsed.data
   const fields = parsed.error.issues.map(issue => `${issue.path.join('.') || 'fault'}: ${issue.message}`)
   throw new AverbaError('INVALID_INPUT', `Cannot add the fault: ${fields.join('; ')}`, {
-    hint: 'docs/simulating.md has every kind of fault with its members',
+    hint: 'See docs/simulating.md for every kind of fault and its members',
   })
 }

@@ -1,12 +1,12 @@
 import type { Clock } from '../../runtime/clock.ts'
 
-/** How long a delivery waits for the next one by default: well within the portal's 3500 ms. */
+/** How long a delivery waits for the next one by default: well below the portal's 3500 ms. */
 const defaultHoldMs = 1_000
 
-/** Deliveries that are held back until the next one to the same receiver has gone. */
+/** Holds deliveries until the next one to the same receiver has been sent. */
 export class HeldDeliveries {
   readonly #clock: Clock
-  /** Lets a held delivery go, by the host of its receiver. */
+  /** Releases a held delivery, by the host of its receiver. */
   readonly #waiting = new Map<string, AbortController>()
 
   constructor(clock: Clock) {
@@ -14,12 +14,12 @@ export class HeldDeliveries {
   }
 
   isWaiting(request: Request): boolean {
-    return this.#waiting.has(hostOf(request))
+    return this.#waiting.has(receiverHost(request))
   }
 
-  /** Sends a delivery when the next one has gone, or `ms` have passed. */
+  /** Sends a delivery after the next one, or after `ms`. */
   async hold<T>(request: Request, ms = defaultHoldMs, send: () => Promise<T>): Promise<T> {
-    const host = hostOf(request)
+    const host = receiverHost(request)
     const released = new AbortController()
     this.#waiting.set(host, released)
     await this.#clock.sleep(ms, released.signal, 'the fault reorder')
@@ -27,11 +27,11 @@ export class HeldDeliveries {
     return send()
   }
 
-  /** Sends a delivery at once, and then the one that waits for it. */
+  /** Sends a delivery at once, and then releases the one that waits for it. */
   async overtake<T>(request: Request, send: () => Promise<T>): Promise<T> {
-    const host = hostOf(request)
+    const host = receiverHost(request)
     const held = this.#waiting.get(host)
-    // The pair is complete: the next delivery may be held back in turn.
+    // The pair is complete: the next delivery may be held again.
     this.#waiting.delete(host)
     try {
       return await send()
@@ -45,6 +45,6 @@ export class HeldDeliveries {
   }
 }
 
-function hostOf(request: Request): string {
+function receiverHost(request: Request): string {
   return new URL(request.url).host
 }

@@ -17,15 +17,15 @@ export interface IssuedCertificate {
   readonly key: string
 }
 
-/** A certificate authority of our own, for simulated services and their clients. */
+/** A private certificate authority for simulated services and their clients. */
 export interface Authority {
-  /** Its certificate, as PEM text: what the others trust. */
+  /** Its certificate, as PEM text, for the trust store of the others. */
   readonly ca: string
-  /** Issues a server's certificate for names and addresses. */
+  /** Issues a server certificate for DNS names and IP addresses. */
   issueServer(names: readonly string[]): Promise<IssuedCertificate>
-  /** Issues one that ended an hour before the authority was made. */
+  /** Issues a server certificate that expired an hour before the authority was created. */
   issueExpiredServer(names: readonly string[]): Promise<IssuedCertificate>
-  /** Issues a client's certificate; the simulated services know the client by this name. */
+  /** Issues a client certificate; the simulated services identify the client by this name. */
   issueClient(name: string): Promise<IssuedCertificate>
 }
 
@@ -33,7 +33,7 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const serverAuth = '1.3.6.1.5.5.7.3.1'
 const clientAuth = '1.3.6.1.5.5.7.3.2'
 
-/** Makes an authority whose certificates are valid from a day before `now`, for a year. */
+/** Creates an authority. Its certificates are valid from a day before `now` to a year after it. */
 export async function createAuthority(
   now: number,
   authorityName = 'averba simulated authority',
@@ -82,7 +82,7 @@ export async function createAuthority(
         extensions: [
           new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
           new ExtendedKeyUsageExtension([usage]),
-          ...(names.length > 0 ? [new SubjectAlternativeNameExtension(names.map(toAlternative))] : []),
+          ...(names.length > 0 ? [new SubjectAlternativeNameExtension(names.map(toAlternativeName))] : []),
         ],
       },
       crypto,
@@ -103,6 +103,6 @@ export async function createAuthority(
   }
 }
 
-function toAlternative(name: string): { type: 'ip' | 'dns'; value: string } {
+function toAlternativeName(name: string): { type: 'ip' | 'dns'; value: string } {
   return { type: /^[\d.]+$/.test(name) ? 'ip' : 'dns', value: name }
 }

@@ -3,8 +3,8 @@ import type { StreamingFetch } from '../../vocabulary/fetch.ts'
 import type { Deliver } from '../services/portal/deliveries.ts'
 
 /**
- * Deliveries over real sockets. From sending to the end of the answer they are timed by the system's clock: moving
- * another clock does not change how fast a receiver is.
+ * Delivers over real sockets. The system clock times each delivery until the end of its answer: advancing another clock
+ * does not change how fast a receiver is.
  */
 export function deliverOverSockets(stream: StreamingFetch): Deliver {
   return async (request, { onConnected, countBy }) => {
@@ -12,7 +12,7 @@ export function deliverOverSockets(stream: StreamingFetch): Deliver {
     try {
       const { body, status, headers } = await stream(request, onConnected)
       if (body === null) end()
-      return new Response(body && whenRead(body, end), { status, headers })
+      return new Response(body && callWhenRead(body, end), { status, headers })
     } catch (error) {
       end()
       throw error
@@ -20,8 +20,8 @@ export function deliverOverSockets(stream: StreamingFetch): Deliver {
   }
 }
 
-/** The same body; `end` is called when it has been read. */
-function whenRead(body: ReadableStream<Uint8Array>, end: () => void): ReadableStream<Uint8Array> {
+/** Returns the same body, and calls `end` when it has been read. */
+function callWhenRead(body: ReadableStream<Uint8Array>, end: () => void): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   return new ReadableStream({
     async pull(controller) {

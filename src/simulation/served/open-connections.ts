@@ -2,12 +2,12 @@ import type { Server } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { systemClock } from '../../runtime/clock.ts'
 
-/** How long a client is given to end its side of a connection. */
-const partingMs = 500
+/** How long a client has to end its side of a connection. */
+const endConnectionMs = 500
 
-/** The connections of a server, which can be ended so that the next request needs a new one. */
+/** Tracks the connections of a server, and ends them so that the next request needs a new one. */
 export class OpenConnections {
-  /** How many answers are under way on each. */
+  /** The number of unfinished answers on each connection. */
   readonly #answering = new Map<Duplex, number>()
   readonly #ending = new WeakSet<Duplex>()
 
@@ -27,22 +27,22 @@ export class OpenConnections {
   }
 
   /**
-   * Ends what is idle now, and the rest after its answer. Resolves when the clients have taken note of it: a
-   * request that they send then comes over a new connection.
+   * Ends idle connections now, and the others after their answer. Resolves when the idle ones are closed: a request sent
+   * then comes over a new connection.
    */
   async renew(): Promise<void> {
     const idle = [...this.#answering].filter(([, answers]) => answers === 0)
     for (const [socket] of this.#answering) this.#ending.add(socket)
-    await Promise.all(idle.map(([socket]) => part(socket)))
+    await Promise.all(idle.map(([socket]) => endConnection(socket)))
   }
 }
 
-/** Ends our side, and waits for the other for a bounded time: sockets count real time. */
-async function part(socket: Duplex): Promise<void> {
+/** Ends our side, waits a bounded real time for the client's, and then destroys the socket. */
+async function endConnection(socket: Duplex): Promise<void> {
   if (socket.destroyed) return
   const closed = new AbortController()
   socket.once('close', () => closed.abort())
   socket.end()
-  await systemClock.sleep(partingMs, closed.signal)
+  await systemClock.sleep(endConnectionMs, closed.signal)
   socket.destroy()
 }

@@ -3,49 +3,44 @@ import { createServer, type Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { getRequestListener } from '@hono/node-server'
+import type { IssuedCertificate } from './authority.ts'
 import { OpenConnections } from './open-connections.ts'
 
-/** Who is at the other end of a request. */
+/** The client at the other end of a request. */
 export interface Peer {
   readonly remoteAddress: string
-  /** The common name of the client certificate, where one was presented and our authority signed it. */
+  /** The common name of the client certificate, if one was presented that our authority signed. */
   readonly clientName?: string
 }
 
-/** What a server shows of itself: a certificate with its key, as PEM text. */
-interface ServerCertificate {
-  readonly cert: string
-  readonly key: string
-}
-
-/** The server's certificate, and which clients it recognises. */
-export interface ServeOptions extends ServerCertificate {
-  /** Asked at each new connection: what to show instead of the server's own certificate. */
-  readonly showInstead?: () => ServerCertificate | undefined
-  /** Asks the client for a certificate of this authority. Without one the request still arrives. */
+/** The server's certificate and address, and the clients that it identifies. */
+export interface ServeOptions extends IssuedCertificate {
+  /** Called for each new connection: the certificate to present instead of the server's own. */
+  readonly replaceCertificate?: () => IssuedCertificate | undefined
+  /** Asks the client for a certificate of this authority. Requests without one are still handled. */
   readonly clientCa?: string
   readonly host?: string
   readonly port?: number
 }
 
-/** A server on loopback, to be closed. */
+/** A running server on loopback. */
 export interface Server {
   readonly port: number
   close(): Promise<void>
 }
 
-/** A server over TLS, to be closed. */
+/** A running server over TLS. */
 export interface TlsServer extends Server {
-  /** Ends the connections; resolves when the next request needs a new one. */
+  /** Ends the connections. Resolves when the next request needs a new one. */
   renewConnections(): Promise<void>
 }
 
-/** Serves a handler over HTTPS, TLS 1.2 or newer. A handler that throws breaks the connection. */
-export async function serve(
+/** Serves a handler over HTTPS with TLS 1.2 or newer. When the handler throws, the connection is destroyed. */
+export async function serveHttps(
   handle: (request: Request, peer: Peer) => Response | Promise<Response>,
   options: ServeOptions,
 ): Promise<TlsServer> {
-  const { cert, key, clientCa, showInstead, host = '127.0.0.1', port = 0 } = options
+  const { cert, key, clientCa, replaceCertificate, host = '127.0.0.1', port = 0 } = options
   const listener = getRequestListener(
     (request, { incoming }) => {
       const socket = incoming.socket as TLSSocket // An HTTPS server's requests come over TLS.
@@ -53,60 +48,61 @@ export async function serve(
       const clientName = [subject?.CN ?? []].flat()[0]
       const remoteAddress = socket.remoteAddress ?? ''
       const peer = { remoteAddress, ...(clientName !== undefined && { clientName }) }
-      const answered = async () => handle(request, peer)
-      return answered().catch((error: unknown) => {
+      const answer = async () => handle(request, peer)
+      return answer().catch((error: unknown) => {
         socket.destroy()
         throw error
       })
     },
     { overrideGlobalObjects: false },
   )
-  const asksForCertificate = clientCa !== undefined && {
+  const clientCertificate = clientCa !== undefined && {
     ca: clientCa,
     requestCert: true,
     rejectUnauthorized: false,
   }
   const server = createServer(
-    { cert, key, minVersion: 'TLSv1.2', ...asksForCertificate },
+    { cert, key, minVersion: 'TLSv1.2', ...clientCertificate },
     (incoming, outgoing) => {
       void listener(incoming, outgoing)
     },
   )
-  if (showInstead) showPerConnection(server, showInstead, { cert, key, ...asksForCertificate })
+  if (replaceCertificate) {
+    chooseCertificatePerConnection(server, replaceCertificate, { cert, key, ...clientCertificate })
+  }
   const connections = new OpenConnections(server)
-  return { ...(await listen(server, host, port)), renewConnections: () => connections.renew() }
+  return { ...(await listenOn(server, host, port)), renewConnections: () => connections.renew() }
 }
 
-/** Decides at each connection, before its handshake, which certificate it is shown. */
-function showPerConnection(
+function chooseCertificatePerConnection(
   server: HttpsServer,
-  showInstead: () => ServerCertificate | undefined,
-  own: ServerCertificate,
+  replaceCertificate: () => IssuedCertificate | undefined,
+  own: IssuedCertificate,
 ): void {
-  let shown = own
-  // A new context has new ticket keys, so that no client resumes a session and misses the certificate.
+  let current = own
+  // A new context has new ticket keys, so no client can resume a session and skip the certificate.
   server.prependListener('connection', () => {
-    const next = { ...own, ...showInstead() }
-    if (next.cert === shown.cert) return
+    const next = { ...own, ...replaceCertificate() }
+    if (next.cert === current.cert) return
     server.setSecureContext(next)
-    shown = next
+    current = next
   })
 }
 
-/** Serves a handler over plain HTTP, on loopback only: for the control of simulated services. */
+/** Serves the control server of the simulated services over plain HTTP, on loopback only. */
 export async function serveControl(
   handle: (request: Request) => Promise<Response>,
   port = 0,
 ): Promise<Server> {
   const listener = getRequestListener(handle, { overrideGlobalObjects: false })
-  return listen(
+  return listenOn(
     createHttpServer((incoming, outgoing) => void listener(incoming, outgoing)),
     '127.0.0.1',
     port,
   )
 }
 
-async function listen(server: HttpServer | HttpsServer, host: string, port: number): Promise<Server> {
+async function listenOn(server: HttpServer | HttpsServer, host: string, port: number): Promise<Server> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)

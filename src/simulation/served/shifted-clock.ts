@@ -1,28 +1,27 @@
 import { type Clock, systemClock } from '../../runtime/clock.ts'
 import { whenQuiet } from '../../runtime/event-loop.ts'
 
-interface Sleeper {
+interface RealSleeper {
   readonly dueAt: number
-  /** Interrupts the sleep; what is left of it is slept after that. */
+  /** Interrupts the sleep so that it is computed anew. */
   moved: AbortController
 }
 
-/** A clock that moves with the system's, and can be moved ahead of it. */
+/** A clock that moves with the system clock, and can be moved ahead of it. */
 export class ShiftedClock implements Clock {
   #aheadMs = 0
-  readonly #sleepers = new Set<Sleeper>()
+  readonly #sleepers = new Set<RealSleeper>()
 
   now(): number {
     return systemClock.now() + this.#aheadMs
   }
 
-  /** How many sleepers there are. */
   get sleeping(): number {
     return this.#sleepers.size
   }
 
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    const sleeper: Sleeper = { dueAt: this.now() + ms, moved: new AbortController() }
+    const sleeper: RealSleeper = { dueAt: this.now() + ms, moved: new AbortController() }
     this.#sleepers.add(sleeper)
     for (let left = ms; left > 0 && !signal?.aborted; left = sleeper.dueAt - this.now()) {
       sleeper.moved = new AbortController()
@@ -33,13 +32,12 @@ export class ShiftedClock implements Clock {
   }
 
   /**
-   * Moves ahead by `ms`, from one sleeper that comes due to the next, each woken at its own time. Resolves when all of
-   * this has happened, and what followed from it: whatever waits for this clock then sleeps beyond it. What waits for
-   * the system's time, such as an answer over a socket, is not waited for.
+   * Moves ahead by `ms` and wakes each sleeper at its own time. Resolves when the woken work has run: all remaining
+   * sleepers are due later. It does not wait for work that takes real time, such as an answer over a socket.
    */
   async advance(ms: number): Promise<void> {
     let left = ms
-    await whenQuiet() // What has just begun may be about to sleep.
+    await whenQuiet() // Work that has just begun may be about to sleep.
     for (let next = this.#next(); next; next = this.#next()) {
       const stepMs = Math.max(0, next.dueAt - this.now())
       if (stepMs > left) break
@@ -53,9 +51,8 @@ export class ShiftedClock implements Clock {
     await whenQuiet()
   }
 
-  /** The sleeper that is due first. */
-  #next(): Sleeper | undefined {
-    let first: Sleeper | undefined
+  #next(): RealSleeper | undefined {
+    let first: RealSleeper | undefined
     for (const each of this.#sleepers) if (!first || each.dueAt < first.dueAt) first = each
     return first
   }

@@ -4,13 +4,13 @@ import { serveControl } from './serve.ts'
 import type { ShiftedClock } from './shifted-clock.ts'
 import type { RunningServices } from './start-services.ts'
 
-/** The control server of running services, to be closed. */
+/** The running control server of simulated services. */
 export interface RunningControl {
   readonly baseUrl: string
   close(): Promise<void>
 }
 
-/** Starts the control server of simulated services: plain HTTP, JSON, on loopback. */
+/** Starts the control server of simulated services: JSON over plain HTTP, on loopback. */
 export async function startControl(services: RunningServices, clock: ShiftedClock): Promise<RunningControl> {
   const control = createControl({
     async advance(ms) {

@@ -12,42 +12,43 @@ import { createSimulators, credentials, type Simulators, samples } from '../serv
 import type { Policies } from '../services/policies.ts'
 import { createAuthority, type IssuedCertificate } from './authority.ts'
 import { deliverOverSockets } from './deliver-over-sockets.ts'
-import { type Peer, serve, type TlsServer } from './serve.ts'
+import { type Peer, serveHttps, type TlsServer } from './serve.ts'
 
-/** The simulated services behind real TLS on loopback, to be closed. */
+/** The simulated services, running behind real TLS on loopback. */
 export interface RunningServices extends Simulators {
-  /** Options for `openAverba`: where the services are, and how to authenticate there. */
+  /** Options for `openAverba`: the addresses of the services, and how to authenticate. */
   readonly options: Pick<Required<AverbaOptions>, ServiceName>
   readonly samples: typeof samples
-  /** The consumer key and secret that the token service knows. */
+  /** The consumer key and secret that the token service accepts. */
   readonly credentials: { readonly consumerKey: string; readonly consumerSecret: string }
   /** The headers that authenticate a call at the portal. */
   readonly portalHeaders: Readonly<Record<string, string>>
   /** The authority that all parties trust, as PEM text. */
   readonly ca: string
-  /** The client certificate that the consent service knows. */
+  /** The client certificate that the consent service accepts. */
   readonly client: IssuedCertificate
   /** A server certificate for `localhost` and `*.exemplo.br`, for a receiver. */
   readonly receiver: IssuedCertificate
   /** Sends deliveries for `host` on port 443 to a port of this machine. */
   connect(host: string, port: number, address?: string): void
-  /** Begins again with the samples alone: no faults, no requests, no connections. */
+  /** Starts over with only the samples: no faults, no requests, no `connect` routes. */
   reset(): void
   close(): Promise<void>
 }
 
-/** What the services stand on, and what they do where the contracts are silent. */
+/** The options of `startServices`. */
 export interface ServicesOptions {
   readonly clock?: Clock
   readonly entropy?: Entropy
+  /** What the services do where the contracts are silent. */
   readonly policies?: Policies
-  /** What goes wrong from the start, until a reset. */
+  /** Faults from the start, until a reset. */
   readonly faults?: readonly Fault[]
-  /** The address of this machine, in 127.0.0.0/8, that deliveries come from. */
+  /** The source address of deliveries: one of this machine, in 127.0.0.0/8. */
   readonly deliverFrom?: string
 }
 
-/** Every option of the services. */
+/** Every option name, checked by the compiler. */
 const optionNames: Readonly<Record<keyof ServicesOptions, true>> = {
   clock: true,
   entropy: true,
@@ -57,20 +58,18 @@ const optionNames: Readonly<Record<keyof ServicesOptions, true>> = {
 }
 
 /**
- * Starts the four services as HTTPS servers, with certificates made for this run.
+ * Starts the four services as HTTPS servers, with certificates created for this run.
  *
  * @throws {AverbaError} `INVALID_INPUT` when `deliverFrom` is not an address of 127.0.0.0/8, or a fault or a policy is
- * not one; `MISCONFIGURED` for an option of another name
+ * invalid; `MISCONFIGURED` for an unknown option
  */
 export async function startServices(options: ServicesOptions = {}): Promise<RunningServices> {
   checkKnownNames(options, Object.keys(optionNames), { noun: 'option', code: 'MISCONFIGURED' })
   const { clock = systemClock, entropy = systemEntropy, deliverFrom } = options
   if (deliverFrom !== undefined) checkLoopback(deliverFrom)
   const policies = options.policies !== undefined && { policies: options.policies }
-  // TLS itself checks the certificates, against the system's time.
-  const now = Math.min(clock.now(), systemClock.now())
-  const authority = await createAuthority(now)
-  const { ca } = authority
+  // TLS checks certificates against the system time.
+  const { ca, server, client, receiver } = await createCertificates(Math.min(clock.now(), systemClock.now()))
   const routes = new Map<string, { host: string; port: number }>()
   const outgoing = openSocket({
     clock,
@@ -85,20 +84,15 @@ export async function startServices(options: ServicesOptions = {}): Promise<Runn
   const common = { clock, entropy, deliver: deliverOverSockets(outgoing.stream), connections, ...policies }
   const create = (faults: readonly Fault[] = []) => createSimulators({ ...common, faults })
   let simulators = create(options.faults)
-  const names = ['localhost', '127.0.0.1']
-  const stranger = await createAuthority(now, 'an authority that nobody knows')
-  const certificates = {
-    own: await authority.issueServer(names),
-    expired: await authority.issueExpiredServer(names),
-    unknown: await stranger.issueServer(names),
-  }
-  const client = await authority.issueClient('gestora-de-exemplo')
   const start = (name: ServiceName, clientCa?: string) =>
-    serve(async (request: Request, peer: Peer) => simulators.reach[name](await arrived(request), peer), {
-      ...certificates.own,
-      showInstead: () => certificates[simulators.faults.nextCertificate(name)],
-      ...(clientCa !== undefined && { clientCa }),
-    })
+    serveHttps(
+      async (request: Request, peer: Peer) => simulators.reach[name](await bufferRequest(request), peer),
+      {
+        ...server.own,
+        replaceCertificate: () => server[simulators.faults.nextCertificate(name)],
+        ...(clientCa !== undefined && { clientCa }),
+      },
+    )
   servers = await Promise.all([
     start('consentService', ca),
     start('tokenService'),
@@ -136,7 +130,7 @@ export async function startServices(options: ServicesOptions = {}): Promise<Runn
     client,
     credentials: { consumerKey, consumerSecret },
     portalHeaders,
-    receiver: await authority.issueServer(['localhost', '*.exemplo.br']),
+    receiver,
     options: {
       consentService: { baseUrl: consentUrl, ca, certificate: client },
       tokenService: { url: `${tokenUrl}/token`, ca, consumerKey, consumerSecret },
@@ -155,21 +149,33 @@ export async function startServices(options: ServicesOptions = {}): Promise<Runn
   }
 }
 
-/** A request that has arrived as a whole: what a service does with it waits for no socket. */
-async function arrived(request: Request): Promise<Request> {
+async function createCertificates(now: number) {
+  const authority = await createAuthority(now)
+  const unknownAuthority = await createAuthority(now, 'averba unknown authority')
+  const names = ['localhost', '127.0.0.1']
+  const server = {
+    own: await authority.issueServer(names),
+    expired: await authority.issueExpiredServer(names),
+    unknown: await unknownAuthority.issueServer(names),
+  }
+  const client = await authority.issueClient('gestora-de-exemplo')
+  const receiver = await authority.issueServer(['localhost', '*.exemplo.br'])
+  return { ca: authority.ca, server, client, receiver }
+}
+
+/** Reads the whole body first, so that a service never waits for a socket. */
+async function bufferRequest(request: Request): Promise<Request> {
   if (request.body === null) return request
   const { url, method, headers } = request
   return new Request(url, { method, headers, body: await request.arrayBuffer() })
 }
 
-/** Only these addresses belong to this machine on every system that allows a choice. */
+/** Only loopback addresses belong to this machine on every system that lets a client choose its address. */
 function checkLoopback(address: string): void {
   if (isIPv4(address) && address.startsWith('127.')) return
   throw new AverbaError(
     'INVALID_INPUT',
     `Cannot deliver from "${address.slice(0, 40)}": it is not a loopback address`,
-    {
-      hint: 'Give an address such as 127.9.9.9',
-    },
+    { hint: 'Use an address such as 127.9.9.9' },
   )
 }

@@ -1,11 +1,11 @@
-/** What a consent or an awareness record of the simulated service is for, where a test says nothing. */
+/** The default purpose of consents and awareness records. */
 export const samplePurpose = {
   identificador: 'CREDITO',
   descricao: 'Análise de crédito a pedido do titular',
   rotulo: 'Análise de crédito',
 }
 
-/** The data that it is about. */
+/** Their default data category. */
 export const sampleCategory = {
   identificador: 'CNH',
   descricao: 'Dados da carteira nacional de habilitação',
@@ -16,13 +16,13 @@ export const sampleCategory = {
   ],
 }
 
-/** The data subject of a CPF. */
-export function titularOf(cpf: string) {
+/** Creates the data subject of a CPF. */
+export function sampleTitular(cpf: string) {
   return { cpf, nome: 'Titular de Exemplo', email: 'titular@exemplo.br' }
 }
 
-/** The controller of a CNPJ. */
-export function controllerOf(cnpj: string) {
+/** Creates the controller of a CNPJ. */
+export function sampleController(cnpj: string) {
   return {
     cnpj,
     nome: 'Controlador de Exemplo S.A.',

@@ -16,50 +16,51 @@ import type { Entropy } from '../../runtime/entropy.ts'
 import { isCpf, parseCpf } from '../../vocabulary/cpf.ts'
 import { dayMs } from '../../vocabulary/instant.ts'
 import type { Peer } from '../served/serve.ts'
-import { controllerOf, sampleCategory, samplePurpose, titularOf } from './consent-record.ts'
+import { sampleCategory, sampleController, samplePurpose, sampleTitular } from './consent-record.ts'
 import type { ConsentPolicies } from './policies.ts'
 
 /**
- * The consent service as document 1 describes it. What the document does not show is a policy, listed in
- * docs/unspecified.md: nothing here is offered as the service's documented behaviour beyond it.
+ * The consent service as document 1 describes it. Behaviour that the document does not show is a policy, listed in
+ * docs/unspecified.md.
  */
 export interface ConsentSimulator {
   fetch(request: Request, peer?: Pick<Peer, 'clientName'>): Promise<Response>
-  /** Gives its id. Throws an `AverbaError` `INVALID_CPF`, as all that take one. */
+  /** Adds a consent and returns its id. As every method here, throws `INVALID_CPF` for an invalid CPF. */
   addConsent(consent: NewConsent): string
+  /** Adds an awareness record and returns its id. */
   addAwareness(awareness: NewAwareness): string
-  /** Logs a data subject in until an instant, in milliseconds. */
+  /** Logs a data subject in until a time, in milliseconds since 1970. */
   logIn(cpf: string, untilMs: number): void
-  /** The status of a consent, to compare with. */
+  /** The current status of a consent at the service. */
   statusOf(cpf: string, id: string): string | undefined
-  /** Changes a status at the service, behind the client's back; one that has expired does so first. */
+  /** Changes a status at the service without the client. An overdue consent expires first. */
   change(cpf: string, id: string, status: ConsentimentoDetalhado['status']): void
-  /** How many requests came, by method and route. */
+  /** The number of requests, by method and route. */
   readonly requests: ReadonlyMap<string, number>
 }
 
-/** A consent for the simulated service to hold: the members given, and made-up ones for the rest. */
+/** A consent to add; absent members get sample values. */
 export type NewConsent = Partial<ConsentimentoDetalhado> & {
   cpf: string
   cnpj?: string
-  /** From now, in milliseconds: a year when absent. `dataExpiracao`, where given too, wins. */
+  /** Milliseconds from now: a year when absent. `dataExpiracao` takes precedence. */
   expiresInMs?: number
 }
 
-/** An awareness record for the simulated service to hold: the members given, and made-up ones for the rest. */
+/** An awareness record to add; absent members get sample values. */
 export type NewAwareness = Partial<CienciaDetalhada> & { cpf: string; cnpj?: string }
 
 interface ConsentServiceOptions {
   readonly clock: Clock
   readonly entropy: Entropy
-  readonly policies?: ConsentPolicies
+  readonly policies?: ConsentPolicies | undefined
 }
 
-/** The table of section 3. */
-const moves: Record<string, readonly string[]> = { PENDENTE: ['ATIVO', 'NEGADO'], ATIVO: ['REVOGADO'] }
+/** The status changes that section 3 allows. */
+const statusTable: Record<string, readonly string[]> = { PENDENTE: ['ATIVO', 'NEGADO'], ATIVO: ['REVOGADO'] }
 
 /** The operations that can answer 403 (section 5, rule 4), by their numbers in section 4. */
-const guarded = [
+const authorizedOperations = [
   [1, 'PUT', 'consentimentos/:cpf/:id/status/:status'],
   [2, 'GET', 'consentimentos/:cpf'],
   [3, 'GET', 'consentimentos/:cpf/:id'],
@@ -69,106 +70,28 @@ const guarded = [
 
 const yearMs = 365 * dayMs
 
-/** Makes an empty consent service. */
+const base = '/consentimento/v1'
+
+type ConsentApp = Hono<{ Bindings: { clientName?: string } }>
+
+/** Creates an empty consent service. */
 export function simulateConsentService(options: ConsentServiceOptions): ConsentSimulator {
-  const { clock, entropy } = options
-  const consents = new Map<string, Map<string, ConsentimentoDetalhado>>()
-  const awareness = new Map<string, Map<string, CienciaDetalhada>>()
+  const { clock, policies = {} } = options
+  const records = new ConsentRecords(options)
   const logins = new Map<string, number>()
   const requests = new Map<string, number>()
-  const {
-    missingRecord = 'notFound',
-    moveOutsideTable = 'badRequest',
-    expiry = 'atExpiry',
-    dates = 'utc',
-    authorizedClients,
-  } = options.policies ?? {}
-  const write = (ms: number) => (dates === 'utc' ? new Date(ms).toISOString() : writeZoneless(ms))
-  const now = () => write(clock.now())
-  const missing = (context: Context, title: string) =>
-    problem(context, missingRecord === 'notFound' ? 404 : 400, title)
-  const newId = () => Buffer.from(entropy.bytes(16)).toString('hex')
-
-  const app = new Hono<{ Bindings: { clientName?: string } }>()
-  const base = '/consentimento/v1'
-
+  const app: ConsentApp = new Hono()
   app.use(async (context, next) => {
     await next()
-    const { method } = context.req
-    const route = context.req.routePath
-    requests.set(`${method} ${route}`, (requests.get(`${method} ${route}`) ?? 0) + 1)
+    const route = `${context.req.method} ${context.req.routePath}`
+    requests.set(route, (requests.get(route) ?? 0) + 1)
   })
-  app.use(`${base}/*`, async (context, next) => {
-    // Section 5: the certificate identifies the client, and nothing else does.
-    if (context.env?.clientName === undefined) return problem(context, 401, 'Chamador não autenticado')
-    return next()
-  })
-  for (const [operation, method, path] of guarded) {
-    app.on(method, `${base}/${path}`, async (context, next) => {
-      const isAuthorized = namesFor(operation)?.includes(context.env?.clientName ?? '') ?? true
-      return isAuthorized ? next() : problem(context, 403, 'Chamador não autorizado')
-    })
-  }
-  app.use(`${base}/:resource/:cpf/*`, async (context, next) => {
-    return isCpf(context.req.param('cpf')) ? next() : problem(context, 400, 'CPF inválido')
-  })
-
-  app.put(`${base}/consentimentos/:cpf/:id/status/:status`, context => {
-    const { cpf, id, status } = context.req.param()
-    if (status !== 'ATIVO' && status !== 'REVOGADO' && status !== 'NEGADO') {
-      return problem(context, 400, 'Status inválido')
-    }
-    const consent = consents.get(cpf)?.get(id)
-    if (!consent) return missing(context, 'Consentimento não encontrado')
-    expire(consent)
-    const isInTable = moves[consent.status]?.includes(status)
-    if (isInTable || moveOutsideTable === 'accept') move(consent, status)
-    else if (moveOutsideTable !== 'unchanged') {
-      const refusal = moveOutsideTable === 'conflict' ? 409 : 400
-      return problem(context, refusal, 'Mudança de status não permitida')
-    }
-    return context.json(summaryOf(context, cpf, consent))
-  })
-  app.get(`${base}/consentimentos/:cpf`, context => {
-    const { cpf } = context.req.param()
-    const cnpj = context.req.query('cnpj')
-    const own = [...(consents.get(cpf)?.values() ?? [])]
-    const shown = own.filter(consent => cnpj === undefined || consent.usuario?.cnpj === cnpj)
-    for (const consent of shown) expire(consent)
-    return context.json(shown.map(consent => summaryOf(context, cpf, consent)))
-  })
-  app.get(`${base}/consentimentos/:cpf/:id`, context => {
-    const { cpf, id } = context.req.param()
-    const consent = consents.get(cpf)?.get(id)
-    if (!consent) return missing(context, 'Consentimento não encontrado')
-    expire(consent)
-    return context.json(consent)
-  })
-  app.get(`${base}/ciencias/:cpf`, context => {
-    const { cpf } = context.req.param()
-    const cnpj = context.req.query('cnpj')
-    const own = [...(awareness.get(cpf)?.values() ?? [])]
-    const shown = own.filter(record => cnpj === undefined || record.usuario?.cnpj === cnpj)
-    return context.json(
-      shown.map(record =>
-        cienciaResumidaSchema.parse({
-          id: record.id,
-          dataHora: record.dataHora,
-          cnpjUsuario: record.usuario?.cnpj ?? null,
-          href: hrefOf(context, `ciencias/${cpf}/${record.id}`),
-        }),
-      ),
-    )
-  })
-  app.get(`${base}/ciencias/:cpf/:id`, context => {
-    const { cpf, id } = context.req.param()
-    const record = awareness.get(cpf)?.get(id)
-    return record ? context.json(record) : missing(context, 'Ciência não encontrada')
-  })
+  addGuards(app, policies)
+  addRecordRoutes(app, records, policies)
   app.get(`${base}/autenticacao/:cpf`, context => {
     const until = logins.get(context.req.param('cpf')) ?? 0
     const autenticado = until > clock.now()
-    const horaExpiracao = autenticado ? write(until) : now()
+    const horaExpiracao = records.formatTime(autenticado ? until : clock.now())
     return context.json(titularAutenticadoStatusSchema.parse({ autenticado, horaExpiracao }))
   })
   app.get(`${base}/autenticacao/:cpf/url`, context => {
@@ -177,127 +100,233 @@ export function simulateConsentService(options: ConsentServiceOptions): ConsentS
     if (redirectUrl !== undefined) url.searchParams.set('redirectUrl', redirectUrl)
     return context.json(titularLoginUrlSchema.parse({ url: url.href }))
   })
-  app.notFound(context => problem(context, 404, 'Caminho desconhecido'))
-  app.onError((_, context) => problem(context, 500, 'Erro interno'))
+  app.notFound(context => problemResponse(context, 404, 'Caminho desconhecido'))
+  app.onError((_, context) => problemResponse(context, 500, 'Erro interno'))
+  return {
+    requests,
+    fetch: async (request, peer) => app.fetch(request, peer ?? {}),
+    addConsent: consent => records.addConsent(consent),
+    addAwareness: awareness => records.addAwareness(awareness),
+    logIn: (cpf, untilMs) => void logins.set(parseCpf(cpf), untilMs),
+    statusOf: (cpf, id) => records.findConsent(parseCpf(cpf), id)?.status,
+    change(cpf, id, status) {
+      const consent = records.findConsent(parseCpf(cpf), id)
+      if (!consent) throw new TypeError(`Cannot change the consent "${id}": it does not exist`)
+      records.changeStatus(consent, status)
+    },
+  }
+}
 
-  /** Who may use an operation; everyone when `undefined`. */
-  function namesFor(operation: 1 | 2 | 3 | 4 | 5): readonly string[] | undefined {
+/** Adds the checks before every operation: the client, its authorization, and the CPF. */
+function addGuards(app: ConsentApp, { authorizedClients }: ConsentPolicies): void {
+  app.use(`${base}/*`, async (context, next) => {
+    // Section 5: only the certificate identifies the client.
+    if (context.env?.clientName === undefined)
+      return problemResponse(context, 401, 'Chamador não autenticado')
+    return next()
+  })
+  for (const [operation, method, path] of authorizedOperations) {
     const isList = authorizedClients !== undefined && 'length' in authorizedClients
-    return isList ? authorizedClients : authorizedClients?.[operation]
+    const clients = isList ? authorizedClients : authorizedClients?.[operation]
+    app.on(method, `${base}/${path}`, async (context, next) => {
+      const isAuthorized = clients?.includes(context.env?.clientName ?? '') ?? true
+      return isAuthorized ? next() : problemResponse(context, 403, 'Chamador não autorizado')
+    })
+  }
+  app.use(`${base}/:resource/:cpf/*`, async (context, next) => {
+    return isCpf(context.req.param('cpf')) ? next() : problemResponse(context, 400, 'CPF inválido')
+  })
+}
+
+function addRecordRoutes(app: ConsentApp, records: ConsentRecords, policies: ConsentPolicies): void {
+  const { missingRecord = 'notFound', moveOutsideTable = 'badRequest' } = policies
+  const missingRecordResponse = (context: Context, title: string) =>
+    problemResponse(context, missingRecord === 'notFound' ? 404 : 400, title)
+
+  app.put(`${base}/consentimentos/:cpf/:id/status/:status`, context => {
+    const { cpf, id, status } = context.req.param()
+    if (status !== 'ATIVO' && status !== 'REVOGADO' && status !== 'NEGADO') {
+      return problemResponse(context, 400, 'Status inválido')
+    }
+    const consent = records.findConsent(cpf, id)
+    if (!consent) return missingRecordResponse(context, 'Consentimento não encontrado')
+    const isAllowed = statusTable[consent.status]?.includes(status)
+    if (isAllowed || moveOutsideTable === 'accept') records.changeStatus(consent, status)
+    else if (moveOutsideTable !== 'unchanged') {
+      const refusal = moveOutsideTable === 'conflict' ? 409 : 400
+      return problemResponse(context, refusal, 'Mudança de status não permitida')
+    }
+    return context.json(toSummary(context, cpf, consent))
+  })
+  app.get(`${base}/consentimentos/:cpf`, context => {
+    const { cpf } = context.req.param()
+    const consents = records.listConsents(cpf, context.req.query('cnpj'))
+    return context.json(consents.map(consent => toSummary(context, cpf, consent)))
+  })
+  app.get(`${base}/consentimentos/:cpf/:id`, context => {
+    const { cpf, id } = context.req.param()
+    const consent = records.findConsent(cpf, id)
+    return consent ? context.json(consent) : missingRecordResponse(context, 'Consentimento não encontrado')
+  })
+  app.get(`${base}/ciencias/:cpf`, context => {
+    const { cpf } = context.req.param()
+    const summaries = records
+      .listAwareness(cpf, context.req.query('cnpj'))
+      .map(({ id, dataHora, usuario }) => {
+        const href = resourceUrl(context, `ciencias/${cpf}/${id}`)
+        return cienciaResumidaSchema.parse({ id, dataHora, cnpjUsuario: usuario?.cnpj ?? null, href })
+      })
+    return context.json(summaries)
+  })
+  app.get(`${base}/ciencias/:cpf/:id`, context => {
+    const { cpf, id } = context.req.param()
+    const record = records.findAwareness(cpf, id)
+    return record ? context.json(record) : missingRecordResponse(context, 'Ciência não encontrada')
+  })
+}
+
+/** The consents and awareness records by CPF and id. A consent that is read expires first if it is overdue. */
+class ConsentRecords {
+  readonly #options: ConsentServiceOptions
+  readonly #consents = new Map<string, Map<string, ConsentimentoDetalhado>>()
+  readonly #awareness = new Map<string, Map<string, CienciaDetalhada>>()
+
+  constructor(options: ConsentServiceOptions) {
+    this.#options = options
   }
 
-  function expire(consent: ConsentimentoDetalhado): void {
-    const isOver = expiry === 'atExpiry' && readTime(consent.dataExpiracao) <= clock.now()
-    if (isOver && (consent.status === 'PENDENTE' || consent.status === 'ATIVO'))
-      move(consent, 'EXPIRADO', write(readTime(consent.dataExpiracao)))
+  findConsent(cpf: string, id: string): ConsentimentoDetalhado | undefined {
+    const consent = this.#consents.get(cpf)?.get(id)
+    if (consent) this.#expire(consent)
+    return consent
   }
 
-  function move(
+  listConsents(cpf: string, cnpj: string | undefined): ConsentimentoDetalhado[] {
+    const consents = listOfCnpj(this.#consents.get(cpf), cnpj)
+    for (const consent of consents) this.#expire(consent)
+    return consents
+  }
+
+  findAwareness(cpf: string, id: string): CienciaDetalhada | undefined {
+    return this.#awareness.get(cpf)?.get(id)
+  }
+
+  listAwareness(cpf: string, cnpj: string | undefined): CienciaDetalhada[] {
+    return listOfCnpj(this.#awareness.get(cpf), cnpj)
+  }
+
+  changeStatus(
     consent: ConsentimentoDetalhado,
     status: ConsentimentoDetalhado['status'],
-    dataHora = now(),
+    dataHora = this.formatTime(),
   ): void {
     consent.status = status
     consent.historico.push({ status, dataHora, dataExpiracao: consent.dataExpiracao })
   }
 
-  /** A consent as it stands now, for tests. */
-  function known(cpf: string, id: string): ConsentimentoDetalhado | undefined {
-    const consent = consents.get(parseCpf(cpf))?.get(id)
-    if (consent) expire(consent)
-    return consent
+  addConsent({ cpf: text, cnpj, expiresInMs = yearMs, ...given }: NewConsent): string {
+    const cpf = parseCpf(text)
+    const status = given.status ?? 'PENDENTE'
+    const dataHora = this.formatTime()
+    const dataExpiracao = given.dataExpiracao ?? this.formatTime(this.#options.clock.now() + expiresInMs)
+    const consent = consentimentoDetalhadoSchema.parse({
+      id: this.#newId(),
+      idTemplatePdc: '012026-00001',
+      status,
+      dataHora,
+      dataExpiracao,
+      categoria: sampleCategory,
+      usuario: cnpj === undefined ? null : sampleController(cnpj),
+      finalidade: samplePurpose,
+      titular: sampleTitular(cpf),
+      historico: [{ status, dataHora, dataExpiracao }],
+      ...given,
+    })
+    recordsOfCpf(this.#consents, cpf).set(consent.id, consent)
+    return consent.id
   }
 
-  /** The address of a resource, at the address that the caller used. */
-  function hrefOf(context: Context, path: string): string {
-    return `${new URL(context.req.url).origin}${base}/${path}`
+  addAwareness({ cpf: text, cnpj, ...given }: NewAwareness): string {
+    const cpf = parseCpf(text)
+    const dataHora = this.formatTime()
+    const { metadados } = sampleCategory
+    const record = cienciaDetalhadaSchema.parse({
+      id: this.#newId(),
+      dataHora,
+      titular: sampleTitular(cpf),
+      usuario: cnpj === undefined ? null : sampleController(cnpj),
+      finalidade: samplePurpose,
+      historico: [{ info: 'Início do tratamento', dataHora, dataInicio: dataHora, metadados }],
+      hipoteses: [
+        {
+          complemento: 'Art. 7º, V',
+          hipoteseTratamento: { envolveDadoSensivel: false, id: '5', nome: 'Execução de contrato' },
+        },
+      ],
+      ...given,
+    })
+    recordsOfCpf(this.#awareness, cpf).set(record.id, record)
+    return record.id
   }
 
-  function summaryOf(context: Context, cpf: string, consent: ConsentimentoDetalhado): ConsentimentoResumido {
-    const { id, status, dataHora, dataExpiracao, usuario } = consent
-    const href = hrefOf(context, `consentimentos/${cpf}/${id}`)
-    const cnpjUsuario = usuario?.cnpj ?? null
-    return consentimentoResumidoSchema.parse({ id, status, dataHora, dataExpiracao, cnpjUsuario, href })
+  formatTime(ms = this.#options.clock.now()): string {
+    return this.#options.policies?.dates === 'zoneless' ? formatZoneless(ms) : new Date(ms).toISOString()
   }
 
-  return {
-    requests,
-    fetch: async (request, peer) => app.fetch(request, peer ?? {}),
-    addConsent({ cpf: text, cnpj, expiresInMs = yearMs, ...given }) {
-      const cpf = parseCpf(text)
-      const status = given.status ?? 'PENDENTE'
-      const dataExpiracao = given.dataExpiracao ?? write(clock.now() + expiresInMs)
-      const consent = consentimentoDetalhadoSchema.parse({
-        id: newId(),
-        idTemplatePdc: '012026-00001',
-        status,
-        dataHora: now(),
-        dataExpiracao,
-        categoria: sampleCategory,
-        usuario: cnpj === undefined ? null : controllerOf(cnpj),
-        finalidade: samplePurpose,
-        titular: titularOf(cpf),
-        historico: [{ status, dataHora: now(), dataExpiracao }],
-        ...given,
-      })
-      recordsOf(consents, cpf).set(consent.id, consent)
-      return consent.id
-    },
-    addAwareness({ cpf: text, cnpj, ...given }) {
-      const cpf = parseCpf(text)
-      const record = cienciaDetalhadaSchema.parse({
-        id: newId(),
-        dataHora: now(),
-        titular: titularOf(cpf),
-        usuario: cnpj === undefined ? null : controllerOf(cnpj),
-        finalidade: samplePurpose,
-        historico: [
-          {
-            info: 'Início do tratamento',
-            dataHora: now(),
-            dataInicio: now(),
-            metadados: sampleCategory.metadados,
-          },
-        ],
-        hipoteses: [
-          {
-            complemento: 'Art. 7º, V',
-            hipoteseTratamento: { envolveDadoSensivel: false, id: '5', nome: 'Execução de contrato' },
-          },
-        ],
-        ...given,
-      })
-      recordsOf(awareness, cpf).set(record.id, record)
-      return record.id
-    },
-    logIn: (cpf, untilMs) => void logins.set(parseCpf(cpf), untilMs),
-    statusOf: (cpf, id) => known(cpf, id)?.status,
-    change(cpf, id, status) {
-      const consent = known(cpf, id)
-      if (!consent) throw new TypeError(`Cannot change the consent "${id}": it is not there`)
-      move(consent, status)
-    },
+  #expire(consent: ConsentimentoDetalhado): void {
+    if (this.#options.policies?.expiry === 'never') return
+    if (consent.status !== 'PENDENTE' && consent.status !== 'ATIVO') return
+    const expiresAt = parseTime(consent.dataExpiracao)
+    if (expiresAt <= this.#options.clock.now()) {
+      this.changeStatus(consent, 'EXPIRADO', this.formatTime(expiresAt))
+    }
   }
+
+  #newId(): string {
+    return Buffer.from(this.#options.entropy.bytes(16)).toString('hex')
+  }
+}
+
+function listOfCnpj<T extends ConsentimentoDetalhado | CienciaDetalhada>(
+  records: ReadonlyMap<string, T> | undefined,
+  cnpj: string | undefined,
+): T[] {
+  return [...(records?.values() ?? [])].filter(each => cnpj === undefined || each.usuario?.cnpj === cnpj)
+}
+
+function resourceUrl(context: Context, path: string): string {
+  return `${new URL(context.req.url).origin}${base}/${path}`
+}
+
+function toSummary(context: Context, cpf: string, consent: ConsentimentoDetalhado): ConsentimentoResumido {
+  const { id, status, dataHora, dataExpiracao, usuario } = consent
+  const href = resourceUrl(context, `consentimentos/${cpf}/${id}`)
+  const cnpjUsuario = usuario?.cnpj ?? null
+  return consentimentoResumidoSchema.parse({ id, status, dataHora, dataExpiracao, cnpjUsuario, href })
 }
 
 /** Brasilia has been three hours behind UTC, all year, since 2019. */
-function writeZoneless(ms: number): string {
+function formatZoneless(ms: number): string {
   return new Date(ms - 3 * 3_600_000).toISOString().slice(0, -1)
 }
 
-/** The milliseconds of a time, in Brasilia where it has no zone; a text that is not a time is never reached. */
-function readTime(text: string): number {
+/** Parses a time to milliseconds. Without a zone it is Brasilia time; an invalid text (NaN) never expires. */
+function parseTime(text: string): number {
   return Date.parse(/(Z|[+-]\d{2}:?\d{2})$/.test(text) ? text : `${text}-03:00`)
 }
 
-function recordsOf<T>(all: Map<string, Map<string, T>>, cpf: string): Map<string, T> {
+function recordsOfCpf<T>(all: Map<string, Map<string, T>>, cpf: string): Map<string, T> {
   const own = all.get(cpf) ?? new Map<string, T>()
   all.set(cpf, own)
   return own
 }
 
-/** An error body as RFC 9457 has it, with the free-form members nested (section 7). */
-function problem(context: Context, status: 400 | 401 | 403 | 404 | 409 | 500, title: string): Response {
+/** Answers an RFC 9457 problem body with the free-form members nested (section 7). */
+function problemResponse(
+  context: Context,
+  status: 400 | 401 | 403 | 404 | 409 | 500,
+  title: string,
+): Response {
   const body = problemaDetalhadoSchema.parse({
     type: 'about:blank',
     title,

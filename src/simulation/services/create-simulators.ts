@@ -8,30 +8,30 @@ import { type ConsentSimulator, simulateConsentService } from './consent-service
 import { type Policies, parsePolicies } from './policies.ts'
 import type { Deliver } from './portal/deliveries.ts'
 import { type PortalSimulator, simulatePortal } from './portal/portal.ts'
-import { noteRequest, type ReceivedRequest } from './received-requests.ts'
+import { type ReceivedRequest, recordRequest } from './received-requests.ts'
 import { simulateTokenService, type TokenSimulator } from './token-service.ts'
 import { simulateValidationService, type ValidationSimulator } from './validation-service.ts'
 
-/** A made-up data subject and company that the simulated services know, with correct check digits. */
+/** A fictitious data subject and company that the simulated services know, with correct check digits. */
 export const samples = { cpf: '25774435016', cnpj: '12ABC34501DE35' } as const
 
-/** The simulated services, to act at their side. */
+/** The simulated services, for tests that act on the services' side. */
 export interface Simulators {
   readonly consentService: ConsentSimulator
   readonly tokenService: TokenSimulator
   readonly validationService: ValidationSimulator
   readonly portal: PortalSimulator
-  /** What goes wrong at them, on the way to them, and on the way to the receiver. */
+  /** The faults at the services, on the way to them, and on the way to the receiver. */
   readonly faults: FaultQueue
-  /** What they received, the oldest first, secrets masked. */
+  /** The requests that they received, oldest first, secrets masked. */
   readonly requests: readonly ReceivedRequest[]
-  /** The way to each of them, through the faults. */
+  /** Sends a request to a service, with the faults applied. */
   readonly reach: Readonly<Record<ServiceName, SimulatedServer>>
 }
 
 type SimulatedServer = (request: Request, peer?: Pick<Peer, 'clientName'>) => Promise<Response>
 
-/** What a client needs to know of the simulated services. */
+/** The credentials that the simulated services accept. */
 export const credentials = {
   consumerKey: 'chave-de-exemplo',
   consumerSecret: 'segredo-de-exemplo',
@@ -39,21 +39,17 @@ export const credentials = {
   portalHeaders: { authorization: 'sessao-de-exemplo' },
 } as const
 
-/** Makes the services with their samples. `deliver` is how the portal's notifications leave. */
+/** Creates the services with their samples. `deliver` sends the portal's notifications. */
 export function createSimulators(options: {
   clock: Clock
   entropy: Entropy
   deliver: Deliver
   policies?: Policies
-  /** What goes wrong from the start. */
   faults?: readonly Fault[]
-  /** The servers in front of them, if any. */
   connections?: Connections
-  /** Told of each fault when it befalls something. */
+  /** Called each time that a fault takes effect. */
   onFault?: (fault: Fault) => void
-  /**
-   * Told of every answer of a service, before any fault: what was done there, whether its caller hears of it or not.
-   */
+  /** Called with every answer of a service, before a fault changes or loses it. */
   onServed?: (service: ServiceName, request: Request, response: Response) => void
 }): Simulators {
   const { clock, entropy, deliver } = options
@@ -64,44 +60,38 @@ export function createSimulators(options: {
   const { consumerKey, consumerSecret, service, portalHeaders } = credentials
   const consentService = simulateConsentService({
     ...common('consentService'),
-    ...policiesOf(policies.consentService),
+    policies: policies.consentService,
   })
   const tokenService = simulateTokenService({
     ...common('tokenService'),
-    ...policiesOf(policies.tokenService),
+    policies: policies.tokenService,
     consumerKey,
     consumerSecret,
   })
   const validationService = simulateValidationService({
     service,
-    isTokenValid: token => tokenService.isValid(token) && !isRejectedEarly(faults, tokenService),
-    ...policiesOf(policies.validationService),
+    isTokenValid: token => tokenService.isValid(token) && !isTokenRejected(faults, tokenService),
+    policies: policies.validationService,
   })
   const portal = simulatePortal({
     ...common('portal'),
-    deliver: faults.around('receiver', deliver),
-    timer: clock, // A skewed clock says what time it is, not how long something takes.
+    deliver: faults.wrap('receiver', deliver),
+    timer: clock, // A clock skew changes the time of day, not durations.
     headers: portalHeaders,
-    ...policiesOf(policies.portal),
+    policies: policies.portal,
   })
-  const { cpf, cnpj } = samples
-  consentService.addConsent({ cpf, cnpj })
-  consentService.addConsent({ cpf, cnpj, status: 'ATIVO' })
-  consentService.addConsent({ cpf, cnpj: '00000000000191' })
-  consentService.addConsent({ cpf, cnpj: '00000000000191', status: 'ATIVO' })
-  consentService.addAwareness({ cpf, cnpj })
-  validationService.addPerson(cpf, samplePerson)
+  addSamples(consentService, validationService)
   const requests: ReceivedRequest[] = []
   const through =
     (service: ServiceName, forward: SimulatedServer): SimulatedServer =>
     (request, peer) => {
-      noteRequest(requests, service, request, clock)
+      recordRequest(requests, service, request, clock)
       const serve = async (through: Request) => {
         const response = await forward(through, peer)
         options.onServed?.(service, through, response)
         return response
       }
-      return faults.around(service, serve)(request)
+      return faults.wrap(service, serve)(request)
     }
   const reach = {
     consentService: through('consentService', consentService.fetch),
@@ -112,15 +102,21 @@ export function createSimulators(options: {
   return { consentService, tokenService, validationService, portal, faults, requests, reach }
 }
 
-/** Whether a fault rejects a living token, which then ends unless the fault says otherwise. */
-function isRejectedEarly(faults: FaultQueue, tokenService: TokenSimulator): boolean {
+function addSamples(consentService: ConsentSimulator, validationService: ValidationSimulator): void {
+  const { cpf, cnpj } = samples
+  consentService.addConsent({ cpf, cnpj })
+  consentService.addConsent({ cpf, cnpj, status: 'ATIVO' })
+  consentService.addConsent({ cpf, cnpj: '00000000000191' })
+  consentService.addConsent({ cpf, cnpj: '00000000000191', status: 'ATIVO' })
+  consentService.addAwareness({ cpf, cnpj })
+  validationService.addPerson(cpf, samplePerson)
+}
+
+/** Reports whether a fault rejects a valid token. The token then ends too, unless the fault has `ended: false`. */
+function isTokenRejected(faults: FaultQueue, tokenService: TokenSimulator): boolean {
   const fault = faults.nextRejection()
   if (fault && (fault.ended ?? true)) tokenService.expire()
   return fault !== undefined
-}
-
-function policiesOf<P>(policies: P | undefined): { policies?: P } {
-  return policies === undefined ? {} : { policies }
 }
 
 const samplePerson = {

@@ -9,18 +9,18 @@ export interface ReceivedRequest {
   readonly method: string
   /** Path and query. */
   readonly path: string
-  /** Header values that may be secret are `***`. */
+  /** Values that may be secret are `***`. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Headers that say nothing secret. */
+/** Headers whose values are never secret. */
 const plainHeaders = new Set(['accept', 'content-type', 'content-length', 'host', 'user-agent', 'connection'])
 
-/** The list is bounded: the oldest go. */
+/** Above this number the oldest request is dropped. */
 const requestsMax = 10_000
 
-/** Writes down that a request came. Only headers that are known to be harmless keep their values. */
-export function noteRequest(
+/** Adds a request to the list, and masks the values of all headers that may be secret. */
+export function recordRequest(
   requests: ReceivedRequest[],
   service: string,
   request: Request,

@@ -4,21 +4,21 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
 import type { TokenPolicies } from './policies.ts'
 
-/** The token endpoint as document 2 describes it. What it does not show is a policy of docs/unspecified.md. */
+/** The token endpoint as document 2 describes it. Behaviour that it does not show is a policy of docs/unspecified.md. */
 export interface TokenSimulator {
   fetch(request: Request): Promise<Response>
-  /** Reports whether a bearer token would be accepted now. */
+  /** Reports whether a bearer token is valid now. */
   isValid(token: string): boolean
-  /** Ends the current token before its time. */
+  /** Ends the current token early. */
   expire(): void
-  /** How many token requests were answered with a token. */
+  /** The number of requests that were answered with a token. */
   readonly issued: number
-  /** How many requests came, refused ones included. */
+  /** The number of requests, refused ones included. */
   readonly requests: number
 }
 
 interface TokenServiceOptions {
-  readonly policies?: TokenPolicies
+  readonly policies?: TokenPolicies | undefined
   readonly clock: Clock
   readonly entropy: Entropy
   readonly consumerKey: string
@@ -27,7 +27,7 @@ interface TokenServiceOptions {
 
 const lifetimeMs = 3_600_000
 
-/** Makes a token endpoint for one contract. */
+/** Creates a token endpoint for one contract. */
 export function simulateTokenService(options: TokenServiceOptions): TokenSimulator {
   const { clock, entropy, consumerKey, consumerSecret } = options
   const { reissue = 'same', characters = 40, errors = 'json' } = options.policies ?? {}

@@ -8,28 +8,28 @@ import { parseCpf } from '../../vocabulary/cpf.ts'
 import type { ValidationPolicies } from './policies.ts'
 
 /**
- * The validation operation as document 2 describes it, over a small registry of persons. Like the demonstration
- * environment of the contract it knows samples only: everyone in it is made up, and a match says nothing about
- * anybody. What the contract does not show is a policy of docs/unspecified.md.
+ * The validation operation as document 2 describes it, over a small registry of persons. As in the contract's
+ * demonstration environment, all persons are fictitious. Behaviour that the contract does not show is a policy of
+ * docs/unspecified.md.
  */
 export interface ValidationSimulator {
   fetch(request: Request): Promise<Response>
-  /** Puts a person into the registry: the truth that claims are compared with. */
+  /** Adds a person to the registry. Claims are compared with it. */
   addPerson(cpf: string, person: Claims): void
-  /** How many validations were answered: what a bill would count. */
+  /** The number of answered validations: those that the provider would bill. */
   readonly answered: number
-  /** How many calls were refused for their token. */
+  /** The number of calls that were refused for their token. */
   readonly refused: number
 }
 
 interface ValidationServiceOptions {
   readonly service: string
   readonly isTokenValid: (token: string) => boolean
-  readonly policies?: ValidationPolicies
+  readonly policies?: ValidationPolicies | undefined
 }
 
-/** The fields whose similarity is told beside the match (section 2). */
-const similar = new Set([
+/** The fields that are answered with a similarity too (section 2). */
+const similarityFields = new Set([
   'nome',
   'filiacao.nome_mae',
   'filiacao.nome_pai',
@@ -39,15 +39,15 @@ const similar = new Set([
   'endereco.bairro',
 ])
 
-/** The fields that exist only in the request: the answer has no place for them. */
-const unanswered = new Set([
+/** The fields of the request that the answer does not have. */
+const requestOnlyFields = new Set([
   'data_nascimento',
   'endereco.complemento',
   'endereco.municipio',
   'cnh.codigo_situacao',
 ])
 
-/** Makes a validation service with an empty registry. */
+/** Creates a validation service with an empty registry. */
 export function simulateValidationService(options: ValidationServiceOptions): ValidationSimulator {
   const { service, isTokenValid, policies = {} } = options
   const {
@@ -67,7 +67,7 @@ export function simulateValidationService(options: ValidationServiceOptions): Va
     if (!isTokenValid(token)) {
       refused += 1
       const fault = { code: 900_901, message: 'Invalid Credentials', description: 'Expired or invalid token' }
-      return writeGatewayError(errors, 401, fault)
+      return gatewayErrorResponse(errors, 401, fault)
     }
     const wrongHeader = otherHeaders === 'refuse' ? statusForHeaders(context.req.raw.headers) : undefined
     if (wrongHeader)
@@ -80,7 +80,7 @@ export function simulateValidationService(options: ValidationServiceOptions): Va
     if (!person && unknownPerson === 'notFound')
       return context.json({ code: '404', message: 'CPF não encontrado' }, 404)
     answered += 1
-    return context.json(person ? compare(answer, person, licenceName) : { cpf_disponivel: false })
+    return context.json(person ? compareClaims(answer, person, licenceName) : { cpf_disponivel: false })
   })
 
   return {
@@ -95,14 +95,14 @@ export function simulateValidationService(options: ValidationServiceOptions): Va
   }
 }
 
-/** The documented headers are `Accept: application/json` and `Content-Type: application/json` (section 4.2). */
+/** Returns the error status for headers other than the documented ones, both `application/json` (section 4.2). */
 function statusForHeaders(headers: Headers): 406 | 415 | undefined {
   const typeOf = (name: string) => headers.get(name)?.split(';')[0]?.trim().toLowerCase()
   if (typeOf('accept') !== 'application/json') return 406
   return typeOf('content-type') === 'application/json' ? undefined : 415
 }
 
-function compare(
+function compareClaims(
   claims: Claims,
   person: Claims,
   licenceName: ValidationPolicies['licenceName'],
@@ -120,10 +120,10 @@ function compareGroup(prefix: string, claims: object, person: object): Record<st
   for (const [name, claimed] of Object.entries(claims)) {
     const path = `${prefix}${name}`
     const known: unknown = truth.get(name)
-    if (claimed === undefined || known === undefined || unanswered.has(path)) continue
+    if (claimed === undefined || known === undefined || requestOnlyFields.has(path)) continue
     if (typeof claimed === 'object' && typeof known === 'object' && known !== null) {
       answer[name] = compareGroup(`${path}.`, claimed, known)
-    } else Object.assign(answer, compareField(name, similar.has(path), claimed, known))
+    } else Object.assign(answer, compareField(name, similarityFields.has(path), claimed, known))
   }
   return answer
 }
@@ -134,22 +134,22 @@ function compareField(
   claimed: unknown,
   known: unknown,
 ): Record<string, unknown> {
-  const [a, b] = [normal(claimed), normal(known)]
-  return { [name]: a === b, ...(isSimilar && { [`${name}_similaridade`]: similarityOf(a, b) }) }
+  const [a, b] = [normalize(claimed), normalize(known)]
+  return { [name]: a === b, ...(isSimilar && { [`${name}_similaridade`]: similarity(a, b) }) }
 }
 
-/** Values are compared without regard to case, accents and repeated white space. */
-function normal(value: unknown): string {
+/** Removes differences of case, accents and repeated white space, which do not count. */
+function normalize(value: unknown): string {
   return String(value).trim().toUpperCase().normalize('NFD').replace(/\p{M}/gu, '').replace(/\s+/g, ' ')
 }
 
 /** One minus the edit distance over the longer length, to two decimals. */
-function similarityOf(a: string, b: string): number {
+function similarity(a: string, b: string): number {
   const longer = Math.max(a.length, b.length)
-  return longer === 0 ? 1 : Math.round((1 - distance(a, b) / longer) * 100) / 100
+  return longer === 0 ? 1 : Math.round((1 - editDistance(a, b) / longer) * 100) / 100
 }
 
-function distance(a: string, b: string): number {
+function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)
   for (let i = 1; i <= a.length; i++) {
     const next = [i]
@@ -162,11 +162,9 @@ function distance(a: string, b: string): number {
   return row[b.length] ?? 0
 }
 
-/** How a gateway writes its errors: document 2 does not show it, and both are publicly known. */
-type GatewayErrorForm = 'json' | 'xml'
-/** A gateway's error body, in the publicly known form of `fault`. Its texts hold no markup. */
-function writeGatewayError(
-  form: GatewayErrorForm,
+/** Answers a gateway error. Document 2 shows no format; both are publicly known. The texts need no escaping. */
+function gatewayErrorResponse(
+  form: 'json' | 'xml',
   status: number,
   fault: { readonly code: number; readonly message: string; readonly description: string },
 ): Response {

@@ -5,18 +5,18 @@ import type { StoreMedium } from '../../store/store-options.ts'
 import type { Keyring } from '../../vault/keyring.ts'
 import { closedError } from '../../vocabulary/errors.ts'
 
-/** Of an engine that died nothing goes on; one that was closed says so. */
+/** After a crash the calls of an engine never settle; after a close they throw. */
 interface EngineLife {
   isOver: boolean
   isClosed: boolean
 }
 
-/** Told before and after each write of an engine. True lets its process die there. */
+/** Called before and after each write of an engine. True crashes its process there. */
 export type AtWrite = (when: 'beforeWrite' | 'afterWrite') => boolean
 
 /**
- * What a store stands on when its engine may die: the database, and in memory the keyring too, which outlive it. An
- * engine that is cut off does and hears nothing more: what it had committed stands, and nothing else.
+ * A store medium that outlives a crash of its engine: the database, and for a database in memory also the keyring. After
+ * a crash the calls of that engine never settle, and only its committed writes remain.
  */
 export class CrashableMedium implements StoreMedium {
   readonly #path: string
@@ -24,7 +24,6 @@ export class CrashableMedium implements StoreMedium {
   #database: Connection | undefined
   #keyring: Keyring | undefined
   #isFull = false
-  /** Ends with the engine that has the store open. */
   #life: EngineLife = { isOver: true, isClosed: false }
 
   constructor(path: string, atWrite: AtWrite) {
@@ -32,7 +31,7 @@ export class CrashableMedium implements StoreMedium {
     this.#atWrite = atWrite
   }
 
-  /** Opens the database for one engine: the one before must have closed it, or be cut off. */
+  /** Opens the database for one engine. The engine before must have closed it, or have been cut off. */
   async open(): Promise<Connection> {
     const database = this.#database ?? (await openSqlite(this.#path))
     this.#database = database
@@ -71,26 +70,24 @@ export class CrashableMedium implements StoreMedium {
     }
   }
 
-  /** The keyring of a database in memory, made once. */
+  /** Returns the keyring. For a database in memory it is created once. */
   async keyring(create: () => Promise<Keyring>): Promise<Keyring> {
     if (!this.#isInMemory) return create()
     this.#keyring ??= await create()
     return this.#keyring
   }
 
-  /** Cuts the engine off from the store, between two of its steps. */
   async cutOff(): Promise<void> {
     this.#life.isOver = true
     if (!this.#isInMemory) await this.close()
   }
 
-  /** Lets the database grow no further, or as far as it likes again. */
+  /** Stops the database from growing, or allows it again. */
   async fill(isFull: boolean): Promise<void> {
     this.#isFull = isFull
     await this.#limitPages()
   }
 
-  /** The root of the Merkle tree over every header; headers hold the hashes of their sealed parts. */
   async root(): Promise<string | undefined> {
     return this.#database?.read(treeRoot)
   }
@@ -105,7 +102,7 @@ export class CrashableMedium implements StoreMedium {
     return this.#path === ':memory:'
   }
 
-  /** SQLite raises a bound below the present size to that size. */
+  /** SQLite raises a limit below the current size to that size. */
   async #limitPages(): Promise<void> {
     const sql = `pragma max_page_count = ${this.#isFull ? 1 : pagesMax}`
     await this.#database?.read(() => rows({ sql, parameters: [] }))

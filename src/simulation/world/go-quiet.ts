@@ -3,17 +3,17 @@ import type { Instant } from '../../vocabulary/message.ts'
 import type { World } from './simulate.ts'
 import { listTroubled } from './troubled-handlers.ts'
 
-/** The state of a world once faults have ended and time has passed. */
+/** The state of a world after faults have ended and time has passed. */
 export interface QuietWorld {
-  /** The calls that could still be made, and were not: should be empty. */
-  readonly owed: readonly string[]
-  /** The calls that only a person can go on with. */
+  /** Effects that are still pending: should be empty. */
+  readonly pending: readonly string[]
+  /** Effects that wait for a person. */
   readonly stuck: readonly string[]
-  /** The handlers and followers that failed, and were not called again in time: should be empty. */
+  /** Handlers and followers that failed and were not called again: should be empty. */
   readonly failing: readonly string[]
-  /** The handlers and followers that failed too often, and wait for a person. */
+  /** Handlers and followers that failed too often and wait for a person. */
   readonly parked: readonly string[]
-  /** The views whose rows differ from a replay of the log: should be empty. */
+  /** Views whose rows differ from a replay of the log: should be empty. */
   readonly differences: readonly string[]
 }
 
@@ -21,9 +21,8 @@ const stepsMax = 1_000
 const endOfTime = '9999-12-31T23:59:59.999Z'
 
 /**
- * Ends all faults, and lets what is owed be done, each call when it is due, and each handler that failed when it is to
- * be called again, for two days at most; what begins anew by itself, such as a reading by schedule, is not waited for.
- * Then every view is built anew, and compared.
+ * Ends all faults, and runs pending effects and handler retries when they are due, for at most two simulated days. It
+ * does not wait for scheduled readings, which recur without end. Then it rebuilds every view and compares it.
  */
 export async function goQuiet(world: World): Promise<QuietWorld> {
   const { averba, clock, faults } = world
@@ -31,7 +30,7 @@ export async function goQuiet(world: World): Promise<QuietWorld> {
   const until = toInstant(clock.now() + 2 * dayMs)
   for (let steps = 0; steps < stepsMax; steps++) {
     await clock.finish(averba.settle())
-    const next = await nextOf(world, until)
+    const next = await nextDueAt(world, until)
     if (next === undefined) break
     await clock.advance(Math.max(1, fromInstant(next) - clock.now()))
   }
@@ -39,26 +38,23 @@ export async function goQuiet(world: World): Promise<QuietWorld> {
     (await averba.due(endOfTime)).flatMap(each => (each.what === 'sync' ? each.id : [])),
   )
   const left = (await averba.effects.list()).filter(each => !recurring.has(each.id))
-  const named = (states: readonly string[]) =>
+  const describeEffects = (states: readonly string[]) =>
     left.filter(each => states.includes(each.state)).map(each => `${each.type} ${each.state}: ${each.reason}`)
   const troubled = await listTroubled(averba)
   const rebuilt = await clock.finish(averba.rebuild())
   return {
-    owed: named(['owed', 'started', 'deferred']),
-    stuck: named(['unknown', 'parked']),
-    failing: troubled.filter(each => each.retryAt !== null).map(each => each.says),
-    parked: troubled.filter(each => each.retryAt === null).map(each => each.says),
+    pending: describeEffects(['owed', 'started', 'deferred']),
+    stuck: describeEffects(['unknown', 'parked']),
+    failing: troubled.filter(each => each.retryAt !== null).map(each => each.description),
+    parked: troubled.filter(each => each.retryAt === null).map(each => each.description),
     differences: rebuilt.filter(view => view.differences > 0).map(view => view.view),
   }
 }
 
-/**
- * When the next call is due, or the next failed handler is to be called again; `undefined` where that is not before the
- * limit.
- */
-async function nextOf({ averba, clock }: World, until: Instant): Promise<Instant | undefined> {
+/** The time of the next effect or handler retry; `undefined` when there is none until the limit. */
+async function nextDueAt({ averba, clock }: World, until: Instant): Promise<Instant | undefined> {
   const calls = (await averba.due(until)).filter(each => each.what === 'call').map(each => each.at)
-  // A handler whose time has come was called just now, unless nobody has it: waiting would not help.
+  // `settle` has called each due handler that is registered. Waiting does not help the others.
   const retries = (await listTroubled(averba)).flatMap(({ retryAt }) =>
     retryAt !== null && retryAt > toInstant(clock.now()) && retryAt <= until ? [retryAt] : [],
   )

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Entropy } from '../../runtime/entropy.ts'
 
 /**
- * Randomness that the same seed repeats, byte for byte, separately for each name. Never for keys that protect anything.
+ * Creates repeatable randomness: the same seed and name give the same bytes. Never use it for keys that protect data.
  */
 export function seededEntropy(seed: number, name = ''): Entropy {
   let counter = 0

@@ -12,56 +12,55 @@ import { seededEntropy } from './seeded-entropy.ts'
 import { type CrashPoint, SimulatedProcess } from './simulated-process.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
-/** The services, the engine and one virtual clock in one process, without sockets. */
+/** The simulated services, the engine and one virtual clock in one process, without sockets. */
 export interface World extends Simulators {
-  /** The engine that is alive, or the last one that was: a new one after each restart. */
+  /** The running engine, or the last one. Each restart creates a new one. */
   readonly averba: Averba
   readonly clock: VirtualClock
   readonly samples: typeof samples
   /**
-   * Repeats this world: the same seed and the same calls give the same log, byte for byte, in memory or in new files. A
-   * log in a file differs from one in memory.
+   * The seed that repeats this world: the same seed and calls give the same log, byte for byte. A log in a file differs
+   * from one in memory.
    */
   readonly seed: number
-  /** No engine is alive: it crashed, and was not restarted. */
+  /** Whether no engine runs, because it crashed and was not restarted. */
   readonly isDown: boolean
   /**
-   * Lets the engine's process die between two steps. What it was doing stops where it is: its promises never settle,
-   * what it had committed stands, and the services go on without it.
+   * Crashes the engine's process between two steps. Its promises never settle, its committed writes remain, and the
+   * services continue without it.
    */
   crash(): void
   /**
-   * Starts an engine on the same store: after a crash, or after the one that lives was closed as a host would. It has
-   * no handlers and no followers until they are registered again. `run` of the one before ends with it.
+   * Starts a new engine on the same store. A running engine is closed first, and its `run` ends. Handlers and followers
+   * must be registered again.
    */
   restart(): Promise<Averba>
-  /** Fills the disk under the store, so that nothing more can be written, or gives it space again. */
+  /** Fills the disk so that no write succeeds, or frees it again. */
   fillDisk(isFull: boolean): Promise<void>
   /**
-   * The log in 64 hexadecimal digits: the root of the Merkle tree over the exact bytes of every header. A header holds
-   * the hashes of its sealed parts, so equal digests mean equal logs, keys and nonces included.
+   * The root of the Merkle tree over the bytes of all headers, in 64 hexadecimal digits. A header has the hashes of its
+   * sealed parts, so equal digests mean equal logs, including keys and nonces.
    */
   digest(): Promise<string>
   close(): Promise<void>
 }
 
-/** What a world is made with. */
+/** The options of `simulate`. */
 export interface WorldOptions {
-  /** Repeats every id, key, chance and token: 1 by default. */
+  /** The seed of all randomness: 1 by default. */
   readonly seed?: number
-  /** The path of a SQLite file; in memory by default, which also outlives a crash of the engine. */
+  /** The path of a SQLite file; by default a database in memory, which also outlives a crash of the engine. */
   readonly store?: string
-  /** Options of the engine, over those of the world. */
+  /** Options of the engine; they replace those that the world sets. */
   readonly averba?: Partial<AverbaOptions>
   /** What the services do where the contracts are silent. */
   readonly policies?: Policies
-  /** What goes wrong from the start. */
   readonly faults?: readonly Fault[]
-  /** Sees every request of the engine first, and may answer it, or throw in its place. */
+  /** Receives every request of the engine first. It may forward it, answer it, or throw. */
   readonly intercept?: (request: Request, forward: Fetch) => Promise<Response>
   /**
-   * Asked at every point at which the engine's process may die: true lets it. Points count from the opening on, when
-   * there is no world to look at yet: answer false until `simulate` has resolved, by a variable of yours.
+   * Called at every crash point; true crashes the engine there. The first points come while `simulate` still opens the
+   * engine: return false until it has resolved.
    */
   readonly crashAt?: (point: CrashPoint) => boolean
 }
@@ -73,7 +72,7 @@ const hosts = {
   portal: 'portal.exemplo.br',
 } as const
 
-/** Every option of a world. */
+/** Every option name, checked by the compiler. */
 const optionNames: Readonly<Record<keyof WorldOptions, true>> = {
   seed: true,
   store: true,
@@ -84,17 +83,16 @@ const optionNames: Readonly<Record<keyof WorldOptions, true>> = {
   crashAt: true,
 }
 
-/** Where notifications come from and go to. */
 const portalAddress = '161.148.0.1'
 const receiverUrl = 'https://receptor.exemplo.br/averba'
 
 /**
- * Opens a small world for tests: the services with their samples, the engine, and one clock that moves only when told
- * to. Requests and notifications arrive one after the other, each when everything before it has had its effect, so
- * that the order of events is the same in every run and on every runtime.
+ * Opens a simulated world for tests: the services with their samples, the engine, and a clock that moves only on
+ * command. Requests and notifications arrive one at a time, each after all effects of the one before. So the order of
+ * events is the same in every run and on every runtime.
  *
- * @throws {AverbaError} what `openAverba` throws; `MISCONFIGURED` when an option of the world is unknown or its seed is
- * not a number; `INVALID_INPUT` when a fault or a policy is not one; `CLOSED` when the process dies while it opens
+ * @throws {AverbaError} what `openAverba` throws; `MISCONFIGURED` for an unknown option or an invalid seed;
+ * `INVALID_INPUT` for an invalid fault or policy; `CLOSED` when the process crashes while it opens
  */
 export async function simulate(options: WorldOptions = {}): Promise<World> {
   checkWorldOptions(options)
@@ -107,11 +105,11 @@ export async function simulate(options: WorldOptions = {}): Promise<World> {
     ...(options.faults && { faults: options.faults }),
     async deliver(request) {
       await clock.arrive()
-      request.signal.throwIfAborted() // What the portal has given up does not arrive.
+      request.signal.throwIfAborted() // The portal may have cancelled the delivery.
       return process.receive(request, { remoteAddress: portalAddress })
     },
   })
-  const forward = throughTheNetwork(clock, simulators)
+  const forward = createNetwork(clock, simulators)
   const { consumerKey, consumerSecret, service, portalHeaders } = credentials
   const process = new SimulatedProcess({
     clock,
@@ -122,14 +120,14 @@ export async function simulate(options: WorldOptions = {}): Promise<World> {
       entropy: seededEntropy(seed),
       consentService: {
         baseUrl: `https://${hosts.consentService}`,
-        // No socket asks for it: the simulated service is told the client's name.
+        // Not used without a socket: the simulated service gets the client's name instead.
         certificate: { cert: '', key: '' },
       },
       tokenService: { url: `https://${hosts.tokenService}/token`, consumerKey, consumerSecret },
       validationService: { baseUrl: `https://${hosts.validationService}`, service },
       portal: { baseUrl: `https://${hosts.portal}`, authenticate: staticHeaders(portalHeaders) },
       receiver: { publicUrl: receiverUrl },
-      // A small world does what a test asks for, and nothing by itself unless told to.
+      // By default a world does only what a test asks for.
       schedules: false,
       ...options.averba,
     },
@@ -162,14 +160,14 @@ export async function simulate(options: WorldOptions = {}): Promise<World> {
 
 function checkWorldOptions(options: WorldOptions): void {
   const { seed = 1 } = options
-  const more = '; those of the engine stand in averba'
+  const more = '; options of the engine go into averba'
   checkKnownNames(options, Object.keys(optionNames), { noun: 'option', code: 'MISCONFIGURED', more })
   if (!Number.isSafeInteger(seed) || seed < 0)
     throw new AverbaError('MISCONFIGURED', 'Cannot use the seed: it must be a whole number, 0 or more')
 }
 
-/** The way to the services by their names. A request arrives once everything before it has had its effect. */
-function throughTheNetwork(clock: VirtualClock, { reach }: Simulators): Fetch {
+/** Routes requests to the services by host name. Each request arrives after all effects of the one before. */
+function createNetwork(clock: VirtualClock, { reach }: Simulators): Fetch {
   const services: Record<string, Fetch> = {
     [hosts.consentService]: request => reach.consentService(request, { clientName: 'gestora-de-exemplo' }),
     [hosts.tokenService]: request => reach.tokenService(request),
@@ -178,31 +176,31 @@ function throughTheNetwork(clock: VirtualClock, { reach }: Simulators): Fetch {
   }
   return withinBudget(clock, async request => {
     const service = services[new URL(request.url).hostname]
-    if (!service) throw new TypeError('No simulated service has this name')
+    if (!service) throw new TypeError('Cannot send the request: no simulated service has this host name')
     await clock.arrive()
     return service(request)
   })
 }
 
-const usual = { budgetMs: defaultBudgetMs, bodyBytesMax: answerBytesMax }
+const defaultLimits = { budgetMs: defaultBudgetMs, bodyBytesMax: answerBytesMax }
 
-/** Takes answers as a socket would, without one: whole, within the client's budget by this clock, and bounded. */
+/** Reads answers as a socket would: whole, within the client's budget by this clock, and within its size limit. */
 export function withinBudget(clock: Clock, forward: Fetch): Fetch {
   return async request => {
-    const { budgetMs, bodyBytesMax } = limitsOf(request) ?? usual
+    const { budgetMs, bodyBytesMax } = limitsOf(request) ?? defaultLimits
     const done = new AbortController()
     const late = clock.sleep(budgetMs, done.signal, 'the budget of a request').then(() => undefined)
     try {
-      const taken = await Promise.race([takeWhole(forward, request, bodyBytesMax), late])
-      if (!taken) throw new DOMException('The budget is over', 'TimeoutError')
-      return taken
+      const response = await Promise.race([bufferResponse(forward, request, bodyBytesMax), late])
+      if (!response) throw new DOMException('The budget is exceeded', 'TimeoutError')
+      return response
     } finally {
       done.abort(cancelReason)
     }
   }
 }
 
-async function takeWhole(forward: Fetch, request: Request, bytesMax: number): Promise<Response> {
+async function bufferResponse(forward: Fetch, request: Request, bytesMax: number): Promise<Response> {
   const { body, status, headers } = await forward(request)
   return new Response(body && (await readBounded(body, bytesMax)), { status, headers })
 }

@@ -5,22 +5,21 @@ import type { Fetch } from '../../vocabulary/fetch.ts'
 import { CrashableMedium } from './crashable-medium.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
-/** A place between two steps of an engine at which its process may die. */
+/** A point between two steps of an engine at which its process may crash. */
 export interface CrashPoint {
   /**
-   * - `beforeWrite`, `afterWrite`: a transaction of the store is about to begin, or is durable and not yet told.
-   * - `beforeRequest`, `afterRequest`: a request is about to leave, or its answer has come and is not yet read.
+   * - `beforeWrite`, `afterWrite`: a transaction is about to begin, or is durable but not yet reported to the engine.
+   * - `beforeRequest`, `afterRequest`: a request is about to be sent, or its answer has arrived but is not yet read.
    */
   readonly at: 'beforeWrite' | 'afterWrite' | 'beforeRequest' | 'afterRequest'
-  /** The number of this point, counted since the world began, those while it was opened included. */
+  /** Counts all points of the world, including those while it opened. */
   readonly number: number
 }
 
-/** What a process is made of. */
 interface ProcessParts {
   readonly clock: VirtualClock
   readonly options: AverbaOptions
-  /** The way out, unless the options name another. */
+  /** Sends requests, unless the options have their own `fetch`. */
   readonly fetch: Fetch
   readonly crashAt: (point: CrashPoint) => boolean
 }
@@ -32,8 +31,8 @@ interface RunningEngine {
 }
 
 /**
- * The process that an engine lives in. It may die between any two steps: then nothing of it goes on, its callers hear
- * nothing, and the next engine on the same store finds what was committed.
+ * The process that an engine runs in. It may crash between any two steps: then its promises never settle, and the next
+ * engine on the same store finds only committed writes.
  */
 export class SimulatedProcess {
   readonly #parts: ProcessParts
@@ -48,10 +47,8 @@ export class SimulatedProcess {
     this.#medium = new CrashableMedium(parts.options.store, at => this.#isFatal(at))
   }
 
-  /** The engine that is alive, or the last one that was. */
   averba!: Averba
 
-  /** Reports whether there is no engine that lives. */
   get isDown(): boolean {
     return this.#life === undefined
   }
@@ -59,17 +56,17 @@ export class SimulatedProcess {
   /**
    * Opens an engine on the store.
    *
-   * @throws {AverbaError} what `openAverba` throws; `CLOSED` when the process dies meanwhile, or the store was closed
+   * @throws {AverbaError} what `openAverba` throws; `CLOSED` when the process crashes meanwhile, or the store was closed
    */
   async start(): Promise<Averba> {
-    if (this.#hasEnded) throw ended('open an engine')
+    if (this.#hasEnded) throw closedWorldError('open an engine')
     const { clock, options } = this.#parts
     const { fetch: send = this.#parts.fetch } = options
     const time = clock.forProcess()
     let isOver = false
     const never = <T>() => new Promise<T>(() => undefined)
     const { promise: death, reject } = Promise.withResolvers<never>()
-    death.catch(() => undefined) // Nobody may be waiting.
+    death.catch(() => undefined) // Prevents an unhandled rejection when no call is under way.
     this.#die = () => {
       isOver = true
       time.end()
@@ -84,49 +81,46 @@ export class SimulatedProcess {
         return isOver || this.#isFatal('afterRequest') ? never() : answer
       },
     })
-    const averba = await Promise.race([opened, death.catch(whileOpening)])
+    const averba = await Promise.race([opened, death.catch(throwDiedWhileOpening)])
     this.#life = { averba, death }
     this.averba = averba
     return averba
   }
 
-  /** Ends the process at once, whatever it is doing. */
   crash(): void {
     this.#life = undefined
     this.#die()
     void this.#medium.cutOff()
   }
 
-  /** Gives a notification to the receiver, over a connection that breaks with the process. */
+  /** Passes a notification to the receiver. Throws when the process crashes meanwhile. */
   async receive(request: Request, from: { remoteAddress: string }): Promise<Response> {
     if (!this.#life) throw new UnsentError('ECONNREFUSED')
     const { averba, death } = this.#life
     return Promise.race([averba.receiver.fetch(request, from), death])
   }
 
-  /** Lets the disk be full, or have space again. */
   async fillDisk(isFull: boolean): Promise<void> {
-    if (this.#hasEnded) throw ended('fill the disk')
+    if (this.#hasEnded) throw closedWorldError('fill the disk')
     return this.#medium.fill(isFull)
   }
 
-  /** The root of the Merkle tree over the log's headers. */
   async root(): Promise<string> {
     const root = await this.#medium.root()
     if (root !== undefined) return root
-    throw ended('read the log')
+    throw closedWorldError('read the log')
   }
 
-  /** Closes a living engine as its host would, and lets the time pass that this takes. */
+  /** Closes a running engine as its host would, and lets the necessary time pass. */
   async stop(): Promise<void> {
     const life = this.#life
     if (!life) return
     this.#life = undefined
-    // It may die while it closes.
+    // It may crash while it closes.
     await Promise.race([this.#parts.clock.finish(life.averba.close()), life.death.catch(() => undefined)])
   }
 
-  /** Closes the store. */
+  /** Closes the engine and the store. */
   async end(): Promise<void> {
     await this.stop()
     this.#hasEnded = true
@@ -141,13 +135,13 @@ export class SimulatedProcess {
   }
 }
 
-function ended(what: string): AverbaError {
-  const hint = 'The world was closed, and its store with it: do this before'
+function closedWorldError(what: string): AverbaError {
+  const hint = 'The world was closed, and its store with it. Do this before you close it'
   return new AverbaError('CLOSED', `Cannot ${what}: the store was closed`, { hint })
 }
 
-function whileOpening(): never {
-  throw new AverbaError('CLOSED', 'Cannot open the engine: its process died meanwhile', {
-    hint: 'Points count from the opening on: let crashAt answer false until simulate, or restart, has resolved',
+function throwDiedWhileOpening(): never {
+  throw new AverbaError('CLOSED', 'Cannot open the engine: its process crashed meanwhile', {
+    hint: 'Return false from crashAt until simulate or restart has resolved: the opening has crash points too',
   })
 }

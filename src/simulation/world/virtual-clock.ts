@@ -11,68 +11,69 @@ interface Sleeper {
   readonly wake: () => void
 }
 
-/** Somebody who moves the clock. */
+/** A call under way that moves the clock. */
 interface ClockMover {
-  /** Where it stops: it is there when nothing is due before. */
+  /** The time at which it stops. */
   readonly end: number
-  /** It asks whether it is over. */
+  /** Whether it is waiting for its `isOver`, which may itself wait for this clock. */
   isAsking: boolean
 }
 
 interface ClockMove {
   readonly end?: number
-  /** False where nothing is left to do. */
+  /** Returns false when it was the last step. */
   readonly step: () => boolean
   readonly isOver?: () => boolean | Promise<boolean>
 }
 
-/** How far a clock runs by itself. */
+/** The limit of a clock that runs until a condition holds. */
 export interface RunLimit {
-  /** How many sleepers are woken at most: 10,000 by default. */
+  /** The maximum number of wake-ups: 10,000 by default. */
   readonly wakesMax?: number
 }
 
 const startsAt: Instant = '2026-11-20T12:00:00.000Z'
 const wakesDefault = 10_000
-/** The first and last time with a year of four digits. */
+/** The first and last time with a four-digit year. */
 const [firstTime, lastTime] = [
   fromInstant('0000-01-01T00:00:00.000Z'),
   fromInstant('9999-12-31T23:59:59.999Z'),
 ]
 
 /**
- * A clock that moves only when told to. It goes from one due time to the next, wakes one sleeper at a time, and goes on
- * when all is quiet: when nothing is left that could happen without this clock. That takes no waiting, and is the same
- * in every run. Work of the outside, such as a file or a socket of yours, is waited for when `hold` tells the clock of
- * it.
+ * A clock that moves only on command. It advances to the next due time, wakes one sleeper, and waits until all is quiet:
+ * until no work can run without a further move. This takes no real time and is the same in every run. Register outside
+ * work, such as reading a file or a socket, with `hold`: the clock then waits for it.
  *
- * Time in which nobody is woken passes at once. `averba.run` wakes every second, so that an idle day takes long: let
- * months pass with `advance` and `averba.settle` in turn, without it.
+ * Time without a due sleeper passes at once. `averba.run` sleeps for a second at a time, so an idle day takes long: to
+ * let months pass, call `advance` and `averba.settle` in turn instead.
  */
 export class VirtualClock implements Clock {
   #now: number
   readonly #sleepers = new Set<Sleeper>()
-  /** Those waiting for the others to finish, in the order in which they came. */
+  /** The waiting calls of `arrive`, in order. */
   readonly #arrivals: (() => void)[] = []
   readonly #held = new Set<Promise<unknown>>()
   #quieting: Promise<void> | undefined
-  /** Those that move this clock, the newest last. */
+  /** The calls that move this clock, newest last. */
   readonly #movers: ClockMover[] = []
-  /** How often one of them woke somebody, or ended. */
+  /** How often a mover woke a sleeper, or ended. */
   #moves = 0
 
   /** @throws {AverbaError} `INVALID_INPUT` when the start is not a time */
   constructor(start: Instant = startsAt) {
     this.#now = fromInstant(start)
     if (!(this.#now >= firstTime && this.#now <= lastTime))
-      throw invalidMove('begin at something that is not a time', 'Give it as 2026-11-20T12:00:00.000Z')
+      throw invalidInput(
+        'start the clock: the start is not a time',
+        'Use a format like 2026-11-20T12:00:00.000Z',
+      )
   }
 
   now(): number {
     return this.#now
   }
 
-  /** How many sleepers there are. */
   get sleeping(): number {
     return this.#sleepers.size
   }
@@ -81,7 +82,7 @@ export class VirtualClock implements Clock {
     return this.#sleep(ms, signal, what)
   }
 
-  /** The same time for a process that can end: then none of its sleepers is woken. */
+  /** Creates a clock with the same time for one process. After `end` none of its sleepers is woken. */
   forProcess(): Clock & { end(): void } {
     const process = Symbol('process')
     let hasEnded = false
@@ -97,7 +98,7 @@ export class VirtualClock implements Clock {
   }
 
   #sleep(ms: number, signal?: AbortSignal, what = `a timer of ${ms} ms`, process?: symbol): Promise<void> {
-    if (Number.isNaN(ms)) throw invalidMove('sleep for no number of milliseconds', 'Look at what computed it')
+    if (Number.isNaN(ms)) throw invalidInput('sleep: the duration is NaN', 'Check how you compute it')
     if (signal?.aborted) return Promise.resolve()
     if (ms <= 0) return this.arrive()
     return new Promise(resolve => {
@@ -117,8 +118,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Resolves when all is quiet, for one caller after the other: each arrives after everything before it has had its
-   * effect. So the order of events depends neither on the runtime nor on how long its promises take.
+   * Resolves when all is quiet, for one caller at a time: each arrives after all effects of the one before. So the order
+   * of events depends neither on the runtime nor on how long its promises take.
    */
   arrive(): Promise<void> {
     return new Promise(resolve => {
@@ -127,7 +128,7 @@ export class VirtualClock implements Clock {
     })
   }
 
-  /** Counts work of the outside as something that happens: the clock is not quiet until it has ended. */
+  /** Registers outside work: the clock is not quiet until it has ended. */
   hold<T>(work: Promise<T>): Promise<T> {
     const end = () => void this.#held.delete(ended)
     const ended: Promise<void> = work.then(end, end)
@@ -135,7 +136,7 @@ export class VirtualClock implements Clock {
     return work
   }
 
-  /** Resolves when nothing is left that could happen before this clock moves. */
+  /** Resolves when no work can run before this clock moves. */
   quiet(): Promise<void> {
     this.#quieting ??= this.#becomeQuiet()
     return this.#quieting
@@ -153,20 +154,21 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Moves forward by milliseconds, waking every sleeper at its own time.
+   * Moves forward by milliseconds, and wakes each sleeper at its own time.
    *
-   * @throws {AverbaError} `INVALID_INPUT` when that is not a number, below 0, or beyond the year 9999
+   * @throws {AverbaError} `INVALID_INPUT` when `ms` is not a number, is below 0, or leads beyond the year 9999
    */
   async advance(ms: number): Promise<void> {
-    if (ms < 0) throw invalidMove(`advance by ${ms} ms`, 'jump shows an earlier time')
+    if (ms < 0) throw invalidInput(`advance by ${ms} ms`, 'Use jump to set an earlier time')
     const end = this.#timeAfter(ms, 'advance')
     await this.#move({ end, step: () => this.#wakeNext() })
   }
 
   /**
-   * Moves forward until the predicate holds. It is asked whenever all is quiet, before anybody is woken.
+   * Moves forward until the predicate holds. It is called when all is quiet, before each wake-up.
    *
-   * @throws {AverbaError} `NOTHING_DUE` when nobody is left to wake, `ENDLESS` when more than `wakesMax` were
+   * @throws {AverbaError} `NOTHING_DUE` when no sleeper is left and the predicate is still false; `ENDLESS` after
+   * `wakesMax` wake-ups
    */
   async runUntil(
     predicate: () => boolean | Promise<boolean>,
@@ -178,9 +180,9 @@ export class VirtualClock implements Clock {
       if (this.#wakeNext(woken)) return true
       throw new AverbaError(
         'NOTHING_DUE',
-        `Cannot run on from ${toInstant(this.#now)}: nothing is due any more`,
+        `Cannot run on from ${toInstant(this.#now)}: no timer is left and the predicate is still false`,
         {
-          hint: 'What is waited for needs somebody who acts, or work that was begun: averba.run, or averba.settle',
+          hint: 'Start the work that you wait for, for example with averba.run or averba.settle',
         },
       )
     }
@@ -188,9 +190,9 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Moves forward until nobody sleeps.
+   * Moves forward until no sleeper is left.
    *
-   * @throws {AverbaError} `ENDLESS` when more than `wakesMax` were woken: it names who was woken most often
+   * @throws {AverbaError} `ENDLESS` after `wakesMax` wake-ups: the message names the most frequent sleeper
    */
   async runToIdle({ wakesMax = wakesDefault }: RunLimit = {}): Promise<void> {
     const woken = new Map<string, number>()
@@ -202,10 +204,10 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Lets time pass until the work has ended, and no longer. Where nobody sleeps, the work waits for the outside, and so
-   * does this: for ever, if it was asked of an engine that died. Throws what the work throws.
+   * Lets time pass until the work has ended, and returns or throws what it does. Without a sleeper it waits in real time,
+   * for outside work; it never resolves for work of a crashed engine.
    *
-   * @throws {AverbaError} `ENDLESS` when more than `wakesMax` were woken meanwhile
+   * @throws {AverbaError} `ENDLESS` after `wakesMax` wake-ups
    */
   async finish<T>(work: Promise<T>, limit: RunLimit = {}): Promise<T> {
     let hasEnded = false
@@ -219,28 +221,28 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Shows another time from now on, later or earlier by milliseconds. Sleepers sleep for as long as before.
+   * Sets the time later, or earlier for negative milliseconds. The remaining time of sleepers does not change.
    *
-   * @throws {AverbaError} `INVALID_INPUT` when that is not a number, or leads out of the years 0 to 9999
+   * @throws {AverbaError} `INVALID_INPUT` when `ms` is not a number, or leads out of the years 0 to 9999
    */
   jump(ms: number): void {
     this.#now = this.#timeAfter(ms, 'jump')
     for (const sleeper of this.#sleepers) sleeper.dueAt += ms
   }
 
-  #timeAfter(ms: unknown, what: string): number {
+  #timeAfter(ms: unknown, operation: string): number {
     const time = typeof ms === 'number' ? this.#now + ms : Number.NaN
     if (time >= firstTime && time <= lastTime) return time
     const given = typeof ms === 'number' ? `${ms} ms` : 'something that is not a number'
-    throw invalidMove(
-      `${what} by ${given}`,
-      'Give a number of milliseconds that stays within the years 0 to 9999',
+    throw invalidInput(
+      `${operation} by ${given}`,
+      'Use a number of milliseconds that stays within the years 0 to 9999',
     )
   }
 
   /**
-   * Takes steps, each when all is quiet, until one says that it was the last. Of several that move the clock at once
-   * the newest does, and nobody past the end of another: two would wake two sleepers where one was meant.
+   * Repeats the step, each time when all is quiet, until it returns false. Of several movers only the newest steps, and
+   * not past the end of another: otherwise two movers would wake two sleepers at once.
    */
   async #move({ end = Number.POSITIVE_INFINITY, step, isOver = () => false }: ClockMove): Promise<void> {
     const mover: ClockMover = { end, isAsking: false }
@@ -252,7 +254,7 @@ export class VirtualClock implements Clock {
         mover.isAsking = true
         if (await isOver()) return
         mover.isAsking = false
-        // Another has moved it since: what that woke has to come to rest first.
+        // Another mover woke a sleeper meanwhile: wait until all is quiet again.
         if (moves !== this.#moves) continue
         const firstEnd = Math.min(...this.#movers.map(each => each.end))
         if (firstEnd < (this.#first()?.dueAt ?? Number.POSITIVE_INFINITY)) {
@@ -260,7 +262,7 @@ export class VirtualClock implements Clock {
           this.#now = Math.max(this.#now, end)
           return
         }
-        // Who asks whether it is over may wait for this clock.
+        // A mover that is asking may wait for this clock, so it does not count as the newest.
         if (this.#movers.findLast(each => !each.isAsking) === mover && !step()) return
       }
     } finally {
@@ -269,14 +271,14 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** The sleeper that is due first; of several, the one that has slept longest. */
+  /** The sleeper that is due first; among equals, the oldest. */
   #first(): Sleeper | undefined {
     let first: Sleeper | undefined
     for (const each of this.#sleepers) if (!first || each.dueAt < first.dueAt) first = each
     return first
   }
 
-  /** Wakes the sleeper that is due first. False when none ever comes due. */
+  /** Wakes the sleeper that is due first. Returns false when none is left. */
   #wakeNext(woken?: Map<string, number>): boolean {
     const first = this.#first()
     if (!first || first.dueAt > lastTime) return false
@@ -293,14 +295,14 @@ export class VirtualClock implements Clock {
     const [most] = [...woken].sort(([, a], [, b]) => b - a)
     throw new AverbaError(
       'ENDLESS',
-      `Cannot run to an end: at ${toInstant(this.#now)} "${most?.[0]}" has been woken ${most?.[1]} times, of ${total}`,
+      `Cannot run to the end: at ${toInstant(this.#now)} "${most?.[0]}" was woken ${most?.[1]} of ${total} times`,
       {
-        hint: 'End what repeats first, as by the signal of averba.run, or say how far to go: advance, runUntil, wakesMax',
+        hint: 'Stop repeating work first (the signal of averba.run), or set a limit: advance, runUntil, wakesMax',
       },
     )
   }
 }
 
-function invalidMove(what: string, hint: string): AverbaError {
+function invalidInput(what: string, hint: string): AverbaError {
   return new AverbaError('INVALID_INPUT', `Cannot ${what}`, { hint })
 }

@@ -10,7 +10,7 @@ import { openSocket } from '../../../src/adapters/http/transport.ts'
 import { openAverba } from '../../../src/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
-import { serve } from '../../../src/simulation/served/serve.ts'
+import { serveHttps } from '../../../src/simulation/served/serve.ts'
 
 const now = systemClock.now()
 const dayMs = 86_400_000
@@ -158,7 +158,7 @@ test('a certificate with another PEM label is read', async () => {
 test('a certificate that expires in 20 days is reported once, when it is used', async () => {
   const authority = await createAuthority(now - 345 * dayMs)
   const issued = await authority.issueServer(['localhost'])
-  const server = await serve(async () => new Response('ok'), { ...issued, clientCa: authority.ca })
+  const server = await serveHttps(async () => new Response('ok'), { ...issued, clientCa: authority.ca })
   const reported: number[] = []
   const socket = openSocket({
     clock: systemClock,
@@ -193,7 +193,7 @@ test('the certificate of a legacy PKCS#12 file is presented over TLS', async () 
   const authority = await createAuthority(now)
   const names: (string | undefined)[] = []
   const issued = await authority.issueServer(['localhost'])
-  const server = await serve(
+  const server = await serveHttps(
     async (_, { clientName }) => {
       names.push(clientName)
       return new Response('ok')

@@ -13,7 +13,7 @@ import {
   createAuthority,
   type IssuedCertificate,
 } from '../../../src/simulation/served/authority.ts'
-import { type Server, serve } from '../../../src/simulation/served/serve.ts'
+import { type Server, serveHttps } from '../../../src/simulation/served/serve.ts'
 import { type Kind, kinds, openThreeCalls } from '../three-calls.ts'
 
 /** What the clients conclude from everything that can happen to a call, by the phase in which it happens. */
@@ -40,7 +40,7 @@ beforeAll(async () => {
   authority = await createAuthority(now)
   stranger = await createAuthority(now, 'a stranger')
   own = await authority.issueServer(['localhost'])
-  server = await serve(request => {
+  server = await serveHttps(request => {
     received += 1
     return answer(request)
   }, own)
@@ -89,7 +89,7 @@ const localhost = (port: number) => `https://localhost:${port}`
 
 /** A server with a given certificate that would answer. */
 async function openServer(issued: IssuedCertificate): Promise<string> {
-  const other = await serve(request => answer(request), issued)
+  const other = await serveHttps(request => answer(request), issued)
   others.push(other)
   return localhost(other.port)
 }

@@ -12,7 +12,7 @@ import {
   createAuthority,
   type IssuedCertificate,
 } from '../../../src/simulation/served/authority.ts'
-import { type Peer, type Server, serve } from '../../../src/simulation/served/serve.ts'
+import { type Peer, type Server, serveHttps } from '../../../src/simulation/served/serve.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
 
 let authority: Authority
@@ -26,7 +26,7 @@ beforeAll(async () => {
   stranger = await createAuthority(systemClock.now())
   client = await authority.issueClient('gestora')
   const issued = await authority.issueServer(['localhost', '127.0.0.1', '*.exemplo.br'])
-  server = await serve(
+  server = await serveHttps(
     async (request, peer) => {
       seen.push(peer)
       const { pathname } = new URL(request.url)

@@ -5,7 +5,7 @@ import { openAverba, portalSession } from '../../../src/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
-import { serve } from '../../../src/simulation/served/serve.ts'
+import { serveHttps } from '../../../src/simulation/served/serve.ts'
 import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
 
 test('the certificate is presented over TLS, and the login sends its headers', async () => {
@@ -20,7 +20,7 @@ test('the certificate is presented over TLS, and the login sends its headers', a
     deliver: async () => new Response(),
   })
   const seen: [path: string, client: string | undefined, role: string | null][] = []
-  const server = await serve(
+  const server = await serveHttps(
     (request, { clientName }) => {
       seen.push([new URL(request.url).pathname, clientName, request.headers.get('role-type')])
       return portal.fetch(request)

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import type { MachineState } from '../../../src/machines/definition/machine.ts'
 import { subscriptionMachine } from '../../../src/machines/subscription/subscription.ts'
 import {
+  applyLifeInput,
   beginLife,
   type LifeInput,
-  live,
   type SubscriptionLife,
 } from '../../../src/simulation/services/portal/subscription-life.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
@@ -122,7 +122,7 @@ class Pair {
   }
 
   #happen(type: LifeInput['type']): void {
-    this.life = live(this.life, { type, at: this.#now })
+    this.life = applyLifeInput(this.life, { type, at: this.#now })
   }
 
   /** Sends a message to the engine's machine. Returns false when it refuses. */

@@ -175,24 +175,24 @@ test('faults apply from the start, and are cleared all at once', async () => {
 })
 
 test.each([
-  ['duplicate', { kind: 'duplicate', service: 'portal' }, 'service: duplicate befalls the receiver'],
-  ['rejectToken', { kind: 'rejectToken', service: 'portal' }, 'befalls the validationService'],
+  ['duplicate', { kind: 'duplicate', service: 'portal' }, 'service: duplicate applies to the receiver only'],
+  ['rejectToken', { kind: 'rejectToken', service: 'portal' }, 'applies to the validationService only'],
   ['a skew of the receiver', { kind: 'clockSkew', service: 'receiver' }, 'no simulated clock'],
   ['a skew with a number of times', { kind: 'clockSkew', times: 1 }, 'times: clockSkew lasts'],
   ['a certificate fault on one path', { kind: 'expiredCertificate', path: '/x' }, 'path: '],
   ['a negative delay', { kind: 'delay', ms: -1 }, 'ms: only clockSkew'],
-  ['ended without a token fault', { kind: 'reset', ended: true }, 'ended: reset has no use for it'],
-  ['ms with a lost answer', { kind: 'lose', ms: 3 }, 'ms: lose has no use for it'],
-  ['ms with a status', { kind: 'status', ms: 3 }, 'ms: status has no use for it'],
-  ['a status with a lost answer', { kind: 'lose', status: 500 }, 'status: lose has no use for it'],
-  ['a status with an HTML page', { kind: 'html', status: 500 }, 'status: html has no use for it'],
+  ['ended without a token fault', { kind: 'reset', ended: true }, 'ended: reset does not use it'],
+  ['ms with a lost answer', { kind: 'lose', ms: 3 }, 'ms: lose does not use it'],
+  ['ms with a status', { kind: 'status', ms: 3 }, 'ms: status does not use it'],
+  ['a status with a lost answer', { kind: 'lose', status: 500 }, 'status: lose does not use it'],
+  ['a status with an HTML page', { kind: 'html', status: 500 }, 'status: html does not use it'],
   [
     'Retry-After with a refused connection',
     { kind: 'refuse', retryAfterS: 4 },
-    'retryAfterS: refuse has no use for it',
+    'retryAfterS: refuse does not use it',
   ],
-  ['a delay without ms', { kind: 'delay' }, 'ms: delay does nothing without it'],
-  ['a skew without ms', { kind: 'clockSkew' }, 'ms: clockSkew does nothing without it'],
+  ['a delay without ms', { kind: 'delay' }, 'ms: delay needs it'],
+  ['a skew without ms', { kind: 'clockSkew' }, 'ms: clockSkew needs it'],
 ] as [string, Fault, string][])('%s is refused with a reason', async (_, fault, words) => {
   const expected = { code: 'INVALID_INPUT', message: expect.stringContaining(words) }
   await expect(simulate({ faults: [fault] })).rejects.toMatchObject(expected)

@@ -46,7 +46,7 @@ describe('a decision', () => {
     const refused = () => decides({ ...approval, expected: { refused: 'x' } })
     expect(refused).toThrow(ExpectationError)
     expect(refused).toThrow(
-      'Expected the answer of consent to consent.approve to be a refusal, and it was accepted: consent.changeRequested',
+      'Expected the answer of consent to consent.approve to be a refusal, but it was accepted: consent.changeRequested',
     )
   })
 
@@ -59,7 +59,7 @@ describe('a decision', () => {
     )
     const accepted = () => decides({ ...over, expected: { events: [] } })
     expect(accepted).toThrow(ExpectationError)
-    expect(accepted).toThrow(/to be events, and it was refused: .*the limit is 1 \(BUDGET_SPENT\)$/)
+    expect(accepted).toThrow(/to be events, but it was refused: .*the limit is 1 \(BUDGET_SPENT\)$/)
   })
 
   test('rests on nothing that the machine would not have, or refuses', () => {
@@ -71,7 +71,7 @@ describe('a decision', () => {
       'The machine consent has no message consent.aprove',
     )
     const twice = { machine: 'consent', after: [when], when } as const
-    expect(() => decides(twice)).toThrow(/^It refuses consent\.approve: /)
+    expect(() => decides(twice)).toThrow(/^The machine consent refuses consent\.approve: /)
   })
 })
 

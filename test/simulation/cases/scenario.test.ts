@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
-import { meets } from '../../../src/simulation/cases/expectation.ts'
+import { assertMatches } from '../../../src/simulation/cases/expectation.ts'
 import { ExpectationError, samples, scenario, type World } from '../../../src/simulation/index.ts'
 import { fromInstant, toInstant } from '../../../src/vocabulary/instant.ts'
 
@@ -107,15 +107,15 @@ describe('what came out otherwise is an error with the seed and with what was re
     [
       'an event that is missing',
       { events: [{ type: 'validation.declined' }] },
-      /event 1 of 1, which was not recorded/,
+      /event 1 of 1, but it was not recorded/,
     ],
     [
       'the order of events',
       { events: [{ type: 'validation.answered' }, { type: 'token.renewed' }] },
       /event 2 of 2, .* or not in this order/,
     ],
-    ['an event that must not be', { without: ['token.renewed'] }, /the events that must not be/],
-    ['calls that need a person', { stuck: 1 }, /how many calls need a person/],
+    ['an event that must not be', { without: ['token.renewed'] }, /the unwanted events/],
+    ['calls that need a person', { stuck: 1 }, /the number of effects that wait for a person/],
   ] as const)('%s', async (_, expected, message) => {
     const played = scenario({ world: { seed: 4711 }, when: validate, expected })
     await expect(played).rejects.toThrow(message)
@@ -129,7 +129,7 @@ test('a call whose answer was lost for good needs a person, and a scenario says 
   const expected = { result: { status: 'unknown', next: 'person' }, stuck: 1 } as const
   await scenario({ world: { faults }, when: validate, expected })
   await expect(scenario({ world: { faults }, when: validate })).rejects.toThrow(
-    /how many calls need a person/,
+    /the number of effects that wait for a person/,
   )
 })
 
@@ -180,10 +180,10 @@ describe('handlers that fail', () => {
     const played = scenario({ world, given, when: failing(99).when })
     await expect(played).rejects.toThrow(ExpectationError)
     await expect(played).rejects.toThrow(
-      /^Expected 0 handlers to be parked in the end, not 1\n {2}the handler "erp" of "dimp-situacao-import" at the notification \S+: failed 12 times, parked: RangeError\n/,
+      /^Expected 0 handlers to be parked at the end, not 1\n {2}the handler "erp" of "dimp-situacao-import" at the notification \S+: failed 12 times, parked: RangeError\n/,
     )
     await expect(scenario({ world, given, when: failing(0).when, expected: { parked: 1 } })).rejects.toThrow(
-      'Expected 1 handlers to be parked in the end, not 0',
+      'Expected 1 handlers to be parked at the end, not 0',
     )
   })
 
@@ -207,7 +207,7 @@ describe('handlers that fail', () => {
       expected: { parked: 1 },
     })
     await expect(played).rejects.toThrow(
-      /the handlers that failed, and that nobody calls again[\s\S]*the handler \\"erp\\" .* failed 1 times, to be called again at /,
+      /the handlers that failed and were not called again[\s\S]*the handler \\"erp\\" .* failed 1 times, next call at /,
     )
     // Twelve times where nothing dies, and once before it did.
     expect(calls.length).toBeGreaterThan(12)
@@ -284,7 +284,7 @@ describe('a scenario that survives crashes', () => {
       },
     })
     await expect(played).rejects.toThrow(
-      /consent\.changeLost[\s\S]*in the world of seed 1, its process dead at point \d+/,
+      /consent\.changeLost[\s\S]*in the world of seed 1, with a crash at point \d+/,
     )
   })
 })
@@ -313,12 +313,12 @@ test.each([
   ['a set', new Set([1]), new Set([2])],
   ['bytes', new Uint8Array([1, 2]), new Uint8Array([1])],
 ])('%s that is expected is that one, and no other', (_, actual, other) => {
-  meets('it', actual, actual)
-  expect(() => meets('it', actual, other)).toThrow(ExpectationError)
+  assertMatches('it', actual, actual)
+  expect(() => assertMatches('it', actual, other)).toThrow(ExpectationError)
 })
 
 test('a value that holds itself is told of like any other', () => {
   const circle: Record<string, unknown> = { name: 'circle' }
   circle.self = circle
-  expect(() => meets('it', circle, 1)).toThrow(ExpectationError)
+  expect(() => assertMatches('it', circle, 1)).toThrow(ExpectationError)
 })

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { type Controlled, createControl } from '../../../src/simulation/served/control.ts'
+import { type ControlledWorld, createControl } from '../../../src/simulation/served/control.ts'
 
 const evento = 'dimp-situacao-import'
 
 /** A control server over a portal that writes down what it is to notify of. */
 function givenControl() {
   const notified: unknown[] = []
-  const world: Controlled = {
+  const world: ControlledWorld = {
     advance: async () => '',
     addConsent: () => '',
     addAwareness: () => '',
@@ -75,7 +75,7 @@ test.each(['/consents', '/awareness', '/persons'])(
       const { status, body } = await ask(path, JSON.stringify({ cpf }))
       expect([status, body.error]).toEqual([
         400,
-        expect.stringMatching(/^cpf: it is not a CPF: eleven digits/),
+        expect.stringMatching(/^cpf: must be a CPF: eleven digits/),
       ])
     }
   },

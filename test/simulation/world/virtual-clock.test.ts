@@ -102,7 +102,7 @@ test('what can no longer happen is an error, and not a wait', async () => {
   void clock.sleep(second)
   await expect(clock.runUntil(() => false)).rejects.toMatchObject({
     code: 'NOTHING_DUE',
-    message: 'Cannot run on from 2026-11-20T12:00:01.000Z: nothing is due any more',
+    message: 'Cannot run on from 2026-11-20T12:00:01.000Z: no timer is left and the predicate is still false',
   })
 })
 
@@ -125,7 +125,7 @@ test('a timer without an end is named', async () => {
   void tick(clock, 10 * second, 'a rare look', [])
   const endless = {
     code: 'ENDLESS',
-    message: 'Cannot run to an end: at 2026-11-20T12:01:31.000Z "a look" has been woken 91 times, of 100',
+    message: 'Cannot run to the end: at 2026-11-20T12:01:31.000Z "a look" was woken 91 of 100 times',
     hint: expect.stringContaining('averba.run'),
   }
   await expect(clock.runToIdle({ wakesMax: 100 })).rejects.toMatchObject(endless)

@@ -177,8 +177,8 @@ test.each([':memory:', 'file'])(
     for (const fatal of [1, 4]) {
       await expect(simulate({ store, crashAt: ({ number }) => number === fatal })).rejects.toMatchObject({
         code: 'CLOSED',
-        message: 'Cannot open the engine: its process died meanwhile',
-        hint: expect.stringContaining('let crashAt answer false until simulate'),
+        message: 'Cannot open the engine: its process crashed meanwhile',
+        hint: expect.stringContaining('Return false from crashAt until simulate'),
       })
     }
     let isArmed = false

@@ -8,9 +8,9 @@ import { dayMs } from '../../../vocabulary/instant.ts'
 import { drain } from '../../faults/apply-fault.ts'
 import type { PortalPolicies } from '../policies.ts'
 import type { SimulatedSubscription } from './subscription.ts'
-import { live } from './subscription-life.ts'
+import { applyLifeInput } from './subscription-life.ts'
 
-/** An event at the portal, and whom it concerns. */
+/** An event at the portal, and its recipient. */
 export interface PortalNotice {
   readonly evento: string
   readonly destinatarioTipo: RecipientKind
@@ -25,25 +25,23 @@ export interface DeliveryResult {
   readonly description: string
 }
 
-/** How a notification leaves; answered as soon as the head of its answer is there. */
-export type Deliver = (request: Request, underway: DeliveryProgress) => Promise<Response>
+/** Sends a notification. Resolves when the answer's headers have arrived. */
+export type Deliver = (request: Request, progress: DeliveryProgress) => Promise<Response>
 
-/** How a delivery under way reports its progress. */
 interface DeliveryProgress extends Pick<TimeLimit, 'countBy'> {
-  /** Called when its connection is there. */
   onConnected(): void
 }
 
 interface DeliveriesOptions {
   readonly clock: Clock
-  /** Counts the 3500 ms, unless the way out says otherwise. */
+  /** Measures the 3500 ms, unless `deliver` names another clock with `countBy`. */
   readonly timer: Clock
   readonly deliver: Deliver
   readonly nextId: () => number
   readonly policies: Pick<PortalPolicies, 'success' | 'silence' | 'processingTime' | 'tries' | 'redirects'>
 }
 
-/** How many redirects are followed, where they are followed at all. */
+/** How many redirects are followed, if the policy says `follow`. */
 const redirectsMax = 5
 
 /** The deliveries of the simulated portal and their failure records (document 3, sections 6 and 7). */
@@ -56,7 +54,7 @@ export class SimulatedDeliveries {
     this.#options = options
   }
 
-  /** The failure records of a user on a day in Brasilia, `yyyy-MM-dd`, for as long as they are kept. */
+  /** The failure records of a user on a day in Brasilia, `yyyy-MM-dd`, within their retention. */
   failuresOf(user: number | undefined, day: string): Falha[] {
     const oldest = this.#options.clock.now() - limits.failureDays * dayMs
     return this.#failures
@@ -64,7 +62,7 @@ export class SimulatedDeliveries {
       .map(each => each.record)
   }
 
-  /** Delivers to one subscription: the first successful try counts, else the last failure. */
+  /** Delivers to one subscription. The result is the first successful try, or the last failure. */
   async deliverTo(subscription: SimulatedSubscription, notice: PortalNotice): Promise<DeliveryResult> {
     const { clock, nextId, policies } = this.#options
     const content = JSON.stringify(notice.body ?? null)
@@ -76,7 +74,7 @@ export class SimulatedDeliveries {
     const at = clock.now()
     const isDelivered = description === ''
     const type = isDelivered ? 'delivered' : 'deliveryFailed'
-    subscription.life = live(subscription.life, { type, at }, policies.silence)
+    subscription.life = applyLifeInput(subscription.life, { type, at }, policies.silence)
     this.counts[isDelivered ? 'succeeded' : 'failed'] += 1
     if (!isDelivered) {
       const { evento } = notice
@@ -87,7 +85,7 @@ export class SimulatedDeliveries {
     return { subscription: subscription.id, isDelivered, description }
   }
 
-  /** One try. An empty text means success, any other describes the error. */
+  /** Tries once. Returns an empty text on success, or a description of the error. */
   async #attempt(
     subscription: SimulatedSubscription,
     notice: PortalNotice,
@@ -98,7 +96,7 @@ export class SimulatedDeliveries {
     try {
       const response = await withinTime(timer, limits.processingMs, async limit => {
         const answer = await this.#send(subscription, notice, content, limit)
-        // The rest of the answer does not count: the connection is given up.
+        // The rest of the answer does not count.
         await (processingTime === 'exchange' ? drain(answer) : answer.body?.cancel())
         return answer
       })
@@ -106,11 +104,11 @@ export class SimulatedDeliveries {
       return isSuccess ? '' : `HTTP ${response.status}`
     } catch (error) {
       if (error instanceof LateError) return `Tempo esgotado: ${limits.processingMs} ms`
-      return `Falha de entrega: ${describeFailure(error)}`
+      return `Falha de entrega: ${formatDeliveryError(error)}`
     }
   }
 
-  /** The POST, and by policy the same to where its answer leads. */
+  /** Sends the POST and follows redirects if the policy says so. */
   async #send(
     subscription: SimulatedSubscription,
     notice: PortalNotice,
@@ -122,20 +120,23 @@ export class SimulatedDeliveries {
     const onConnected = () => {
       if (processingTime === 'processing') restart()
     }
-    const underway = { onConnected, countBy }
+    const progress = { onConnected, countBy }
     let url: URL | null = new URL(subscription.endpoint)
     for (let followed = 0; ; followed++) {
-      const answer: Response = await deliver(write(url, subscription, notice, content, signal), underway)
+      const answer: Response = await deliver(
+        notificationRequest(url, subscription, notice, content, signal),
+        progress,
+      )
       if (redirects === 'fail' || followed === redirectsMax) return answer
-      url = locationOf(answer, url)
+      url = redirectLocation(answer, url)
       if (url?.protocol !== 'https:') return answer
       await answer.body?.cancel()
     }
   }
 }
 
-/** The request of a notification, with the documented headers (section 6). */
-function write(
+/** Creates the request of a notification, with the documented headers (section 6). */
+function notificationRequest(
   url: URL,
   { chaveSecreta, chaveAutenticacao }: SimulatedSubscription,
   notice: PortalNotice,
@@ -154,19 +155,17 @@ function write(
   return new Request(url, { method: 'POST', headers, body: content, signal })
 }
 
-/** Where an answer leads; null where it leads nowhere. */
-function locationOf(answer: Response, from: URL): URL | null {
+function redirectLocation(answer: Response, from: URL): URL | null {
   const location = [301, 302, 303, 307, 308].includes(answer.status) ? answer.headers.get('location') : null
   return location === null ? null : URL.parse(location, from)
 }
 
-/** Says in words why a delivery failed, as seen from the portal. */
-function describeFailure(error: unknown): string {
-  const words = wordsOf(nodeErrorCode(error))
-  return words === undefined ? describeConnectionError(error) : `${words} (${nodeErrorCode(error)})`
+function formatDeliveryError(error: unknown): string {
+  const text = connectionErrorText(nodeErrorCode(error))
+  return text === undefined ? describeConnectionError(error) : `${text} (${nodeErrorCode(error)})`
 }
 
-function wordsOf(code: string): string | undefined {
+function connectionErrorText(code: string): string | undefined {
   if (/^(ECONNRESET|EPIPE|ECONNABORTED|UND_ERR_SOCKET)$/.test(code)) return 'the connection broke'
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'the name of the receiver was not found'
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return "the receiver's certificate is for another name"

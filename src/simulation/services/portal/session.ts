@@ -2,19 +2,19 @@ import type { Clock } from '../../../runtime/clock.ts'
 import type { Entropy } from '../../../runtime/entropy.ts'
 
 const lifetimeMs = 60 * 60_000
-const quietMs = 60_000
+const loginPauseMs = 60_000
 
 /**
- * The portal's login as it is publicly known, not as the contract shows it: a token that is sent back as it came,
- * a second one that changes with every answer and lives an hour, and no second login within a minute. Whether an older
- * one of that hour still counts is not known.
+ * The portal's publicly known login; the contract shows none. The client sends the login token back unchanged, and a
+ * second token that changes with every answer and is valid for an hour. A second login within a minute is refused.
+ * Whether an older second token of that hour is still valid is unknown, so it is a policy.
  */
 export class SimulatedSession {
   readonly #clock: Clock
   readonly #entropy: Entropy
   #token = ''
   readonly #olderTokens: 'accept' | 'refuse'
-  /** Tokens that are at most an hour old. */
+  /** Second tokens with the end of their validity. */
   readonly #csrf = new Map<string, number>()
   #loggedInAt = Number.NEGATIVE_INFINITY
 
@@ -24,13 +24,12 @@ export class SimulatedSession {
     this.#entropy = entropy
   }
 
-  /** How many logins there were. */
   logins = 0
 
   /** Answers `POST /portal/api/autenticar/chave-acesso`: any key is accepted. */
   logInWithKeys(request: Request): Response {
-    const isGiven = request.headers.has('client-id') && request.headers.has('client-secret')
-    return isGiven ? this.logIn(request) : refusal(422, 'PLAT-ER8008', 'Falha na autenticação por chave')
+    const hasKeys = request.headers.has('client-id') && request.headers.has('client-secret')
+    return hasKeys ? this.logIn(request) : loginError(422, 'PLAT-ER8008', 'Falha na autenticação por chave')
   }
 
   /** Ends the session, as a restart of the portal would. */
@@ -41,9 +40,9 @@ export class SimulatedSession {
 
   /** Answers `POST /portal/api/autenticar`. */
   logIn(request: Request): Response {
-    if (!request.headers.has('role-type')) return refusal(422, 'PUCX-ER0101', 'Perfil não informado')
-    if (this.#clock.now() - this.#loggedInAt < quietMs) {
-      return refusal(422, 'PLAT-ER2033', 'Usuário autenticado com sucesso nos últimos 60 segundos')
+    if (!request.headers.has('role-type')) return loginError(422, 'PUCX-ER0101', 'Perfil não informado')
+    if (this.#clock.now() - this.#loggedInAt < loginPauseMs) {
+      return loginError(422, 'PLAT-ER2033', 'Usuário autenticado com sucesso nos últimos 60 segundos')
     }
     this.logins += 1
     this.#loggedInAt = this.#clock.now()
@@ -52,14 +51,13 @@ export class SimulatedSession {
     return Response.json({ token: headers['x-csrf-token'] }, { headers })
   }
 
-  /** Reports whether a request carries what the login gave. */
   isKnown(headers: Headers): boolean {
     const endsAt = this.#csrf.get(headers.get('x-csrf-token') ?? '') ?? 0
     return this.#token !== '' && headers.get('authorization') === this.#token && endsAt > this.#clock.now()
   }
 
-  /** Headers with a token that lives an hour from now. */
-  renewed(response: Response): Response {
+  /** Sets the headers of a new second token on a response. */
+  withFreshToken(response: Response): Response {
     for (const [name, value] of Object.entries(this.#renew())) response.headers.set(name, value)
     return response
   }
@@ -77,6 +75,6 @@ export class SimulatedSession {
   }
 }
 
-function refusal(status: number, code: string, message: string): Response {
+function loginError(status: number, code: string, message: string): Response {
   return Response.json({ status, code, message, tag: code }, { status })
 }

@@ -14,18 +14,18 @@ export interface SimulatedSubscription {
   life: SubscriptionLife
 }
 
-/** Writes a subscription as Subscribe answers it. */
-export function writeSubscription(subscription: SimulatedSubscription): Assinatura {
+/** Converts a subscription to the answer of Subscribe. */
+export function toAssinatura(subscription: SimulatedSubscription): Assinatura {
   const { id, evento, endpoint, chaveSecreta = null, chaveAutenticacao = null } = subscription
   return { id, evento, endpoint, chaveSecreta, chaveAutenticacao }
 }
 
-/** Writes a subscription as a list shows it, with its times and the reason of its deletion. */
-export function writeListed(subscription: SimulatedSubscription): AssinaturaListada {
+/** Converts a subscription to an element of a list, with its times and the reason of its deletion. */
+export function toAssinaturaListada(subscription: SimulatedSubscription): AssinaturaListada {
   const { registeredAt, deletedAt, reason, lastSuccessAt } = subscription.life
   const text = (ms: number | undefined) => (ms === undefined ? null : formatBrasilia(ms))
   return {
-    ...writeSubscription(subscription),
+    ...toAssinatura(subscription),
     dataRegistro: formatBrasilia(registeredAt),
     dataExclusao: text(deletedAt),
     motivoExclusao: reason ?? null,

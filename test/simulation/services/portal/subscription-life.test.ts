@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
+  applyLifeInput,
   beginLife,
   type LifeInput,
-  live,
   type SubscriptionLife,
 } from '../../../../src/simulation/services/portal/subscription-life.ts'
 
@@ -14,7 +14,10 @@ function after(
   inputs: readonly (readonly [type: LifeInput['type'], days: number])[],
   silence: 'keep' | 'delete' = 'keep',
 ): SubscriptionLife {
-  return inputs.reduce((life, [type, days]) => live(life, { type, at: days * dayMs }, silence), beginLife(0))
+  return inputs.reduce(
+    (life, [type, days]) => applyLifeInput(life, { type, at: days * dayMs }, silence),
+    beginLife(0),
+  )
 }
 
 test('a deletion that is asked for has a time and no reason', () => {
@@ -84,7 +87,7 @@ test('nothing leads back from deleted', () => {
     fc.property(inputs, given => {
       const deleted = after([['deleteRequested', 1]])
       const last = given.reduce(
-        (life, [type, days]) => live(life, { type, at: days * dayMs }, 'delete'),
+        (life, [type, days]) => applyLifeInput(life, { type, at: days * dayMs }, 'delete'),
         deleted,
       )
       expect(last).toMatchObject({ state: 'deleted', deletedAt: dayMs, reason: undefined })
