@@ -26,7 +26,7 @@ describe('a decision', () => {
     when: { type: 'consent.approve', data: {} },
   }
 
-  test('is compared with the events that are expected, member by member', () => {
+  test('is compared with the expected events member by member', () => {
     const effects = [{ type: 'consentService.changeStatus', data: { status: 'ATIVO' } }]
     const answer = decides({ ...approval, expected: { events: [{ type: /changeRequested$/, effects }] } })
     expect(answer).toMatchObject({ events: [{ type: 'consent.changeRequested' }] })
@@ -34,7 +34,7 @@ describe('a decision', () => {
     decides({ ...approval, expected: { events: [event => event.type !== ''] } })
   })
 
-  test('that is another one is an error that says where', () => {
+  test('that differs throws an error that says where', () => {
     const wrong = () => decides({ ...approval, expected: { events: [{ type: 'consent.approved' }] } })
     expect(wrong).toThrow(ExpectationError)
     expect(wrong).toThrow(
@@ -50,7 +50,7 @@ describe('a decision', () => {
     )
   })
 
-  test('may be a refusal, by its words and its code', () => {
+  test('may be expected as a refusal by text and code', () => {
     const spend = { type: 'budget.spend', data: { for: 'v', max: 1 } }
     const over: MachineCase = { machine: 'budget', after: [spend], when: spend }
     decides({ ...over, expected: { refused: /the limit is 1/, code: 'BUDGET_SPENT' } })
@@ -62,7 +62,7 @@ describe('a decision', () => {
     expect(accepted).toThrow(/to be events, but it was refused: .*the limit is 1 \(BUDGET_SPENT\)$/)
   })
 
-  test('rests on nothing that the machine would not have, or refuses', () => {
+  test('throws for an unknown event, an unknown message and a refused earlier message', () => {
     const when = approval.when
     expect(() => decides({ machine: 'token', given: [appeared], when })).toThrow(
       'The machine token has no event consent.appeared',
@@ -75,8 +75,8 @@ describe('a decision', () => {
   })
 })
 
-test('a member that an event does not have is an error of the compiler', () => {
-  // @ts-expect-error: it is called generation
+test('an unknown member of an event is a compiler error', () => {
+  // @ts-expect-error: the member is `generation`
   const renewed: GivenEvent = { type: 'token.renewed', data: { generatoin: 1, expiresAt: null } }
   expect(renewed.type).toBe('token.renewed')
 })
@@ -91,7 +91,7 @@ describe('the rows of a view', () => {
   } as const
   const other = { ...renewed, stream: 'token-outra', at: '2026-12-01T00:00:00.000Z' }
 
-  test('are compared, every row of them, in their order', () => {
+  test('are all compared, in order', () => {
     const rows = shows({
       view: 'tokens',
       given: [
@@ -108,7 +108,7 @@ describe('the rows of a view', () => {
     expect(shows({ view: 'consents', given: [renewed], expected: [] })).toEqual([])
   })
 
-  test('that are others are an error that says where', () => {
+  test('that differ throw an error that says where', () => {
     const wrong = () => shows({ view: 'tokens', given: [renewed], expected: [{ state: 'absent' }] })
     expect(wrong).toThrow('Expected the rows of tokens[0].state to be "absent", not "valid"')
     expect(() => shows({ view: 'tokens', given: [renewed], expected: [] })).toThrow(

@@ -7,17 +7,17 @@ import { fromInstant, toInstant } from '../../../src/vocabulary/instant.ts'
 const validation = { id: 'pedido', cpf: samples.cpf, claims: { sexo: 'F' } } as const
 const validate = ({ averba }: World) => averba.validations.validate(validation)
 
-/** A person whose consents were read. */
-async function someone({ averba }: World) {
+/** Enrols a person and reads the consents. */
+async function enrolAndSync({ averba }: World) {
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await averba.consents.sync({ subject }))
   const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
   return { subject, id: pending?.id ?? '' }
 }
 
-test('a scenario is given, done, and compared', async () => {
+test('a scenario runs given and when, and compares the result', async () => {
   const { result, events, crashes } = await scenario({
-    given: someone,
+    given: enrolAndSync,
     when: ({ averba }, which) => averba.consents.approve(which),
     expected: {
       result: { status: 'settled', value: { status: 'ATIVO' } },
@@ -38,7 +38,7 @@ test('a scenario is given, done, and compared', async () => {
   expect(crashes).toBe(0)
 })
 
-test('time passes until what is done has ended, and what is owed is done afterwards', async () => {
+test('time passes until when has ended, and pending effects run afterwards', async () => {
   const day = 86_400_000
   let startedAt = 0
   await scenario({
@@ -63,7 +63,7 @@ test('time passes until what is done has ended, and what is owed is done afterwa
   })
 })
 
-test('what is done may let time pass by itself', async () => {
+test('when may move the clock itself', async () => {
   const { result } = await scenario({
     world: { faults: [{ kind: 'delay', ms: 2_000, service: 'tokenService', times: 1 }] },
     async when({ averba, clock, samples }) {
@@ -77,7 +77,7 @@ test('what is done may let time pass by itself', async () => {
   expect(result).toEqual({ status: 'settled', tookMs: 5_000 })
 })
 
-test('what is given may run the engine for a while', async () => {
+test('given may run the engine for a while', async () => {
   const { result } = await scenario({
     async given({ averba, clock }) {
       const began = clock.now()
@@ -93,7 +93,7 @@ test('what is given may run the engine for a while', async () => {
   expect(result).toBe(60_000)
 })
 
-test('what is thrown is compared too, and is not swallowed where nothing is said of it', async () => {
+test('an error is compared with the expected one, and rethrown without one', async () => {
   const when = ({ averba }: World) => averba.consents.approve({ cpf: samples.cpf, id: '1' })
   await scenario({ when, expected: { error: { code: 'NOT_FOUND' } } })
   await expect(scenario({ when })).rejects.toMatchObject({ code: 'NOT_FOUND' })
@@ -101,11 +101,11 @@ test('what is thrown is compared too, and is not swallowed where nothing is said
   await expect(scenario({ when: validate, expected: { error: {} } })).rejects.toThrow(ExpectationError)
 })
 
-describe('what came out otherwise is an error with the seed and with what was recorded', () => {
+describe('a failed expectation throws an error with the seed and the recorded events', () => {
   test.each([
     ['the result', { result: { status: 'declined' } }, /the result\.status to be "declined"/],
     [
-      'an event that is missing',
+      'a missing event',
       { events: [{ type: 'validation.declined' }] },
       /event 1 of 1, but it was not recorded/,
     ],
@@ -114,8 +114,8 @@ describe('what came out otherwise is an error with the seed and with what was re
       { events: [{ type: 'validation.answered' }, { type: 'token.renewed' }] },
       /event 2 of 2, .* or not in this order/,
     ],
-    ['an event that must not be', { without: ['token.renewed'] }, /the unwanted events/],
-    ['calls that need a person', { stuck: 1 }, /the number of effects that wait for a person/],
+    ['an unwanted event', { without: ['token.renewed'] }, /the unwanted events/],
+    ['effects that wait for a person', { stuck: 1 }, /the number of effects that wait for a person/],
   ] as const)('%s', async (_, expected, message) => {
     const played = scenario({ world: { seed: 4711 }, when: validate, expected })
     await expect(played).rejects.toThrow(message)
@@ -124,7 +124,7 @@ describe('what came out otherwise is an error with the seed and with what was re
   })
 })
 
-test('a call whose answer was lost for good needs a person, and a scenario says how many there are', async () => {
+test('an effect with a lost answer waits for a person and counts as stuck', async () => {
   const faults = [{ kind: 'lose', service: 'validationService', times: 1 }] as const
   const expected = { result: { status: 'unknown', next: 'person' }, stuck: 1 } as const
   await scenario({ world: { faults }, when: validate, expected })
@@ -141,7 +141,7 @@ describe('handlers that fail', () => {
     for (const outcome of await averba.subscriptions.apply(await averba.subscriptions.plan()))
       valueOf(outcome)
   }
-  /** A handler that fails so often. */
+  /** A handler that fails the first `times` calls. */
   const failing = (times: number) => {
     const calls: string[] = []
     const when = ({ averba, portal, clock }: World) => {
@@ -154,7 +154,7 @@ describe('handlers that fail', () => {
     return { calls, when }
   }
 
-  test('are called again when it is time, until they come through', async () => {
+  test('are retried on time until they succeed', async () => {
     const { calls, when } = failing(3)
     await scenario({
       world,
@@ -175,7 +175,7 @@ describe('handlers that fail', () => {
     expect(waits).toEqual([1_000, 2_000, 4_000])
   })
 
-  test('every time are parked, and a scenario says how many there are', async () => {
+  test('every time are parked and counted', async () => {
     await scenario({ world, given, when: failing(99).when, expected: { parked: 1 } })
     const played = scenario({ world, given, when: failing(99).when })
     await expect(played).rejects.toThrow(ExpectationError)
@@ -187,13 +187,13 @@ describe('handlers that fail', () => {
     )
   })
 
-  test('and that nobody calls again after a crash are no good end', async () => {
+  test('and are not registered again after a crash fail the scenario', async () => {
     const calls: string[] = []
     const played = scenario({
       world,
       given: async of => {
         await given(of)
-        // Of this process alone: the next one does not have it.
+        // Only in this process: the next one does not register it.
         of.averba.notifications.handle(evento, 'erp', async ({ id }) => {
           calls.push(id)
           throw new RangeError('the ERP is closed')
@@ -209,11 +209,11 @@ describe('handlers that fail', () => {
     await expect(played).rejects.toThrow(
       /the handlers that failed and were not called again[\s\S]*the handler \\"erp\\" .* failed 1 times, next call at /,
     )
-    // Twelve times where nothing dies, and once before it did.
+    // Twelve times in the run without a crash, and once more before the crash.
     expect(calls.length).toBeGreaterThan(12)
   })
 
-  test('and survive crashes, are called again in the next process', async () => {
+  test('and are registered again after a crash are retried', async () => {
     let fails = 0
     const { crashes } = await scenario({
       world,
@@ -233,7 +233,7 @@ describe('handlers that fail', () => {
     expect(crashes).toBeGreaterThan(5)
   })
 
-  test('at events of the log are waited for too, and named', async () => {
+  test('as log followers are retried and named too', async () => {
     let calls = 0
     const when = async ({ averba }: World, isMended: (call: number) => boolean) => {
       averba.log.follow('crm', ['subject.enrolled'], async () => {
@@ -251,7 +251,7 @@ describe('handlers that fail', () => {
 })
 
 describe('a scenario that survives crashes', () => {
-  test('is run again for every point at which the process may die, and holds what it promises at each', async () => {
+  test('is repeated for every crash point, and its expectations hold at each', async () => {
     const answered: number[] = []
     const { crashes } = await scenario({
       when: validate,
@@ -269,9 +269,9 @@ describe('a scenario that survives crashes', () => {
     expect(new Set(answered)).toEqual(new Set([0, 1]))
   })
 
-  test('says at which point it does not hold', async () => {
+  test('names the crash point at which it fails', async () => {
     const played = scenario({
-      given: someone,
+      given: enrolAndSync,
       when: ({ averba }, which) => averba.consents.approve(which, { commandId: 'a' }),
       survivesCrashes: true,
       expected: {
@@ -289,7 +289,7 @@ describe('a scenario that survives crashes', () => {
   })
 })
 
-test('a mistake of the host after a crash is not swallowed', async () => {
+test('an error of the host after a crash is rethrown', async () => {
   let runs = 0
   const forgetful = scenario({
     given: () => {
@@ -312,12 +312,12 @@ test.each([
   ['a map', new Map([[1, 2]]), new Map([[1, 3]])],
   ['a set', new Set([1]), new Set([2])],
   ['bytes', new Uint8Array([1, 2]), new Uint8Array([1])],
-])('%s that is expected is that one, and no other', (_, actual, other) => {
+])('%s matches only an equal one', (_, actual, other) => {
   assertMatches('it', actual, actual)
   expect(() => assertMatches('it', actual, other)).toThrow(ExpectationError)
 })
 
-test('a value that holds itself is told of like any other', () => {
+test('a circular value can be reported', () => {
   const circle: Record<string, unknown> = { name: 'circle' }
   circle.self = circle
   expect(() => assertMatches('it', circle, 1)).toThrow(ExpectationError)

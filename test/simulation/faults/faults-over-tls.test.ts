@@ -20,9 +20,9 @@ interface Row extends Expected {
   readonly budgetMs?: number
 }
 
-/** What the clients make of every fault over real TLS: in process it is the same, but for `refuse`. */
+/** The outcomes of the clients for every fault over real TLS. In process only `refuse` differs. */
 const table: Record<FaultKind, Row> = {
-  // The connection stands already when the request comes: it is closed.
+  // The connection is already open when the request arrives, so it is closed.
   refuse: inDoubt,
   expiredCertificate: { ...all('deferred'), reason: "the service's certificate has expired" },
   unknownCertificate: { ...all('deferred'), reason: "the service's certificate is not trusted" },
@@ -50,7 +50,7 @@ beforeAll(async () => {
 
 afterAll(() => services.close())
 
-/** A new token at each asking: the older ones end. */
+/** Requests a new token, which ends the older ones. */
 async function newToken(): Promise<string> {
   const { consumerKey, consumerSecret } = services.credentials
   const basic = Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64')
@@ -60,7 +60,7 @@ async function newToken(): Promise<string> {
   return (await response.json()).access_token
 }
 
-/** Clients whose connections to both services are open, and their sessions known. */
+/** Clients with open connections to both services, whose TLS sessions could be resumed. */
 async function givenOpenConnections(budgetMs = 10_000) {
   const { consentService, validationService } = services.options
   const { ca, client } = services
@@ -82,29 +82,29 @@ async function givenOpenConnections(budgetMs = 10_000) {
 describe.each(Object.entries(table))('%s', (name, { fault, reason, budgetMs, ...expected }) => {
   test.each(kinds)('%s', async kind => {
     const { calls, close } = await givenOpenConnections(budgetMs)
-    // The entries of the table are the kinds.
+    // The keys of the table are the kinds.
     await services.faults.add({ kind: name as FaultKind, ...fault })
     const outcome = await calls[kind]()
     services.faults.clear()
     expect(outcome.status).toBe(expected[kind])
     if (reason !== undefined) expect(outcome.reason).toContain(reason)
-    // Once it is over, the same client gets through.
+    // After the faults end, the same client succeeds.
     expect(await calls.read()).toMatchObject({ status: 'settled' })
     await close()
   })
 })
 
-test('a bad certificate is shown to as many connections as the fault says, by the service that it names', async () => {
+test('only the named service presents a bad certificate, as often as the fault says', async () => {
   const { calls, close } = await givenOpenConnections()
   await services.faults.add({ kind: 'expiredCertificate', service: 'validationService', times: 3 })
   expect((await calls.read()).status).toBe('settled')
-  // A call that was not sent is tried three times.
+  // An unsent call is tried three times.
   expect((await calls.paid()).status).toBe('deferred')
   expect((await calls.paid()).status).toBe('settled')
   await close()
 })
 
-test('a bad certificate is met after the answer that was under way', async () => {
+test('an answer under way finishes before a bad certificate is presented', async () => {
   const { calls, close } = await givenOpenConnections()
   await services.faults.add({ kind: 'delay', ms: 100, times: 1 })
   const reading = calls.read()
@@ -116,7 +116,7 @@ test('a bad certificate is met after the answer that was under way', async () =>
   await close()
 })
 
-test('services are started with faults, until a reset', async () => {
+test('initial faults of services last until a reset', async () => {
   const faulty = await startServices({ faults: [{ kind: 'status', status: 503 }] })
   const url = `${faulty.options.portal.baseUrl}/portal/api/ext/webhook`
   const list = async () =>

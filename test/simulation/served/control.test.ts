@@ -3,7 +3,7 @@ import { type ControlledWorld, createControl } from '../../../src/simulation/ser
 
 const evento = 'dimp-situacao-import'
 
-/** A control server over a portal that writes down what it is to notify of. */
+/** A control server over a world that records its notifications. */
 function givenControl() {
   const notified: unknown[] = []
   const world: ControlledWorld = {
@@ -33,15 +33,12 @@ test.each([
   ['CNPJ', '11222333000181'],
   ['CNPJ', '12ABC34501DE35'],
   ['ORGAO', '26000'],
-])(
-  'a recipient in the form that its kind indicates is notified: %s %s',
-  async (destinatarioTipo, destinatarioId) => {
-    const { notified, post } = givenControl()
-    const notice = { evento, destinatarioTipo, destinatarioId, body: {} }
-    expect((await post(notice)).status).toBe(200)
-    expect(notified).toEqual([notice])
-  },
-)
+])('a recipient in the format of its kind is accepted: %s %s', async (destinatarioTipo, destinatarioId) => {
+  const { notified, post } = givenControl()
+  const notice = { evento, destinatarioTipo, destinatarioId, body: {} }
+  expect((await post(notice)).status).toBe(200)
+  expect(notified).toEqual([notice])
+})
 
 test.each([
   ['CPF', '257.744.350-16'],
@@ -56,7 +53,7 @@ test.each([
   ['ORGAO', 'x'.repeat(41)],
   ['OUTRO', '26000'],
 ])(
-  'a recipient in another form than its kind indicates is refused: %s %s',
+  'a recipient in another format than its kind is rejected: %s %s',
   async (destinatarioTipo, destinatarioId) => {
     const { notified, post } = givenControl()
     const response = await post({ evento, destinatarioTipo, destinatarioId, body: {} })
@@ -67,26 +64,23 @@ test.each([
 )
 
 test.each(['/consents', '/awareness', '/persons'])(
-  'a record under a CPF that is none is refused: %s',
+  'a record with an invalid CPF is rejected: %s',
   async path => {
     const { ask } = givenControl()
     expect(await ask(path, '{"cpf":"25774435016"}')).toMatchObject({ status: 200 })
     for (const cpf of ['1', '25774435017', '257.744.350-16']) {
       const { status, body } = await ask(path, JSON.stringify({ cpf }))
-      expect([status, body.error]).toEqual([
-        400,
-        expect.stringMatching(/^cpf: must be a CPF: eleven digits/),
-      ])
+      expect([status, body.error]).toEqual([400, expect.stringMatching(/^cpf: must be a CPF: eleven digits/)])
     }
   },
 )
 
-test.each(['/faults', '/connect-to'])('a body that is not JSON is said to be none: %s', async path => {
+test.each(['/faults', '/connect-to'])('a body that is not JSON is answered 400: %s', async path => {
   const { ask } = givenControl()
   expect(await ask(path, '{"kind"')).toEqual({ status: 400, body: { error: 'the body is not JSON' } })
 })
 
-test('what is no control is answered with those that there are', async () => {
+test('an unknown control is answered 404 with the list of controls', async () => {
   const { ask } = givenControl()
   const { status, body } = await ask('/clock', '{}')
   expect(status).toBe(404)

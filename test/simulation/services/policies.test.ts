@@ -17,7 +17,7 @@ test.each([
   ['portal.users.0.headers', { portal: { users: [{ headers: {} }] } }],
   ['portal.users.0.headers.a b', { portal: { users: [{ headers: { 'a b': 'c' } }] } }],
   ['portal.users.0: Unrecognized key: "header"', { portal: { users: [{ headers: { a: 'b' }, header: 1 }] } }],
-])('policies that are none are refused, and %s is named', (member, policies) => {
+])('invalid policies are rejected with the member %s', (member, policies) => {
   let thrown: unknown
   try {
     parsePolicies(policies)
@@ -30,7 +30,7 @@ test.each([
   })
 })
 
-test('policies that are right are kept as they are, and none are needed', () => {
+test('valid policies are returned unchanged, and all are optional', () => {
   const policies: Policies = {
     consentService: { missingRecord: 'badRequest', authorizedClients: ['gestora'] },
     tokenService: { characters: 36 },
@@ -44,8 +44,8 @@ test('policies that are right are kept as they are, and none are needed', () => 
   expect(parsePolicies()).toEqual({})
 })
 
-test('the simulated services are not started with policies that are none', async () => {
-  const policies = { portal: { silence: 'always' } } as unknown as Policies // As JavaScript would give it.
+test('the simulated services do not start with invalid policies', async () => {
+  const policies = { portal: { silence: 'always' } } as unknown as Policies // As from JavaScript.
   const refusal = { code: 'INVALID_INPUT', message: expect.stringContaining('portal.silence: ') }
   await expect(simulate({ policies })).rejects.toMatchObject(refusal)
   await expect(startServices({ policies })).rejects.toMatchObject(refusal)

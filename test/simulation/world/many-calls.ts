@@ -7,13 +7,13 @@ const cpfs = [samples.cpf, '00000000191', '52998224725']
 const eventos = ['dimp-situacao-import', 'evento-dois']
 const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', secretFrom: 'm'.repeat(40) }
 
-/** A world in which many kinds of calls are made at the same time, much goes wrong, and the engine dies now and then. */
+/** Runs a world with many concurrent calls, many faults, and occasional crashes of the engine. */
 export async function walkThroughManyCalls(
   seed: number,
   days = 12,
 ): Promise<{ world: World; crashes: number }> {
   let crashes = 0
-  let isMortal = false
+  let canCrash = false
   const world = await simulate({
     seed,
     policies: { portal: { tries: 2 } },
@@ -23,7 +23,7 @@ export async function walkThroughManyCalls(
       subscriptions: eventos.map(evento => ({ evento })),
       actor: { kind: 'system', ref: 'teste' },
     },
-    crashAt: ({ number }) => isMortal && number % 997 === 0,
+    crashAt: ({ number }) => canCrash && number % 997 === 0,
   })
   for (const cpf of cpfs) {
     world.consentService.addConsent({ cpf, cnpj: samples.cnpj, expiresInMs: 20 * dayMs })
@@ -38,14 +38,14 @@ export async function walkThroughManyCalls(
   for (const kind of ['duplicate', 'wrongSecret', 'reorder', 'lose'] as const) {
     void world.faults.add({ kind, service: 'receiver', percent: 15 })
   }
-  isMortal = true
+  canCrash = true
   for (let day = 0; day < days; day++) {
-    await spendADay(world, day)
+    await runDay(world, day)
     if (!world.isDown) continue
     crashes += 1
     await restart(world)
   }
-  isMortal = false
+  canCrash = false
   if (world.isDown) await restart(world)
   await world.faults.clear()
   for (let rest = 0; rest < 5; rest++) {
@@ -61,29 +61,29 @@ async function subscribe({ averba }: World): Promise<void> {
 
 async function restart(world: World): Promise<void> {
   await world.restart()
-  handle(world)
+  registerHandlers(world)
 }
 
-/** What a host does in a day: all at once, and nobody hears of a call that its engine did not survive. */
-async function spendADay(world: World, day: number): Promise<void> {
+/** Makes all calls of a day at once. If the engine crashes, its calls never settle. */
+async function runDay(world: World, day: number): Promise<void> {
   const { averba, clock } = world
-  if (day === 0) handle(world)
+  if (day === 0) registerHandlers(world)
   if (day === 5) clock.jump(-10 * minuteMs)
   const calls = [
-    ...cpfs.map(cpf => deal(world, cpf, day)),
+    ...cpfs.map(cpf => handleConsents(world, cpf, day)),
     ...cpfs.map((cpf, i) => averba.validations.validate({ id: `v${day}-${i}`, cpf, claims: { sexo: 'F' } })),
     ...Array.from({ length: 6 }, (_, i) => notify(world, i, day)),
     averba.subscriptions.recover(),
     ...(day % 4 === 3 ? [averba.subscriptions.rotate(eventos[0] ?? '').then(() => subscribe(world))] : []),
   ]
-  const ends = Promise.all(calls.map(call => call.catch(unlessAnswered)))
+  const ends = Promise.all(calls.map(call => call.catch(ignoreRefusal)))
   await run(world, 2 * minuteMs)
   if (!world.isDown) await ends
   await clock.advance(dayMs)
 }
 
-/** One person: read, decide, use. */
-async function deal({ averba }: World, cpf: string, day: number): Promise<void> {
+/** Reads, decides and uses the consents of one person. */
+async function handleConsents({ averba }: World, cpf: string, day: number): Promise<void> {
   const subject = await averba.consents.enrol({ cpf }, { syncEveryMs: 2 * dayMs })
   await averba.consents.sync({ subject })
   const consents = await averba.consents.list({ subject })
@@ -107,8 +107,8 @@ async function notify({ portal }: World, number: number, day: number): Promise<v
   })
 }
 
-/** Handlers and followers of a host, one of which fails now and then. */
-function handle({ averba }: World): void {
+/** Registers a handler that fails every third time, and a follower. */
+function registerHandlers({ averba }: World): void {
   let calls = 0
   averba.notifications.handle(eventos[0] ?? '', 'despacho', async () => {
     calls += 1
@@ -126,8 +126,8 @@ async function run({ averba, clock }: World, ms: number): Promise<void> {
   await clock.advance(20_000)
 }
 
-/** What averba refuses, or could not have done, is an answer too. */
-function unlessAnswered(error: unknown): void {
+/** Ignores refusals and unsuccessful outcomes of averba. */
+function ignoreRefusal(error: unknown): void {
   if (error instanceof AverbaError || error instanceof OutcomeError) return
   throw error
 }

@@ -7,7 +7,7 @@ import { toInstant } from '../../../src/vocabulary/instant.ts'
 
 const second = 1_000
 
-/** Wakes again and again, and writes down when. */
+/** Sleeps repeatedly and records the times of waking. */
 async function tick(
   clock: VirtualClock,
   everyMs: number,
@@ -21,7 +21,7 @@ async function tick(
   }
 }
 
-test('everybody is woken at their own time, those of the same time in the order in which they went to sleep', async () => {
+test('sleepers wake at their own time, and at the same time in order of sleeping', async () => {
   const clock = new VirtualClock()
   const woken: string[] = []
   void tick(clock, 2 * second, 'slow', woken)
@@ -37,7 +37,7 @@ test('everybody is woken at their own time, those of the same time in the order 
   ])
 })
 
-test('what follows from a waking has ended before the next one, however many turns of the event loop it takes', async () => {
+test('the work of a woken sleeper ends before the next sleeper wakes', async () => {
   const clock = new VirtualClock()
   const seen: number[] = []
   const work = async (turns: number) => {
@@ -55,7 +55,7 @@ test('what follows from a waking has ended before the next one, however many tur
   expect(seen).toEqual([100, 0, 0, 0, 10, 0])
 })
 
-test('work of the outside is waited for when the clock was told of it', async () => {
+test('the clock waits for outside work that was registered with hold', async () => {
   const server = createServer((_, response) => response.end('aqui'))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -74,7 +74,7 @@ test('work of the outside is waited for when the clock was told of it', async ()
   await new Promise(resolve => server.close(resolve))
 })
 
-test('what arrives does so one after the other, each when everything before has had its effect', async () => {
+test('arrivals come one at a time, each after all effects of the one before', async () => {
   const clock = new VirtualClock()
   const seen: string[] = []
   const arrive = async (name: string, turns: number) => {
@@ -87,7 +87,7 @@ test('what arrives does so one after the other, each when everything before has 
   expect(seen).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends'])
 })
 
-test('the clock runs until something has happened, and stands where it did', async () => {
+test('runUntil stops at the time when the predicate becomes true', async () => {
   const clock = new VirtualClock('2026-11-20T12:00:00.000Z')
   const woken: string[] = []
   void tick(clock, second, 'a look', woken)
@@ -97,7 +97,7 @@ test('the clock runs until something has happened, and stands where it did', asy
   expect(woken).toHaveLength(3)
 })
 
-test('what can no longer happen is an error, and not a wait', async () => {
+test('runUntil throws when no timer is left and the predicate is still false', async () => {
   const clock = new VirtualClock('2026-11-20T12:00:00.000Z')
   void clock.sleep(second)
   await expect(clock.runUntil(() => false)).rejects.toMatchObject({
@@ -106,7 +106,7 @@ test('what can no longer happen is an error, and not a wait', async () => {
   })
 })
 
-test('the clock runs to idle, through what the woken sleep for in turn', async () => {
+test('runToIdle continues through repeated sleeps', async () => {
   const clock = new VirtualClock()
   const woken: string[] = []
   void tick(clock, second, 'a try', woken, 20)
@@ -119,7 +119,7 @@ test('the clock runs to idle, through what the woken sleep for in turn', async (
   expect(clock.sleeping).toBe(0)
 })
 
-test('a timer without an end is named', async () => {
+test('an endless timer is named', async () => {
   const clock = new VirtualClock('2026-11-20T12:00:00.000Z')
   void tick(clock, second, 'a look', [])
   void tick(clock, 10 * second, 'a rare look', [])
@@ -132,7 +132,7 @@ test('a timer without an end is named', async () => {
   await expect(clock.runUntil(() => false, { wakesMax: 100 })).rejects.toMatchObject({ code: 'ENDLESS' })
 })
 
-test('exactly as many wakings as are allowed are no error where nobody is left', async () => {
+test('exactly wakesMax wake-ups are no error when no sleeper is left', async () => {
   const clock = new VirtualClock()
   const woken: string[] = []
   void tick(clock, second, 'a try', woken, 100)
@@ -140,7 +140,7 @@ test('exactly as many wakings as are allowed are no error where nobody is left',
   expect(woken).toHaveLength(100)
 })
 
-test('a clock that jumps shows another time, and wakes nobody earlier or later for it', async () => {
+test('jump changes the time but not the remaining time of sleepers', async () => {
   const clock = new VirtualClock('2026-11-20T12:00:00.000Z')
   const woken: string[] = []
   void tick(clock, 10 * second, 'a look', woken, 2)
@@ -164,22 +164,22 @@ test.each([
   ['jump', Number.NaN, 'Cannot jump by NaN ms'],
   ['jump', Number.NEGATIVE_INFINITY, 'Cannot jump by -Infinity ms'],
   ['jump', '1000', 'Cannot jump by something that is not a number'],
-] as const)('%s(%o) is refused, and the clock stands where it did', async (call, ms, message) => {
+] as const)('%s(%o) is rejected and does not move the clock', async (call, ms, message) => {
   const clock = new VirtualClock('2026-11-20T12:00:00.000Z')
   void tick(clock, second, 'a look', [])
-  const moving = async () => clock[call](ms as number) // Not all are: that is the point.
+  const moving = async () => clock[call](ms as number) // Deliberately not always a number.
   await expect(moving()).rejects.toMatchObject({ code: 'INVALID_INPUT', message })
   expect(toInstant(clock.now())).toBe('2026-11-20T12:00:00.000Z')
   await clock.advance(second)
   expect(toInstant(clock.now())).toBe('2026-11-20T12:00:01.000Z')
 })
 
-test('a clock starts at a time', () => {
+test('the start of a clock must be a time', () => {
   const start = (at: string) => () => new VirtualClock(at)
   expect(start('tomorrow')).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }))
 })
 
-test('of a process that has ended nobody is woken', async () => {
+test('no sleeper of an ended process is woken', async () => {
   const clock = new VirtualClock()
   const process = clock.forProcess()
   const woken: string[] = []
@@ -192,7 +192,7 @@ test('of a process that has ended nobody is woken', async () => {
   expect(process.now()).toBe(clock.now())
 })
 
-test('several may move a clock at once: it goes from one due time to the next all the same', async () => {
+test('several movers at once do not skip a due time', async () => {
   const clock = new VirtualClock()
   const begin = clock.now()
   const seen: number[] = []
@@ -209,19 +209,19 @@ test('several may move a clock at once: it goes from one due time to the next al
   expect(clock.now() - begin).toBe(5_500)
 })
 
-/** Work that looks every second whether there is something to do, until it is told to stop. */
-function looking(clock: VirtualClock) {
+/** Work that sleeps a second at a time until it is stopped. */
+function startPolling(clock: VirtualClock) {
   const stop = new AbortController()
-  const over = (async () => {
+  const ended = (async () => {
     while (!stop.signal.aborted) await clock.sleep(1_000, stop.signal)
   })()
-  return { stop: () => stop.abort(), over }
+  return { stop: () => stop.abort(), ended }
 }
 
-test('who moves a clock without an end goes no further than somebody who moves it to one', async () => {
+test('a mover without an end does not pass the end of another mover', async () => {
   const clock = new VirtualClock()
   const begin = clock.now()
-  const { stop, over } = looking(clock)
+  const { stop, ended } = startPolling(clock)
   let isDone = false
   const advanced = clock.advance(60_500).then(() => {
     expect(clock.now() - begin).toBe(60_500)
@@ -232,10 +232,10 @@ test('who moves a clock without an end goes no further than somebody who moves i
   await clock.finish(clock.advance(10_000))
   expect(clock.now() - begin).toBe(70_500)
   stop()
-  await over
+  await ended
 })
 
-test('who waits for a clock while it is asked whether it is over keeps nobody from moving it', async () => {
+test('a predicate that waits for the clock does not block other movers', async () => {
   const clock = new VirtualClock()
   const begin = clock.now()
   const asked: number[] = []
@@ -249,7 +249,7 @@ test('who waits for a clock while it is asked whether it is over keeps nobody fr
   expect(clock.now() - begin).toBe(10_000)
 })
 
-test('a sleep for no number is refused, and one without an end is none that comes due', async () => {
+test('a sleep of NaN is rejected, and an infinite sleep never comes due', async () => {
   const clock = new VirtualClock()
   const begin = clock.now()
   expect(() => clock.sleep(Number.NaN)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }))

@@ -27,7 +27,7 @@ describe.each([
   ['in memory', () => ':memory:'],
   ['in a file', inFile],
 ])('a store %s', (_, store) => {
-  test('is what the next engine goes on with, personal data included', async () => {
+  test('is read by the next engine, including personal data', async () => {
     const world = await simulate({ store: store() })
     const subject = await world.averba.consents.enrol({ cpf: samples.cpf })
     valueOf(await world.averba.consents.sync({ subject }))
@@ -39,13 +39,13 @@ describe.each([
     await expect(first.settle()).rejects.toMatchObject({ code: 'CLOSED' })
     expect(await world.digest()).toBe(before)
     expect(await typesOf(world)).toEqual(types)
-    // The same person, found by the keyed digest, and read with the CPF that is sealed in the log.
+    // The person is found by the keyed digest, and read with the CPF that is sealed in the log.
     expect(await second.consents.enrol({ cpf: samples.cpf })).toBe(subject)
     expect(await second.consents.sync({ subject })).toMatchObject({ status: 'settled' })
     await world.close()
   })
 
-  test('holds what was committed before a crash, and nothing of what came after it', async () => {
+  test('has only what was committed before a crash', async () => {
     const world = await simulate({ store: store() })
     await world.averba.consents.enrol({ cpf: samples.cpf })
     const dead = world.averba
@@ -66,7 +66,7 @@ describe.each([
   })
 })
 
-test('what is on its way to the store when the process dies does not arrive', async () => {
+test('a write that has not reached the store when the process crashes is lost', async () => {
   const lengths = new Set<number>()
   for (let steps = 0; steps < 30; steps++) {
     const world = await simulate()
@@ -83,9 +83,9 @@ test('what is on its way to the store when the process dies does not arrive', as
   expect(lengths).toEqual(new Set([1, 2]))
 })
 
-describe('a process that dies', () => {
-  /** Lets a validation be asked for in a world whose engine dies at one point, and what is found there afterwards. */
-  async function dieAt(isFatal: (point: CrashPoint, seen: CrashPoint[]) => boolean) {
+describe('a process that crashes', () => {
+  /** Requests a validation in a world whose engine crashes at one point. */
+  async function crashWhen(isFatal: (point: CrashPoint, seen: CrashPoint[]) => boolean) {
     const seen: CrashPoint[] = []
     const world = await simulate({
       crashAt: point => {
@@ -93,18 +93,18 @@ describe('a process that dies', () => {
         return isFatal(point, seen)
       },
     })
-    let isHeard = false
-    const hear = () => {
-      isHeard = true
+    let isAnswered = false
+    const onAnswer = () => {
+      isAnswered = true
     }
-    void world.averba.validations.validate(validation).then(hear, hear)
+    void world.averba.validations.validate(validation).then(onAnswer, onAnswer)
     await world.clock.quiet()
-    return { world, seen, isHeard }
+    return { world, seen, isAnswered }
   }
 
-  test('has many points to die at, numbered, around every write and every request', async () => {
-    const { world, seen, isHeard } = await dieAt(() => false)
-    expect(isHeard).toBe(true)
+  test('has numbered crash points around every write and every request', async () => {
+    const { world, seen, isAnswered } = await crashWhen(() => false)
+    expect(isAnswered).toBe(true)
     expect(seen.map(point => point.number)).toEqual(seen.map((_, i) => i + 1))
     const kinds = seen.map(point => point.at)
     // The token and the validation.
@@ -117,15 +117,15 @@ describe('a process that dies', () => {
     await world.close()
   })
 
-  test('at any point answers nobody, and pays for nothing twice once it lives again', async () => {
-    const { seen, world: whole } = await dieAt(() => false)
+  test('at any point never answers, and pays only once after the restart', async () => {
+    const { seen, world: whole } = await crashWhen(() => false)
     const last = seen.length
     const opening = seen.findIndex(({ at }) => at === 'beforeRequest') - 6
     await whole.close()
     const states = new Set<string>()
     for (let fatal = opening; fatal <= last; fatal++) {
-      const { world, isHeard } = await dieAt(({ number }) => number === fatal)
-      expect([fatal, isHeard, world.isDown]).toEqual([fatal, false, true])
+      const { world, isAnswered } = await crashWhen(({ number }) => number === fatal)
+      expect([fatal, isAnswered, world.isDown]).toEqual([fatal, false, true])
       await world.restart()
       await world.clock.advance(leaseMs + 1)
       await world.averba.settle()
@@ -141,12 +141,12 @@ describe('a process that dies', () => {
     expect(states).toEqual(new Set(['settled', 'unknown']))
   })
 
-  /** The request reached the service before the process died. */
+  /** The request reached the service before the process crashed. */
   function isPaid(world: World): boolean {
     return world.requests.some(each => each.service === 'validationService')
   }
 
-  test('while a notification is on its way breaks the connection, and refuses the ones after it', async () => {
+  test('during a notification breaks the connection and refuses later ones', async () => {
     let isFatal = false
     const world = await simulate({
       averba: { subscriptions: [{ evento: 'e', endpoint: 'https://receptor.exemplo.br/averba' }] },
@@ -161,7 +161,7 @@ describe('a process that dies', () => {
     expect(await world.portal.notify(notice)).toMatchObject([{ isDelivered: false }])
     isFatal = false
     await world.restart()
-    // The first one was durable before the process died.
+    // The first one was durable before the process crashed.
     const stored = []
     for await (const each of world.averba.notifications.list()) stored.push(each.evento)
     expect(stored).toEqual(['e'])
@@ -171,7 +171,7 @@ describe('a process that dies', () => {
 })
 
 test.each([':memory:', 'file'])(
-  'a process that dies while its world opens says what to do (%s)',
+  'a crash while the world opens throws an error with a hint (%s)',
   async kind => {
     const store = kind === 'file' ? inFile() : kind
     for (const fatal of [1, 4]) {
@@ -194,7 +194,7 @@ test.each([':memory:', 'file'])(
   },
 )
 
-test('the same seed gives the same log in memory, and in files at any path, but not in memory and in a file', async () => {
+test('the same seed gives the same log in memory, and the same log in any file', async () => {
   const digestOf = async (store: string) => {
     const world = await simulate({ seed: 5, store })
     await world.averba.consents.enrol({ cpf: samples.cpf })
@@ -209,7 +209,7 @@ test('the same seed gives the same log in memory, and in files at any path, but 
   expect(first).not.toBe(inMemory)
 })
 
-test('run of an engine ends by its signal, and with the engine when that is closed or started anew', async () => {
+test('run ends by its signal, and when the engine is closed or restarted', async () => {
   for (const how of ['signal', 'restart', 'close'] as const) {
     const world = await simulate()
     const stop = new AbortController()
@@ -234,12 +234,12 @@ test.each([
   [{ seed: 1.5 }, 'Cannot use the seed: it must be a whole number, 0 or more'],
   [{ seed: -1 }, 'Cannot use the seed: it must be a whole number, 0 or more'],
   [{ seed: null }, 'Cannot use the seed: it must be a whole number, 0 or more'],
-])('no world opens with %j', async (options, message) => {
+])('simulate() rejects %j', async (options, message) => {
   // As from JavaScript.
   await expect(simulate(options as object)).rejects.toMatchObject({ code: 'MISCONFIGURED', message })
 })
 
-test('a full disk refuses what is new with a code, keeps what was there, and takes more once there is space', async () => {
+test('a full disk rejects writes, keeps the log, and accepts writes once there is space', async () => {
   const world = await simulate()
   const subject = await world.averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await world.averba.consents.sync({ subject }))
@@ -252,7 +252,7 @@ test('a full disk refuses what is new with a code, keeps what was there, and tak
     code: 'STORE_UNSAFE',
     message: expect.stringContaining('the disk is full'),
   })
-  // Something smaller may fit where something larger did not: in the end nothing does.
+  // A smaller write may still fit after a larger one did not.
   let before: string
   do {
     before = await world.digest()
@@ -262,13 +262,13 @@ test('a full disk refuses what is new with a code, keeps what was there, and tak
   await world.restart()
   await expect(fill()).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
   await world.fillDisk(false)
-  // The token request that could not be written down belongs to its engine for a minute.
+  // The closed engine still holds the lease on the token request for a minute.
   await world.clock.advance(leaseMs + 1)
   expect(await world.averba.validations.validate(validation)).toMatchObject({ status: 'settled' })
   await world.close()
 })
 
-test('what is quiet stays quiet: however often the event loop turns, nothing more happens', async () => {
+test('a quiet world stays quiet, however often the event loop turns', async () => {
   const world = await simulate({
     averba: { schedules: true },
     faults: [{ kind: 'delay', ms: 700, percent: 50 }],
@@ -291,7 +291,7 @@ test('what is quiet stays quiet: however often the event loop turns, nothing mor
   await world.close()
 })
 
-test('a process that dies while it closes is closed', async () => {
+test('a process that crashes while it closes is down', async () => {
   let isFatal = false
   const world = await simulate({ crashAt: () => isFatal })
   isFatal = true
@@ -299,7 +299,7 @@ test('a process that dies while it closes is closed', async () => {
   expect(world.isDown).toBe(true)
 })
 
-test('a world goes on where a test runner fakes the timers', async () => {
+test('a world works with the faked timers of a test runner', async () => {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
   const world = await simulate()
@@ -308,7 +308,7 @@ test('a world goes on where a test runner fakes the timers', async () => {
   await world.close()
 })
 
-test('a world that was closed opens no other log', async () => {
+test('a closed world cannot be restarted', async () => {
   const world = await simulate()
   await world.close()
   const closed = { code: 'CLOSED', hint: expect.stringContaining('The world was closed') }
@@ -317,7 +317,7 @@ test('a world that was closed opens no other log', async () => {
   await expect(world.digest()).rejects.toMatchObject(closed)
 })
 
-test('a test that names nobody, or something that is no recipient, is told so', async () => {
+test('invalid CPFs and recipients are rejected', async () => {
   const { consentService, validationService, portal, close } = await simulate()
   for (const cpf of ['12345678900', '']) {
     expect(() => consentService.addConsent({ cpf })).toThrow(expect.objectContaining({ code: 'INVALID_CPF' }))
@@ -330,13 +330,13 @@ test('a test that names nobody, or something that is no recipient, is told so', 
   }
   const notice = { evento: 'x', destinatarioTipo: 'CNPJ', destinatarioId: 'zzz', body: {} } as const
   await expect(portal.notify(notice)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-  // As people write it.
+  // With punctuation.
   const id = consentService.addConsent({ cpf: '257.744.350-16' })
   expect(consentService.statusOf(samples.cpf, id)).toBe('PENDENTE')
   await close()
 })
 
-test('a consent that has expired is shown so, with the time of its end, whenever it is looked at', async () => {
+test('an expired consent has the time of its expiry, whenever it is read', async () => {
   const world = await simulate()
   const { consentService, averba, clock } = world
   const { cpf } = samples
@@ -353,14 +353,14 @@ test('a consent that has expired is shown so, with the time of its end, whenever
 })
 
 test.each([{ method: 'get' }, { method: 'FETCH' }, { path: '?cnpj=' }, { path: 'https://a.exemplo.br' }])(
-  'a fault that could befall nothing is refused: %o',
+  'a fault that can never apply is rejected: %o',
   async where => {
     const fault = { kind: 'refuse', ...where } as Fault
     await expect(simulate({ faults: [fault] })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   },
 )
 
-test('services refuse an option that they do not have', async () => {
+test('startServices() rejects an unknown option', async () => {
   const misspelt = { fault: [{ kind: 'refuse' }] } as object
   await expect(startServices(misspelt)).rejects.toMatchObject({ code: 'MISCONFIGURED' })
 })

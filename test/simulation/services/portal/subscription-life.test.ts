@@ -9,8 +9,8 @@ import {
 
 const dayMs = 86_400_000
 
-/** A life that began at zero, after inputs at so many days. */
-function after(
+/** Applies inputs, each on its day, to a life that began at zero. */
+function lifeAfter(
   inputs: readonly (readonly [type: LifeInput['type'], days: number])[],
   silence: 'keep' | 'delete' = 'keep',
 ): SubscriptionLife {
@@ -20,45 +20,45 @@ function after(
   )
 }
 
-test('a deletion that is asked for has a time and no reason', () => {
-  expect(after([['deleteRequested', 3]])).toMatchObject({
+test('a requested deletion has a time and no reason', () => {
+  expect(lifeAfter([['deleteRequested', 3]])).toMatchObject({
     state: 'deleted',
     deletedAt: 3 * dayMs,
     reason: undefined,
   })
 })
 
-test('nothing but errors: still active on day 29, deleted at thirty days, with a reason', () => {
+test('after thirty days with only errors a subscription is deleted with a reason', () => {
   const failing = [
     ['deliveryFailed', 5],
     ['deliveryFailed', 34],
   ] as const
-  expect(after([...failing, ['timePassed', 34.99]]).state).toBe('active')
-  expect(after([...failing, ['timePassed', 35]])).toMatchObject({
+  expect(lifeAfter([...failing, ['timePassed', 34.99]]).state).toBe('active')
+  expect(lifeAfter([...failing, ['timePassed', 35]])).toMatchObject({
     state: 'deleted',
     deletedAt: 35 * dayMs,
     reason: 'Exclusão automática: somente erros de entrega durante 30 dias',
   })
 })
 
-test('one success starts the count again', () => {
+test('a success restarts the thirty days', () => {
   const failing = [
     ['deliveryFailed', 0],
     ['delivered', 29],
     ['deliveryFailed', 29],
   ] as const
-  expect(after([...failing, ['timePassed', 58]]).state).toBe('active')
-  expect(after([...failing, ['timePassed', 59]])).toMatchObject({
+  expect(lifeAfter([...failing, ['timePassed', 58]]).state).toBe('active')
+  expect(lifeAfter([...failing, ['timePassed', 59]])).toMatchObject({
     state: 'deleted',
     deletedAt: 59 * dayMs,
     lastSuccessAt: 29 * dayMs,
   })
 })
 
-test('what comes after thirty days of errors comes too late, whoever looks first', () => {
+test('an input after thirty days of errors does not prevent the deletion', () => {
   for (const late of ['deleteRequested', 'deliveryFailed', 'delivered'] as const) {
     expect(
-      after([
+      lifeAfter([
         ['deliveryFailed', 0],
         [late, 31],
       ]),
@@ -67,25 +67,25 @@ test('what comes after thirty days of errors comes too late, whoever looks first
   }
 })
 
-test('without any delivery a subscription stays, and by policy goes after thirty days', () => {
-  expect(after([['timePassed', 400]]).state).toBe('active')
-  expect(after([['timePassed', 29]], 'delete').state).toBe('active')
-  expect(after([['timePassed', 30]], 'delete')).toMatchObject({
+test('without deliveries a subscription stays, or by policy is deleted after thirty days', () => {
+  expect(lifeAfter([['timePassed', 400]]).state).toBe('active')
+  expect(lifeAfter([['timePassed', 29]], 'delete').state).toBe('active')
+  expect(lifeAfter([['timePassed', 30]], 'delete')).toMatchObject({
     state: 'deleted',
     deletedAt: 30 * dayMs,
     reason: 'Exclusão automática: nenhuma entrega durante 30 dias',
   })
   const delivered = [['delivered', 20]] as const
-  expect(after([...delivered, ['timePassed', 49]], 'delete').state).toBe('active')
-  expect(after([...delivered, ['timePassed', 50]], 'delete').state).toBe('deleted')
+  expect(lifeAfter([...delivered, ['timePassed', 49]], 'delete').state).toBe('active')
+  expect(lifeAfter([...delivered, ['timePassed', 50]], 'delete').state).toBe('deleted')
 })
 
-test('nothing leads back from deleted', () => {
+test('a deletion is final', () => {
   const types = ['deleteRequested', 'delivered', 'deliveryFailed', 'timePassed'] as const
   const inputs = fc.array(fc.tuple(fc.constantFrom(...types), fc.integer({ min: 0, max: 100 })))
   fc.assert(
     fc.property(inputs, given => {
-      const deleted = after([['deleteRequested', 1]])
+      const deleted = lifeAfter([['deleteRequested', 1]])
       const last = given.reduce(
         (life, [type, days]) => applyLifeInput(life, { type, at: days * dayMs }, 'delete'),
         deleted,
@@ -95,7 +95,7 @@ test('nothing leads back from deleted', () => {
   )
 })
 
-test('it is deleted exactly when thirty days followed an error without a success', () => {
+test('it is deleted exactly when thirty days without a success follow an error', () => {
   const step = fc.tuple(fc.constantFrom('delivered', 'deliveryFailed'), fc.integer({ min: 0, max: 12 }))
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), fc.integer({ min: 0, max: 40 }), (steps, rest) => {
@@ -105,7 +105,7 @@ test('it is deleted exactly when thirty days followed an error without a success
         return [type, day] as const
       })
       const end = day + rest
-      // By the words of the contract: some thirty days begin with an error, and hold no success.
+      // The contract's rule: thirty days that begin with an error and have no success.
       const windows = timed.filter(([type, begins], i) => {
         const later = timed.slice(i).filter(([, at]) => at < begins + 30)
         return (
@@ -114,7 +114,7 @@ test('it is deleted exactly when thirty days followed an error without a success
           begins + 30 <= end
         )
       })
-      const life = after([...timed, ['timePassed', end]])
+      const life = lifeAfter([...timed, ['timePassed', end]])
       expect(life.state).toBe(windows.length > 0 ? 'deleted' : 'active')
       if (windows[0]) expect(life.deletedAt).toBe((windows[0][1] + 30) * dayMs)
     }),
