@@ -1,24 +1,24 @@
 import type { Box } from './box.ts'
-import type { Check, Happenings, Listeners, MakeCheck } from './check.ts'
+import type { Check, CreateCheck, RunEvents, RunListeners } from './check.ts'
 
-/** Something that did not hold. */
-export interface Wrong {
+/** A check that failed in a run, and how. */
+export interface CheckFailure {
   readonly check: string
   readonly what: string
 }
 
-/** How many wrongs of a run are kept: after the first the others often follow. */
-const wrongsMax = 20
+/** How many failures of a run are kept: the first often causes the others. */
+const failuresMax = 20
 
-/** What happens in a run, told to its checks and written down where a trace is asked for. */
+/** Records a run: passes its events to the checks, collects failures, and traces it if asked to. */
 export class Book {
-  readonly wrongs: Wrong[] = []
-  /** The names of the interesting things that were reached. */
+  readonly failures: CheckFailure[] = []
+  /** The names of the faults, crash points and transitions that were reached. */
   readonly reached = new Set<string>()
-  /** What the engine told its logger. */
-  readonly lines: unknown[] = []
-  /** What is being done: a deed and the id of its step, or a check in the end. */
-  doing = ''
+  /** The log lines of the engine. */
+  readonly logLines: unknown[] = []
+  /** The current deed with the id of its step, or at the end the current check. */
+  currentStep = ''
   readonly #checks = new Map<string, Check>()
   readonly #onLine: ((line: string) => void) | undefined
 
@@ -26,36 +26,36 @@ export class Book {
     this.#onLine = onLine
   }
 
-  attach(box: Box, checks: Readonly<Record<string, MakeCheck>>): void {
+  addChecks(box: Box, checks: Readonly<Record<string, CreateCheck>>): void {
     for (const [name, make] of Object.entries(checks)) {
       this.#checks.set(
         name,
-        make(box, what => this.wrong(name, what)),
+        make(box, what => this.fail(name, what)),
       )
     }
   }
 
-  wrong(check: string, what: string): void {
-    this.trace(`WRONG ${check}: ${what}`)
-    if (this.wrongs.length < wrongsMax) this.wrongs.push({ check, what })
+  fail(check: string, what: string): void {
+    this.trace(`FAILED ${check}: ${what}`)
+    if (this.failures.length < failuresMax) this.failures.push({ check, what })
   }
 
-  tell<H extends keyof Happenings>(happening: H, ...what: Happenings[H]): void {
+  notify<H extends keyof RunEvents>(happening: H, ...what: RunEvents[H]): void {
     for (const check of this.#checks.values()) {
-      const listeners: Listeners = check
-      const listener: Listeners[H] = listeners[happening]
+      const listeners: RunListeners = check
+      const listener: RunListeners[H] = listeners[happening]
       listener?.(...what)
     }
   }
 
-  async end(): Promise<void> {
+  async runFinalChecks(): Promise<void> {
     for (const [name, check] of this.#checks) {
-      this.doing = name
+      this.currentStep = name
       await check.end?.()
     }
   }
 
-  reach(name: string): void {
+  markReached(name: string): void {
     this.reached.add(name)
     this.trace(name)
   }

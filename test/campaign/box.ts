@@ -19,11 +19,11 @@ import { type CrashPoint, CrashPoints } from './crash-points.ts'
 import { Disk } from './disk.ts'
 import type { Backup, Erased } from './erased.ts'
 import { Host } from './host.ts'
-import { DiedError, type Ground, Life } from './life.ts'
+import { DiedError, EngineProcess, type ProcessDependencies } from './life.ts'
 import { peopleCount, personOf, receiverUrl, secretFrom, subscriptions } from './people.ts'
 import { PeopleAtService } from './people-at-service.ts'
 import { SealedParts } from './sealed-parts.ts'
-import { TrackedClock, turn } from './tracked-clock.ts'
+import { TrackedClock, turnEventLoop } from './tracked-clock.ts'
 
 const hosts = {
   consentService: 'consentimento.exemplo.br',
@@ -36,14 +36,14 @@ const portalAddress = '161.148.0.1'
 /** The header that carries our id of a validation to the gateway. */
 export const traceHeader = 'x-rastreio'
 
-/** So many turns without anybody at work, and everybody waits for the clock. */
+/** After so many turns of the event loop without activity, all work waits for the clock. */
 const quietTurns = 24
-/** How long a host waits for one thing, in virtual time. */
-const patienceMs = 30 * 60_000
-/** How often an engine may die in a row while it opens. */
+/** How long a host waits for one call, in virtual time. */
+const waitMaxMs = 30 * 60_000
+/** How often in a row an engine may crash while it opens. */
 const deathsMax = 20
 
-/** The services, the time, the disk, and the engine, which can die and come again. */
+/** The world of a run: the services, the clock, the disk, and an engine that can crash and be restarted. */
 export class Box {
   readonly clock = new TrackedClock()
   readonly services: Simulators
@@ -52,32 +52,31 @@ export class Box {
   readonly book: Book
   readonly host: Host
   readonly people: PeopleAtService
-  /** What was to be validated, the oldest first. */
+  /** The requested validations, oldest first. */
   readonly validations: ValidationInput[] = []
-  /** Where the log has those that pay again for another one: what was let in, and not lost with a restore since. */
+  /** The log positions of accepted validations that pay again for another one, except those that a restore lost. */
   readonly paidAgain = new Map<string, number>()
-  /** How far the engine's clock is ahead of the services'. */
+  /** How far the engine's clock is ahead of the services' clocks. */
   jumpMs = 0
-  /** Whether a clock was ever wrong: the engine's, or a service's. */
+  /** Whether the engine's clock, or a service's, was ever wrong. */
   readonly wrongClocks = { engine: false, services: false }
-  /** What engines want to be notified of from now on. */
-  wanted = subscriptions
-  /** What engines decide and show by from now on. */
+  /** The declared subscriptions of engines that are opened from now on. */
+  declaredSubscriptions = subscriptions
+  /** The machines and views of engines that are opened from now on. */
   version: Definitions = currentDefinitions
-  /** Who acts for others, or for themselves: whoever was enrolled last. */
+  /** The actor of commands: the data subject who was enrolled last. */
   actor: Actor | undefined
-  /** Who was erased. */
+  /** The erased data subjects. */
   readonly erased = new Map<string, Erased>()
-  /** What is sealed in the log. */
-  readonly sealed = new SealedParts()
+  readonly sealedParts = new SealedParts()
   /** The newest backup. */
   backup: Backup | undefined
-  /** How often the log was put back to a backup. */
+  /** How often the log was restored from a backup. */
   rollbacks = 0
   readonly entropy: Entropy
-  #life: Life | undefined
+  #engineProcess: EngineProcess | undefined
   readonly #options: AverbaOptions
-  readonly #ground: Ground
+  readonly #dependencies: ProcessDependencies
 
   constructor(seed: number, book: Book) {
     const { clock } = this
@@ -85,13 +84,13 @@ export class Box {
     this.book = book
     this.entropy = entropy
     this.host = new Host(this)
-    this.points = new CrashPoints(point => this.book.reach(`crash ${point}`))
+    this.points = new CrashPoints(point => this.book.markReached(`crash ${point}`))
     this.services = createSimulators({
       clock,
       entropy,
       deliver: request => this.#deliver(request),
-      onFault: ({ kind }) => book.reach(`fault ${kind}`),
-      onServed: (...what) => book.tell('served', ...what),
+      onFault: ({ kind }) => book.markReached(`fault ${kind}`),
+      onServed: (...what) => book.notify('served', ...what),
     })
     for (let person = 0; person < peopleCount; person++) {
       const { cpf, titular } = personOf(person)
@@ -103,130 +102,131 @@ export class Box {
       store: this.disk.path,
       entropy,
       fetch: this.#fetch(),
-      logger: line => this.book.lines.push(line),
+      logger: line => this.book.logLines.push(line),
       consentService: {
         baseUrl: `https://${hosts.consentService}`,
-        certificate: { cert: '', key: '' }, // No socket asks for it.
+        certificate: { cert: '', key: '' }, // Not used without a socket.
       },
       tokenService: { url: `https://${hosts.tokenService}/token`, consumerKey, consumerSecret },
       validationService: { baseUrl: `https://${hosts.validationService}`, service, traceHeader },
       portal: { baseUrl: `https://${hosts.portal}`, authenticate: staticHeaders(portalHeaders) },
       receiver: { publicUrl: receiverUrl, secretFrom },
       subscriptions,
-      // Where nobody looks for the claims: in every third world.
+      // In every third world claims are deleted once they are settled.
       ...(seed % 3 === 0 && { retention: { 'validation.claims': 'until-settled' } }),
-      // Where records have keys of their own: in every fifth one.
+      // In every fifth world records have their own keys.
       ...(seed % 5 === 1 && { recordKeys: ['consent', 'notification', 'validation'] }),
-      // Where backups are not kept for long, and older keys end within days: in every other one.
+      // In every second world backups are kept for two days, so older keys are destroyed soon.
       ...(seed % 2 === 0 && { backupRetentionDays: 2 }),
     }
     const jumpMs = () => this.jumpMs
-    this.#ground = {
+    this.#dependencies = {
       clock,
       points: this.points,
       disk: this.disk,
       jumpMs,
       version: () => this.version,
-      onExchanged: (...what) => book.tell('exchanged', ...what),
+      onExchanged: (...what) => book.notify('exchanged', ...what),
     }
   }
 
   get isAlive(): boolean {
-    return this.#life !== undefined && !this.#life.isOver
+    return this.#engineProcess !== undefined && !this.#engineProcess.isDead
   }
 
   get averba(): Averba {
-    if (!this.#life) throw new TypeError('No engine was opened')
-    return this.#life.averba
+    if (!this.#engineProcess) throw new TypeError('No engine was opened')
+    return this.#engineProcess.averba
   }
 
-  /** Opens the engine, as often as it takes, unless it lives. */
+  /** Opens the engine if it is not running, again and again if it crashes while it opens. */
   async open(): Promise<void> {
     for (let deaths = 0; !this.isAlive; deaths++) {
-      if (deaths === deathsMax) throw new TypeError('The engine dies whenever it is opened')
+      if (deaths === deathsMax) throw new TypeError('Cannot open the engine: it crashes every time')
       try {
-        this.#life?.release()
-        this.#life = await Life.begin(this.#ground, { ...this.#options, subscriptions: this.wanted })
+        this.#engineProcess?.release()
+        this.#engineProcess = await EngineProcess.start(this.#dependencies, {
+          ...this.#options,
+          subscriptions: this.declaredSubscriptions,
+        })
       } catch (error) {
         if (!(error instanceof DiedError)) throw error
-        this.book.tell('died')
+        this.book.notify('died')
         continue
       }
-      this.host.attend(this.#life)
+      this.host.register(this.#engineProcess)
     }
   }
 
-  /** The engine that is asked. */
-  get life(): Life {
-    if (!this.#life) throw new TypeError('No engine was opened')
-    return this.#life
+  /** The process of the engine that the host uses. */
+  get engineProcess(): EngineProcess {
+    if (!this.#engineProcess) throw new TypeError('No engine was opened')
+    return this.#engineProcess
   }
 
-  /** Opens another engine beside the one that is asked; from now on that one is. Gives the former. */
-  async openAnother(): Promise<Life> {
-    const former = this.life
-    this.#life = undefined
+  /** Opens a second engine, which the host uses from now on. Returns the process of the former. */
+  async openAnother(): Promise<EngineProcess> {
+    const former = this.engineProcess
+    this.#engineProcess = undefined
     await this.open()
-    this.book.reach('two engines')
+    this.book.markReached('two engines')
     return former
   }
 
-  /** Waits for what several engines do, which may die of it. What else they throw is the host's own to look at. */
+  /** Waits for work of several engines, which may crash. Throws errors that are not from averba. */
   async waitForAll(work: readonly Promise<unknown>[]): Promise<void> {
-    const done = await this.wait(() => Promise.allSettled(work))
+    const done = await this.waitFor(() => Promise.allSettled(work))
     for (const each of done?.value ?? []) {
       if (each.status === 'fulfilled') continue
       const { reason } = each
-      if (reason instanceof DiedError) this.book.tell('died')
-      else this.book.tell('failed', reason)
+      if (reason instanceof DiedError) this.book.notify('died')
+      else this.book.notify('failed', reason)
       if (!(reason instanceof DiedError || reason instanceof AverbaError)) throw reason
     }
   }
 
-  /** Ends an engine beside the one that is asked: in an orderly way, if it can. */
-  async closeFormer(former: Life): Promise<void> {
+  /** Closes a former engine. */
+  async closeFormer(former: EngineProcess): Promise<void> {
     former.resume()
-    await this.waitForAll([former.during(former.averba.close())])
+    await this.waitForAll([former.whileAlive(former.averba.close())])
     former.end()
     former.release()
   }
 
-  /** Ends the engine in an orderly way. */
+  /** Closes the engine. */
   async close(): Promise<void> {
-    const life = this.#life
-    if (!life || life.isOver) return
-    await this.drive(() => life.averba.close())
-    life.end()
-    life.release()
+    const engineProcess = this.#engineProcess
+    if (!engineProcess || engineProcess.isDead) return
+    await this.runOnEngine(() => engineProcess.averba.close())
+    engineProcess.end()
+    engineProcess.release()
   }
 
-  /**
-   * Lets something happen at the living engine, and time pass until it has. `undefined` when the engine died of it, or it
-   * takes longer than anybody waits.
-   */
-  async drive<T>(work: () => Promise<T>): Promise<{ readonly value: T } | undefined> {
-    const life = this.#life
-    if (!life || life.isOver) return undefined
-    const done = await this.wait(() => life.during(work())).catch((error: unknown) => {
-      if (!life.isOver) throw error
+  /** Lets time pass until work of the engine has ended; `undefined` when the engine crashed or it takes too long. */
+  async runOnEngine<T>(work: () => Promise<T>): Promise<{ readonly value: T } | undefined> {
+    const engineProcess = this.#engineProcess
+    if (!engineProcess || engineProcess.isDead) return undefined
+    const done = await this.waitFor(() => engineProcess.whileAlive(work())).catch((error: unknown) => {
+      if (!engineProcess.isDead) throw error
       return undefined
     })
-    if (!life.isOver) return done
-    this.book.tell('died')
+    if (!engineProcess.isDead) return done
+    this.book.notify('died')
     return undefined
   }
 
-  /** Lets time pass until something has ended; `undefined` when it takes longer than anybody waits. */
-  async wait<T>(work: () => Promise<T>): Promise<{ readonly value: T } | undefined> {
+  /** Lets time pass until work has ended; `undefined` when it takes too long. */
+  async waitFor<T>(work: () => Promise<T>): Promise<{ readonly value: T } | undefined> {
     const ended: ({ value: T } | { error: unknown })[] = []
     work().then(
       value => ended.push({ value }),
       error => ended.push({ error }),
     )
-    const limit = this.clock.now() + patienceMs
+    const limit = this.clock.now() + waitMaxMs
     while (!(await this.#isQuiet(() => ended.length > 0))) {
       const next = this.clock.nextDue()
-      if (next === undefined) throw new TypeError('Somebody waits, and not for the clock')
+      if (next === undefined)
+        throw new TypeError('Cannot continue: the work waits for something other than the clock')
       if (next > limit) return undefined
       await this.clock.advanceTo(next)
     }
@@ -235,8 +235,8 @@ export class Box {
     return first
   }
 
-  /** Lets time pass, from one thing that comes due to the next. */
-  async passUntil(at: number): Promise<void> {
+  /** Advances from one due time to the next. */
+  async advanceUntil(at: number): Promise<void> {
     for (;;) {
       await this.#isQuiet(() => false)
       const next = this.clock.nextDue()
@@ -246,10 +246,10 @@ export class Box {
     await this.clock.advanceTo(at)
   }
 
-  /** Lets time pass while something is so, from one thing that comes due to the next. */
-  async passWhile(isSo: () => boolean): Promise<void> {
-    const limit = this.clock.now() + patienceMs
-    while (!(await this.#isQuiet(() => !isSo()))) {
+  /** Advances from one due time to the next while a condition holds. */
+  async advanceWhile(condition: () => boolean): Promise<void> {
+    const limit = this.clock.now() + waitMaxMs
+    while (!(await this.#isQuiet(() => !condition()))) {
       const next = this.clock.nextDue()
       if (next === undefined || next > limit) return
       await this.clock.advanceTo(next)
@@ -257,27 +257,26 @@ export class Box {
   }
 
   pass(point: CrashPoint): void {
-    this.#life?.pass(point)
+    this.#engineProcess?.passCrashPoint(point)
   }
 
   dispose(): void {
-    this.#life?.end()
+    this.#engineProcess?.end()
     this.disk.remove()
   }
 
-  /** Waits until nobody is at work any more; true at once when what is waited for is there. */
-  async #isQuiet(isThere: () => boolean): Promise<boolean> {
+  /** Waits until no work is active, and reports whether the condition holds; returns early when it does. */
+  async #isQuiet(isDone: () => boolean): Promise<boolean> {
     let { activity } = this.clock
     for (let turns = 0; turns < quietTurns; turns++) {
-      if (isThere()) return true
-      if (this.clock.isEndless)
-        throw new TypeError('So many requests are made at one time that there is no end of them')
-      await turn()
+      if (isDone()) return true
+      if (this.clock.isEndless) throw new TypeError('Cannot continue: requests repeat without a pause')
+      await turnEventLoop()
       if (activity === this.clock.activity) continue
       activity = this.clock.activity
       turns = -1
     }
-    return isThere()
+    return isDone()
   }
 
   #fetch(): Fetch {
@@ -291,22 +290,22 @@ export class Box {
     return withinBudget(this.clock, async request => {
       this.clock.activity += 1
       const service = services[new URL(request.url).hostname]
-      if (!service) throw new TypeError('No simulated service has this name')
+      if (!service) throw new TypeError('Cannot send the request: no simulated service has this host name')
       await this.clock.arrive()
       return service(request)
     })
   }
 
-  /** The way of a notification: nobody listens where the engine is dead. */
+  /** Delivers a notification; the connection is refused when the engine is dead. */
   async #deliver(request: Request): Promise<Response> {
     request.signal.throwIfAborted()
-    const life = this.#life
-    if (!life || life.isOver) throw new TypeError('The connection was refused')
-    const arrived = life.inside('delivery.before', 'delivery.after', () =>
-      life.averba.receiver.fetch(request, { remoteAddress: portalAddress }),
+    const engineProcess = this.#engineProcess
+    if (!engineProcess || engineProcess.isDead) throw new TypeError('The connection was refused')
+    const arrived = engineProcess.betweenCrashPoints('delivery.before', 'delivery.after', () =>
+      engineProcess.averba.receiver.fetch(request, { remoteAddress: portalAddress }),
     )
-    const response = await life.during(arrived)
-    this.book.tell('received', request, response)
+    const response = await engineProcess.whileAlive(arrived)
+    this.book.notify('received', request, response)
     return response
   }
 }

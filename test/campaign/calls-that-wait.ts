@@ -7,14 +7,14 @@ const dayMs = 86_400_000
 const hourMs = 3_600_000
 /** The newest of a person's consents. */
 const newest = -1
-/** How many days there are to one of these stories. */
+/** One of these stories is drawn for every so many days. */
 const daysPerStory = 4
 
-/** A paid validation under a consent is put off; until it may leave, the consent is revoked, or nothing happens. */
-const underConsent = (random: Chance): Story => {
+/** A validation under a consent is deferred. In half of the cases the consent is revoked before the call is sent. */
+const validationUnderConsent = (random: Chance): Story => {
   const { person } = random
   return [
-    ...aConsent(person, true),
+    ...offerAndReadConsent(person, true),
     [4, { do: 'fault', fault: { kind: 'refuse', service: 'validationService', times: 30 } }],
     [5, { do: 'validateUnder', person, consent: newest }],
     [6, { do: 'calm' }],
@@ -23,12 +23,12 @@ const underConsent = (random: Chance): Story => {
   ]
 }
 
-/** An approval is put off, or parked as well; before it leaves, the person thinks otherwise. */
-const secondThoughts = (random: Chance): Story => {
+/** An approval is deferred, or parked too. Before it is sent, the person denies the consent. */
+const changedDecision = (random: Chance): Story => {
   const { person } = random
   const holds = random.isTrue ? 4 : 0
   return [
-    ...aConsent(person, false),
+    ...offerAndReadConsent(person, false),
     [4, { do: 'fault', fault: { kind: 'refuse', service: 'consentService', method: 'PUT', times: 30 } }],
     [5, { do: 'change', person, consent: newest, verb: 'approve' }],
     ...Array.from({ length: holds }, () => [6, { do: 'hold', which: 0 }] as const),
@@ -38,8 +38,8 @@ const secondThoughts = (random: Chance): Story => {
   ]
 }
 
-/** A token that lives is rejected, and the gateway goes on giving it. */
-const sameToken = (random: Chance): Story => {
+/** A valid token is rejected, and the gateway still issues the same one. */
+const rejectedToken = (random: Chance): Story => {
   const { person } = random
   const validate = { do: 'validate', person, isTrue: true, count: 1, hours: 0 } as const
   return [
@@ -51,8 +51,8 @@ const sameToken = (random: Chance): Story => {
   ]
 }
 
-/** A consent is used right after it has expired, or while our revocation of it has not left. */
-const usedTooLate = (random: Chance): Story => {
+/** A consent is used right after its expiry, or while our revocation is not yet sent. */
+const lateUse = (random: Chance): Story => {
   const { person } = random
   const use = { do: 'use', person, consent: newest, ageMaxMinutes: -1 } as const
   if (random.isTrue)
@@ -64,7 +64,7 @@ const usedTooLate = (random: Chance): Story => {
       [20 * hourMs + 5 * 60_000, use],
     ]
   return [
-    ...aConsent(person, true),
+    ...offerAndReadConsent(person, true),
     [4, { do: 'fault', fault: { kind: 'refuse', service: 'consentService', method: 'PUT', times: 30 } }],
     [5, { do: 'change', person, consent: newest, verb: 'revoke' }],
     [6, use],
@@ -73,19 +73,21 @@ const usedTooLate = (random: Chance): Story => {
   ]
 }
 
-const aConsent = (person: number, isActive: boolean): Story => [
+const offerAndReadConsent = (person: number, isActive: boolean): Story => [
   [0, { do: 'calm' }],
   [1, { do: 'offer', person, company: 0, hours: 400, isActive }],
   [2, { do: 'enrol', person, everyHours: 0 }],
   [3, { do: 'sync', person }],
 ]
 
-/** Calls that are put off, and what happens before they leave. Drawn by a chance of their own: all else stays as it was. */
-export function callsThatWait(seed: number, days: number): { deed: Deed; at: number }[] {
+/** Draws stories about deferred calls. They have their own seed, so other deeds do not change. */
+export function drawDelayedCalls(seed: number, days: number): { deed: Deed; at: number }[] {
   const random = new Chance(seed + 3_000_003)
   return Array.from({ length: Math.ceil(days / daysPerStory) }, () => {
     const began = random.below(days * dayMs)
-    const story = random.of([underConsent, secondThoughts, sameToken, usedTooLate, usedTooLate])(random)
+    const story = random.of([validationUnderConsent, changedDecision, rejectedToken, lateUse, lateUse])(
+      random,
+    )
     return story.map(([afterMs, deed]) => ({ deed, at: began + afterMs }))
   }).flat()
 }

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { planOf } from './plan.ts'
+import { createPlan } from './plan.ts'
 import { runSeeds } from './run-seeds.ts'
 import { runSteps } from './run-steps.ts'
 import type { Step } from './step.ts'
@@ -11,10 +11,10 @@ import type { Step } from './step.ts'
 const days = 7
 const root = resolve(import.meta.dirname, '../..')
 
-test('in worlds with faults and crashes everything holds that was promised', async () => {
+test('every check holds in worlds with faults and crashes', async () => {
   const found: unknown[] = []
-  const campaign = await runSeeds({ first: 1, seeds: 8, days }, ({ seed, wrongs }) => {
-    found.push(...wrongs.map(wrong => ({ seed, ...wrong })))
+  const campaign = await runSeeds({ first: 1, seeds: 8, days }, ({ seed, failures }) => {
+    found.push(...failures.map(failure => ({ seed, ...failure })))
     return true
   })
   expect(found).toEqual([])
@@ -22,11 +22,11 @@ test('in worlds with faults and crashes everything holds that was promised', asy
   expect(campaign.events).toBeGreaterThan(1_000)
 })
 
-test('the same seed gives the same log, byte for byte, and another seed another', async () => {
+test('the same seed gives the same log byte for byte, and another seed a different one', async () => {
   const [first, second, other] = [
-    await runSteps(7, planOf(7, 3)),
-    await runSteps(7, planOf(7, 3)),
-    await runSteps(8, planOf(8, 3)),
+    await runSteps(7, createPlan(7, 3)),
+    await runSteps(7, createPlan(7, 3)),
+    await runSteps(8, createPlan(8, 3)),
   ]
   expect(second.digest).toBe(first.digest)
   expect(other.digest).not.toBe(first.digest)
@@ -55,16 +55,16 @@ async function print(...flags: readonly string[]): Promise<readonly string[]> {
   return stdout.trim().split('\n')
 }
 
-test('a seed has the same digest alone and among others, and that of all is over these', async () => {
+test('a seed has the same digest alone and among others, and the total covers them', async () => {
   const [many, alone] = await Promise.all([
     print('--first', '3', '--seeds', '2', '--days', '2'),
     print('--seed', '4', '--days', '2', '--json'),
   ])
-  const told = many.flatMap(
-    line => /^seed (\d+): \d+ events, 0 wrong, digest (\w{64})$/.exec(line)?.slice(1) ?? [],
+  const lines = many.flatMap(
+    line => /^seed (\d+): \d+ events, 0 failures, digest (\w{64})$/.exec(line)?.slice(1) ?? [],
   )
-  const digests = new Map([told.slice(0, 2), told.slice(2)] as [string, string][])
-  // Nothing but the object.
+  const digests = new Map([lines.slice(0, 2), lines.slice(2)] as [string, string][])
+  // Only the object.
   expect(alone.map(line => JSON.parse(line))).toEqual([
     { seed: 4, failures: 0, events: expect.any(Number), digest: digests.get('4') },
   ])
@@ -72,7 +72,7 @@ test('a seed has the same digest alone and among others, and that of all is over
   expect(JSON.parse(many.at(-1) ?? '')).toMatchObject({ seeds: 2, digest: hash('sha256', all) })
 }, 60_000)
 
-test('what is refused is told with the deed and the id of its step', async () => {
+test('a refusal is traced with the deed and the id of its step', async () => {
   const lines: string[] = []
   const steps: Step[] = [
     { do: 'sync', person: 5, id: 7, at: 0 },
@@ -91,12 +91,12 @@ test('what is refused is told with the deed and the id of its step', async () =>
     JSON.stringify(steps[3]),
   ])
   const after = lines.slice(untilQuiet.length)
-  // What is read in the end, and then what the checks ask.
+  // The final readings, and then the calls of the checks.
   expect(after).toContain('  sync 1000002: NOT_FOUND')
   expect(after.at(-1)).toBe('  picture-equals-truth: NOT_FOUND')
 })
 
-test('a campaign that is told to go no further says what came of the seeds that were run', async () => {
+test('a stopped campaign reports the seeds that were run', async () => {
   const seen: number[] = []
   const campaign = await runSeeds({ first: 1, seeds: 20, days: 1 }, ({ seed }) => {
     seen.push(seed)
@@ -106,13 +106,13 @@ test('a campaign that is told to go no further says what came of the seeds that 
   expect(campaign.seeds).toBe(seen.length)
 })
 
-test('a seed that does not end fails, and holds up no other', async () => {
-  const wrongs: unknown[] = []
-  const campaign = await runSeeds({ first: 1, seeds: 4, days: 1, seedMaxMs: 1 }, ran => {
-    wrongs.push(...ran.wrongs)
+test('a seed that does not end fails without blocking others', async () => {
+  const failures: unknown[] = []
+  const campaign = await runSeeds({ first: 1, seeds: 4, days: 1, seedMaxMs: 1 }, result => {
+    failures.push(...result.failures)
     return true
   })
   expect(campaign).toMatchObject({ seeds: 4, failures: 4 })
-  expect(wrongs).toHaveLength(4)
-  expect(wrongs[0]).toEqual({ check: 'comes-to-an-end', what: 'it did not end within 1 ms' })
+  expect(failures).toHaveLength(4)
+  expect(failures[0]).toEqual({ check: 'comes-to-an-end', what: 'it did not end within 1 ms' })
 })

@@ -1,7 +1,7 @@
 import { Random } from '../crash/random.ts'
 import { peopleCount } from './people.ts'
 
-/** Choices of a run. */
+/** The random choices of a run. */
 export class Chance extends Random {
   of<T>(list: readonly T[]): T {
     return list[this.below(list.length)] as T // Below its length.

@@ -2,77 +2,77 @@ import type { RecordedEvent } from '../../src/vocabulary/message.ts'
 import type { ServiceName } from '../../src/vocabulary/service-name.ts'
 import type { Box } from './box.ts'
 
-/** A command that was answered: from then on the answer stands. */
-export interface Acknowledged {
+/** An answered command: its answer must not change. */
+export interface AcknowledgedCommand {
   readonly commandId: string
   readonly position: number
   readonly status: string
-  /** It rests on what a person found out: an answer that comes late is believed all the same. */
+  /** A person resolved it: a late answer of the service may still change the outcome. */
   readonly isVerdict: boolean
-  /** The same command once more. */
+  /** Repeats the command. */
   readonly again: () => Promise<{ readonly position: number; readonly status: string }>
 }
 
-/** A notification that the portal sent: `number` is in its body, and in no other. */
-export interface Sent {
-  /** The person whom it was for, where it was one. */
+/** A notification that the portal sent. `number` identifies it in its body. */
+export interface SentNotification {
+  /** The recipient, if it is a natural person. */
   readonly cpf: string | undefined
   readonly number: string
   readonly evento: string
-  /** Of the subscriptions that it went to, how many took it and how many did not. */
+  /** The number of subscriptions with a successful and with a failed delivery. */
   readonly delivered: number
   readonly failed: number
 }
 
-/** A use of a consent that was let through. */
-export interface Used {
+/** An accepted use of a consent. */
+export interface ConsentUse {
   readonly cpf: string
   readonly id: string
-  /** When it was asked for, and when it was let through. */
+  /** The times of the request and of the answer. */
   readonly began: number
   readonly at: number
   readonly ageMaxMs: number | undefined
 }
 
-/** What a run tells its checks of, as it happens. */
-export interface Happenings {
-  /** A service answered: the work is done there, whoever hears of it. */
+/** The events of a run, which checks listen to. */
+export interface RunEvents {
+  /** A service answered, so its work is done, even if the client never gets the answer. */
   served: [service: ServiceName, request: Request, response: Response]
-  /** A request of the engine ended as its client saw it. */
+  /** A request ended, as the engine's client saw it. */
   exchanged: [request: Request, response: Response | undefined]
-  /** The receiver answered. */
+  /** The receiver answered a notification. */
   received: [request: Request, response: Response]
-  /** The engine died. */
+  /** The engine crashed. */
   died: []
-  /** The host was told that a command is done. */
-  acknowledged: [acknowledged: Acknowledged]
-  /** A reading of all consents of a person ended well that began at a time. */
+  /** The host got the answer of a command. */
+  acknowledged: [acknowledged: AcknowledgedCommand]
+  /** A reading of all consents of a person succeeded; it began at `since`. */
   read: [cpf: string, since: number]
-  used: [used: Used]
-  /** A follower was called; `done` when its work has ended. */
+  used: [used: ConsentUse]
+  /** A follower was called; `done` after its work has ended. */
   followed: [name: string, event: RecordedEvent, done: boolean]
-  /** A handler of notifications has done its work. */
+  /** A notification handler has done its work. */
   handled: [number: string]
-  sent: [sent: Sent]
-  /** An event stands in the log; told once, in their order. */
+  sent: [sent: SentNotification]
+  /** An event is in the log; each is reported once, in order. */
   recorded: [event: RecordedEvent]
-  /** The same, byte for byte. */
+  /** The text of that event's header. */
   header: [text: string]
-  /** A data subject was erased, with everything there was. */
+  /** A data subject was erased completely. */
   erased: [cpf: string]
-  /** A backup that was made at a time, with the log up to a position, was put in the place of the log. */
+  /** The log was restored from a backup, made at a time, with the log up to a position. */
   rolledBack: [to: { readonly position: number; readonly at: number }]
-  /** The host caught an error of ours. */
+  /** The host caught an error. */
   failed: [error: unknown]
 }
 
-/** Something that has to hold: what happens is told to it, and in the end it looks for itself. */
-export interface Check extends Listeners {
-  /** Called when the faults are over and everything has settled. */
+/** A condition that must hold in a run: it listens to the run's events, and may check more at the end. */
+export interface Check extends RunListeners {
+  /** Called when the faults have ended and everything has settled. */
   readonly end?: () => Promise<void>
 }
 
-export type Listeners = { readonly [H in keyof Happenings]?: (...what: Happenings[H]) => void }
+export type RunListeners = { readonly [H in keyof RunEvents]?: (...what: RunEvents[H]) => void }
 
-/** Makes a check for one run. What it finds wrong it says, in words. */
-export type MakeCheck = (box: Box, say: (wrong: string) => void) => Check
+/** Creates a check for one run. It calls `report` for each failure. */
+export type CreateCheck = (box: Box, report: (failure: string) => void) => Check

@@ -1,4 +1,4 @@
-import type { MakeCheck } from './check.ts'
+import type { CreateCheck } from './check.ts'
 import { deletionsAnnounced } from './checks/deletions-announced.ts'
 import { erasedForGood } from './checks/erased-for-good.ts'
 import { followerOrder } from './checks/follower-order.ts'
@@ -18,8 +18,8 @@ import { unknownAfterRestore } from './checks/unknown-after-restore.ts'
 import { usedWhileEffective } from './checks/used-while-effective.ts'
 import { viewsEqualReplay } from './checks/views-equal-replay.ts'
 
-/** What has to hold, by name. */
-export const checks: Readonly<Record<string, MakeCheck>> = {
+/** All checks, by name. */
+export const checks: Readonly<Record<string, CreateCheck>> = {
   'deletions-announced': deletionsAnnounced,
   'erased-for-good': erasedForGood,
   'follower-order': followerOrder,

@@ -1,39 +1,39 @@
-/** Where the engine can be made to die, by name. */
+/** The points at which the engine can crash. */
 export const crashPoints = [
   /** A transaction is about to begin. */
   'append.before',
-  /** Everything is written and nothing is durable. */
+  /** Everything is written, but not durable yet. */
   'append.unfinished',
-  /** It is durable, and nobody has been told. */
+  /** It is durable, but not reported yet. */
   'append.after',
-  /** A request is about to leave. */
+  /** A request is about to be sent. */
   'request.before',
-  /** The service has answered, and the answer has not been looked at. */
+  /** The service has answered, but the answer is not read yet. */
   'request.after',
   /** A follower is about to be called for an event. */
   'follower.before',
-  /** A follower has done its work, and its place is where it was. */
+  /** A follower has done its work, but its position is not saved yet. */
   'follower.after',
   /** The same for a handler of notifications. */
   'handler.before',
   'handler.after',
   /** A notification has arrived. */
   'delivery.before',
-  /** It is stored, and the portal has not been answered. */
+  /** It is stored, but the portal has no answer yet. */
   'delivery.after',
 ] as const
 
 export type CrashPoint = (typeof crashPoints)[number]
 
-/** Which crash is to come: where, and how often that place is passed before. */
+/** A planned crash: its point, and how often the engine passes it before. */
 export interface Crash {
   readonly point: CrashPoint
   readonly skip: number
 }
 
-/** The crash that is to come, if any. */
+/** Holds the next planned crash. */
 export class CrashPoints {
-  #coming: { point: CrashPoint; left: number } | undefined
+  #next: { point: CrashPoint; left: number } | undefined
   readonly #onHit: (point: CrashPoint) => void
 
   constructor(onHit: (point: CrashPoint) => void) {
@@ -41,22 +41,22 @@ export class CrashPoints {
   }
 
   arm({ point, skip }: Crash): void {
-    this.#coming = { point, left: skip }
+    this.#next = { point, left: skip }
   }
 
   disarm(): void {
-    this.#coming = undefined
+    this.#next = undefined
   }
 
-  /** Reports whether the engine dies here. */
+  /** Reports whether the engine crashes here. */
   isHit(point: CrashPoint): boolean {
-    const coming = this.#coming
-    if (coming?.point !== point) return false
-    if (coming.left > 0) {
-      coming.left -= 1
+    const next = this.#next
+    if (next?.point !== point) return false
+    if (next.left > 0) {
+      next.left -= 1
       return false
     }
-    this.#coming = undefined
+    this.#next = undefined
     this.#onHit(point)
     return true
   }

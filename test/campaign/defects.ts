@@ -1,11 +1,11 @@
-/** `npm run campaign:defects`: puts known defects into copies of the source, and shows that the campaign finds each. */
+/** `npm run campaign:defects`: applies each known defect to a copy of the source, and shows that the campaign finds it. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
-/** A defect by the name of its patch, which check finds it, and within how many seeds. */
+/** The defects: the name of the patch, the check that finds it, and the maximum number of seeds. */
 const defects = [
   { name: 'acknowledge-before-commit', check: 'nothing-lost', seeds: 20 },
   { name: 'retry-unknown-validation', check: 'paid-once', seeds: 20 },
@@ -20,7 +20,7 @@ const defects = [
 
 const root = resolve(import.meta.dirname, '../..')
 const days = 30
-/** So much of what a run prints is kept. */
+/** The maximum size of a run's output. */
 const outputBytesMax = 64_000_000
 
 const { values } = parseArgs({ options: { only: { type: 'string' } } })
@@ -37,7 +37,7 @@ for (const { name, check, seeds } of defects.filter(
 }
 if (!isGood) process.exitCode = 1
 
-/** The first seed whose run says that the check does not hold; `undefined` when none does. */
+/** The first seed whose run fails the check; `undefined` when there is none. */
 function findIn(name: string, check: string, seeds: number): number | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'averba-defect-'))
   try {

@@ -3,19 +3,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Database } from 'better-sqlite3'
 
-/** A folder in memory where there is one: what a disk loses without power is another test's business. */
+/** A folder in memory, if it exists. Power loss is tested elsewhere. */
 const memory = '/dev/shm'
 const unbounded = 1_073_741_823
 
-/** The disk of a run: a folder with the log, which can be full. */
+/** The disk of a run: a folder for the log, which can be made full. */
 export class Disk {
   readonly #folder: string
   readonly #databases = new Set<Database>()
   #isFull = false
 
   constructor() {
-    const isThere = statSync(memory, { throwIfNoEntry: false })?.isDirectory() ?? false
-    this.#folder = mkdtempSync(join(isThere ? memory : tmpdir(), 'averba-campaign-'))
+    const hasMemory = statSync(memory, { throwIfNoEntry: false })?.isDirectory() ?? false
+    this.#folder = mkdtempSync(join(hasMemory ? memory : tmpdir(), 'averba-campaign-'))
   }
 
   get isFull(): boolean {
@@ -26,25 +26,23 @@ export class Disk {
     return join(this.#folder, 'log.sqlite')
   }
 
-  /** Where a backup stands. */
   get backup(): string {
     return join(this.#folder, 'backup.sqlite')
   }
 
-  /** Ends a connection. */
   close(database: Database): void {
     if (database.open) database.close()
     this.#databases.delete(database)
   }
 
-  /** A connection that is in use. */
+  /** Registers an open connection, so that it is limited when the disk is full. */
   open(database: Database): void {
     if (this.#databases.has(database)) return
     this.#databases.add(database)
     if (this.#isFull) limit(database)
   }
 
-  /** Removes the log, or puts it aside under another ending, and takes it from there. The keyring and the mark stay. */
+  /** Renames the log from one suffix to another, or removes it. The keyring and the high-water mark stay. */
   moveLog(from: string, to: string | undefined): void {
     for (const end of ['', '-wal', '-shm']) {
       const path = `${this.path}${from}${end}`
@@ -58,7 +56,7 @@ export class Disk {
     rmSync(this.backup, { force: true })
   }
 
-  /** From now on SQLite finds no room for another page, and says so as on any full disk. */
+  /** Makes SQLite fail as on a full disk: it may add no more pages. */
   fill(): void {
     this.#isFull = true
     for (const database of this.#databases) limit(database)

@@ -1,19 +1,19 @@
 import type { SubjectRef } from '../../src/api/subject-directory.ts'
 
-/** Somebody who was erased. */
+/** An erased data subject. */
 export interface Erased {
   readonly cpf: string
   readonly subject: SubjectRef
-  /** The law has kept something. */
+  /** Whether parts were kept because the law requires it. */
   readonly keeps: boolean
-  /** The ends of what was destroyed, as it stood in the file. */
+  /** The last bytes of each destroyed part, as it was in the file. */
   readonly pieces: readonly Buffer[]
 }
 
-/** A backup, and what the host knew when it made it. */
+/** A backup, and the erasures known to the host at that time. */
 export interface Backup {
   readonly position: number
   readonly at: number
-  /** By their refs, as the host keeps them apart from the log. */
+  /** By subject ref; the host keeps this list outside the log. */
   readonly erased: ReadonlyMap<string, Erased>
 }

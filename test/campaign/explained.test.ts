@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { compareReached, explained } from './explained.ts'
+import { compareReached, explanations } from './explained.ts'
 import { reachable } from './reachable.ts'
 
-const reasons = [{ names: /^a /, reason: 'it is not there' }]
+const reasons = [{ names: /^a /, reason: 'it does not exist' }]
 
-test('what was not reached is named, unless it is explained', () => {
+test('unreached names are listed unless explained', () => {
   const all = ['a 1', 'a 2', 'b 1', 'b 2']
   expect(compareReached(all, new Set(['b 1']), reasons)).toEqual({
     unreached: ['b 2'],
@@ -13,7 +13,7 @@ test('what was not reached is named, unless it is explained', () => {
   })
 })
 
-test('an explanation of what was reached is refuted', () => {
+test('reaching an explained name refutes the explanation', () => {
   expect(compareReached(['a 1', 'b 1'], new Set(['a 1', 'b 1']), reasons)).toEqual({
     unreached: [],
     explained: 0,
@@ -21,7 +21,7 @@ test('an explanation of what was reached is refuted', () => {
   })
 })
 
-test('what is only seldom reached is explained, and refutes nothing', () => {
+test('reaching a rare name does not refute its explanation', () => {
   const seldom = [{ names: /^a /, reason: 'it takes luck', isSeldom: true }] as const
   expect(compareReached(['a 1', 'a 2'], new Set(['a 1']), seldom)).toEqual({
     unreached: [],
@@ -30,7 +30,7 @@ test('what is only seldom reached is explained, and refutes nothing', () => {
   })
 })
 
-test('every explanation is of something that a machine could do', () => {
+test('every explanation matches a possible transition', () => {
   const all = reachable()
-  for (const { names } of explained) expect(all.filter(name => names.test(name))).not.toEqual([])
+  for (const { names } of explanations) expect(all.filter(name => names.test(name))).not.toEqual([])
 })

@@ -1,69 +1,70 @@
-/** Why something need not be reached. */
+/** Why a campaign need not reach something. */
 interface Explanation {
   readonly names: RegExp
   readonly reason: string
-  /** It can be reached, and is too seldom for every campaign to do so. */
+  /** It can be reached, but too rarely for every campaign. */
   readonly isSeldom?: true
 }
 
-/** What no campaign has to reach, and why: each is a claim about the simulated world, and what was reached refutes it. */
-export const explained: readonly Explanation[] = [
+/** What a campaign need not reach, and why. Reaching it refutes the explanation, unless it is rare. */
+export const explanations: readonly Explanation[] = [
   {
     names: /^consent: .* \(consent\.conflicted\)$/,
-    reason: 'the simulated service moves a consent only as the table of the contract has it',
+    reason: 'the simulated service changes a status only as the contract allows',
   },
   {
     names: /^consent: (\S+ -> vanished|vanished\S* -> \S+ \(consent\.appeared)/,
-    reason: 'the simulated service lists every consent for ever',
+    reason: 'the simulated service never stops listing a consent',
   },
   {
     names:
       /^consent: ((NEGADO|REVOGADO|EXPIRADO)\+known -> \S+ \(consent\.changeSeen|(\w+)\+changed -> \3\+known \(consent\.confirmed)\)$/,
-    reason: 'where no status of the service comes back, it takes a reading that an answer has crossed',
+    reason: 'the service never returns to an earlier status, so it needs a reading concurrent with an answer',
     isSeldom: true,
   },
   {
     names: /^consent: \w+\+(changing|uncertain) -> (NEGADO|REVOGADO|EXPIRADO)\+\1 /,
-    reason: 'the simulated service opens no consent again, so that every end is the end of our change',
+    reason: 'the simulated service never reopens a consent, so each end is the result of our change',
   },
   {
     names: /^consent: (NEGADO|REVOGADO|EXPIRADO)\+uncertain -> \1\+known /,
-    reason: 'no answer of the simulated service is contrary to what it was asked for',
+    reason: 'the simulated service never answers the contrary of the request',
   },
   {
     names: /^validation: (inconclusive|resolved|erased)\S* -> declined \(validation\.withheld\)$/,
-    reason: 'it takes an engine that stands still between its last look at the consent and the record of it',
+    reason: 'it needs an engine that pauses between its last check of the consent and the record of it',
   },
   { names: /^certificate: /, reason: 'a client certificate needs a socket' },
   {
     names: /^token: (requesting -> locked|locked -> requesting) /,
-    reason: 'a gateway that refuses key and secret is not asked again, and here they never change',
+    reason:
+      'after the gateway refused key and secret the engine waits until they change, and here they never do',
   },
   {
     names: /^token: valid -> requesting /,
     reason:
-      'secrets are sealed anew before older keys end, so that a token is kept for as long as it is valid',
+      'secrets are sealed again before older keys are destroyed, so a token is stored while it is valid',
   },
   {
     names: /^subscription: (absent|declared|registering\.\w+|active\.\w+|changing\.\w+) -> deleted\.byUs /,
-    reason: 'a deletion is answered before anything else is asked for',
+    reason: 'a deletion is answered before the next request',
   },
   {
     names:
       /^subscription: (deleted\.byPortal -> deleted\.byUs|(changing|deleting)\.uncertain -> active\.healthy \(subscription\.declined)/,
-    reason: 'it takes an answer that comes late, and an engine that applies a plan stands still at a list',
+    reason: 'it needs a late answer, but a paused engine that applies a plan pauses at a list',
   },
   {
     names: /^subscription: .* \(subscription\.reappeared\)$/,
-    reason: 'the simulated portal lists all there is, and nothing comes back that was deleted',
+    reason: 'the simulated portal always lists everything, and no deleted subscription comes back',
   },
   {
     names: /^subscription: deleting\.\w+ -> deleted\.byPortal /,
-    reason: 'the simulated portal lists for ever what was deleted',
+    reason: 'the simulated portal never stops listing deleted subscriptions',
   },
   {
     names: /^notification: (failing|parked) -> received \(notification\.handled\)$/,
-    reason: 'it takes two handlers of one event, and the host has one for each',
+    reason: 'it needs two handlers of one event, but the host has one for each',
   },
   {
     names: /^portal: unread -> read \(portal\.failuresListed\)$/,
@@ -71,22 +72,22 @@ export const explained: readonly Explanation[] = [
   },
 ]
 
-/** What was reached of all that can be, compared with what is explained. */
-export interface Compared {
+/** The result of comparing what was reached with what can be reached. */
+export interface Coverage {
   /** Neither reached nor explained. */
   readonly unreached: readonly string[]
-  /** How many are not reached, and explained. */
+  /** The number of names that are explained and not reached. */
   readonly explained: number
-  /** Explained, and reached all the same. */
+  /** Explained, but reached. */
   readonly refuted: readonly string[]
 }
 
-/** Compares what was reached with all that can be. */
+/** Compares what was reached with all that can be reached. */
 export function compareReached(
   all: readonly string[],
   reached: ReadonlySet<string>,
-  reasons: readonly Explanation[] = explained,
-): Compared {
+  reasons: readonly Explanation[] = explanations,
+): Coverage {
   const isExplained = (name: string) => reasons.some(({ names }) => names.test(name))
   const isRefuted = (name: string) => reasons.some(({ names, isSeldom }) => !isSeldom && names.test(name))
   const missing = all.filter(name => !reached.has(name))

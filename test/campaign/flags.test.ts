@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readFlags, usage } from './flags.ts'
 
-/** Runs the command itself, as whoever gives the flags does. */
+/** Runs the command itself. */
 function run(...args: readonly string[]) {
   const main = join(import.meta.dirname, 'main.ts')
   const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], { encoding: 'utf8' })
   return { status, stdout, stderr }
 }
 
-test('a campaign without flags takes twenty seeds for thirty days, and flags say otherwise', () => {
+test('a campaign runs twenty seeds for thirty days by default, and flags change that', () => {
   const many = { days: 30, first: 1, seeds: 20, until: undefined, json: false }
   expect(readFlags([])).toEqual(many)
   expect(
@@ -40,7 +40,7 @@ test.each([
   [['--seed=-1'], '--seed takes a whole number of up to twelve digits, 0 or more, not "-1"'],
   [['--seed', '1.5'], '--seed takes a whole number of up to twelve digits, 0 or more, not "1.5"'],
   [['--seed', ''], '--seed takes a whole number of up to twelve digits, 0 or more, not ""'],
-  [['--seed'], '--seed takes a whole number of up to twelve digits, 0 or more, and was given none'],
+  [['--seed'], '--seed takes a whole number of up to twelve digits, 0 or more, but has none'],
   [['--seed', '--days', '2'], '--seed takes a whole number of up to twelve digits, 0 or more, not "--days"'],
   [['--seeds', 'abc'], '--seeds takes a whole number of up to twelve digits, 1 or more, not "abc"'],
   [['--seeds', '0'], '--seeds takes a whole number of up to twelve digits, 1 or more, not "0"'],
@@ -48,27 +48,27 @@ test.each([
   [['--first', '1e3'], '--first takes a whole number of up to twelve digits, 0 or more, not "1e3"'],
   [
     ['--seed', '3', '--seeds', '4'],
-    '--seeds is for a run of many seeds, and --seed runs one alone: give one of them',
+    'Cannot use --seeds with --seed: --seeds is for many seeds, --seed runs one',
   ],
-  [['--seed', '3', '--seed', '4'], '--seed is given twice: give it once'],
-  [['--shrink'], '--shrink needs --seed <number>: the seed whose failure is made short'],
-  [['--shrink=no', '--seed', '3'], '--shrink takes nothing, not "no"'],
-  [['--sed', '3'], 'There is no flag "--sed": --help names every one'],
-  [['-s', '3'], 'There is no flag "-s": --help names every one'],
-  [['3'], 'There is no flag "3": --help names every one'],
-  [['--constructor'], 'There is no flag "--constructor": --help names every one'],
+  [['--seed', '3', '--seed', '4'], '--seed is given twice'],
+  [['--shrink'], '--shrink needs --seed <number>, the seed with the failure'],
+  [['--shrink=no', '--seed', '3'], '--shrink takes no value, not "no"'],
+  [['--sed', '3'], 'Unknown flag "--sed". --help lists all flags'],
+  [['-s', '3'], 'Unknown flag "-s". --help lists all flags'],
+  [['3'], 'Unknown flag "3". --help lists all flags'],
+  [['--constructor'], 'Unknown flag "--constructor". --help lists all flags'],
   [['--until', '3'], '--until takes the name of a check, such as paid-once, not "3"'],
-] as const)('%j are wrong, and it says which and what they take', (args, message) => {
-  expect(() => readFlags(args)).toThrow(expect.objectContaining({ name: 'WrongFlags', message }))
+] as const)('%j are rejected with the flag and the value that it takes', (args, message) => {
+  expect(() => readFlags(args)).toThrow(expect.objectContaining({ name: 'FlagError', message }))
 })
 
-test('the command says it in one line, runs nothing, and ends with 2', () => {
+test('the command prints one line, runs nothing and exits with 2', () => {
   const { status, stdout, stderr } = run('--sed', '3')
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
-  expect(stderr).toBe('There is no flag "--sed": --help names every one\n')
+  expect(stderr).toBe('Unknown flag "--sed". --help lists all flags\n')
 })
 
-test('the command prints every flag when it is asked for help', () => {
+test('--help prints every flag', () => {
   const { status, stdout, stderr } = run('--help')
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   expect(stdout).toBe(`${usage()}\n`)

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util'
 
-/** What a campaign is told: many seeds, or one alone. */
-export type Flags = Many | One
+/** The flags of a campaign: for many seeds, or for one. */
+export type Flags = ManySeedsFlags | OneSeedFlags
 
-interface Many {
+interface ManySeedsFlags {
   readonly days: number
   readonly first: number
   readonly seeds: number
@@ -11,36 +11,36 @@ interface Many {
   readonly json: boolean
 }
 
-interface One {
+interface OneSeedFlags {
   readonly days: number
   readonly seed: number
   readonly shrink: boolean
   readonly json: boolean
 }
 
-/** The flags cannot be read: the message names the one, and what it takes. */
-export class WrongFlags extends Error {
-  override readonly name = 'WrongFlags'
+/** A flag is invalid: the message names it and the value that it takes. */
+export class FlagError extends Error {
+  override readonly name = 'FlagError'
 }
 
-type Name = keyof typeof flags
+type FlagName = keyof typeof flags
 
-/** Every flag: what it takes, and what for. A number has so many digits at most that sums of them stay whole. */
+/** Every flag: the value that it takes, and its effect. */
 const flags = {
-  seeds: { takes: 'number', min: 1, does: 'how many seeds: 20 unless said otherwise' },
-  first: { takes: 'number', min: 0, does: 'from which seed on: 1 unless said otherwise' },
-  days: { takes: 'number', min: 1, does: 'for how many days of virtual time: 30 unless said otherwise' },
-  seed: { takes: 'number', min: 0, does: 'runs this seed alone, and tells what is done in it' },
-  shrink: { takes: 'nothing', does: 'with --seed: makes its failure as short as it gets' },
-  until: { takes: 'check', does: 'ends at the first seed that breaks this check, and shrinks nothing' },
-  json: { takes: 'nothing', does: 'prints nothing but failures, and one JSON object on the last line' },
-  help: { takes: 'nothing', does: 'prints this' },
+  seeds: { takes: 'number', min: 1, does: 'the number of seeds, 20 by default' },
+  first: { takes: 'number', min: 0, does: 'the first seed, 1 by default' },
+  days: { takes: 'number', min: 1, does: 'the days of virtual time, 30 by default' },
+  seed: { takes: 'number', min: 0, does: 'runs only this seed, and prints its steps' },
+  shrink: { takes: 'nothing', does: 'with --seed: finds the shortest steps to its failure' },
+  until: { takes: 'check', does: 'ends at the first seed that fails this check, and shrinks no failure' },
+  json: { takes: 'nothing', does: 'prints only failures, and one JSON object on the last line' },
+  help: { takes: 'nothing', does: 'prints this help' },
 } as const
 
-/** What only a run of many seeds knows. */
-const ofMany: readonly Name[] = ['seeds', 'first', 'until']
+/** The flags that only a run of many seeds has. */
+const manySeedsOnly: readonly FlagName[] = ['seeds', 'first', 'until']
 
-/** All flags, a line each. */
+/** The help: one line for each flag. */
 export function usage(): string {
   const lines = Object.entries(flags).map(([name, { takes, does }]) => {
     const shown = takes === 'nothing' ? `--${name}` : `--${name} <${takes}>`
@@ -50,44 +50,41 @@ export function usage(): string {
 }
 
 /**
- * Reads the flags, or that help is asked for.
+ * Reads the flags.
  *
- * @throws {WrongFlags} for the first that is unknown, given twice, or not what it takes, and for two that exclude each other
+ * @throws {FlagError} for an unknown, repeated or invalid flag, and for two flags that exclude each other
  */
 export function readFlags(args: readonly string[]): Flags | 'help' {
-  const given = takeApart(args)
+  const given = parseTokens(args)
   if (given.has('help')) return 'help'
-  const days = numberOf(given, 'days') ?? 30
-  const seed = numberOf(given, 'seed')
+  const days = numberFlag(given, 'days') ?? 30
+  const seed = numberFlag(given, 'seed')
   if (seed !== undefined) {
-    const other = ofMany.find(name => given.has(name))
+    const other = manySeedsOnly.find(name => given.has(name))
     if (other !== undefined)
-      throw new WrongFlags(
-        `--${other} is for a run of many seeds, and --seed runs one alone: give one of them`,
-      )
+      throw new FlagError(`Cannot use --${other} with --seed: --${other} is for many seeds, --seed runs one`)
     return { days, seed, shrink: given.has('shrink'), json: given.has('json') }
   }
-  if (given.has('shrink'))
-    throw new WrongFlags('--shrink needs --seed <number>: the seed whose failure is made short')
+  if (given.has('shrink')) throw new FlagError('--shrink needs --seed <number>, the seed with the failure')
   return {
     days,
-    first: numberOf(given, 'first') ?? 1,
-    seeds: numberOf(given, 'seeds') ?? 20,
+    first: numberFlag(given, 'first') ?? 1,
+    seeds: numberFlag(given, 'seeds') ?? 20,
     until: given.get('until'),
     json: given.has('json'),
   }
 }
 
-/** The texts that flags were given; a flag that takes nothing has none. */
-function takeApart(args: readonly string[]): ReadonlyMap<Name, string | undefined> {
-  const given = new Map<Name, string | undefined>()
+/** The values of the given flags; `undefined` for a flag without a value. */
+function parseTokens(args: readonly string[]): ReadonlyMap<FlagName, string | undefined> {
+  const given = new Map<FlagName, string | undefined>()
   const options = Object.fromEntries(
     Object.entries(flags).map(([name, { takes }]) => [
       name,
       { type: takes === 'nothing' ? ('boolean' as const) : ('string' as const) },
     ]),
   )
-  // Not strict: its errors speak of parseArgs, and not of what a flag takes.
+  // Not strict, because the errors of parseArgs do not say which value a flag takes.
   const { tokens } = parseArgs({
     args: [...args],
     options,
@@ -99,30 +96,30 @@ function takeApart(args: readonly string[]): ReadonlyMap<Name, string | undefine
     if (token.kind === 'option-terminator') continue
     const shown = token.kind === 'option' ? token.rawName : token.value
     if (token.kind !== 'option' || !token.rawName.startsWith('--') || !isFlag(token.name))
-      throw new WrongFlags(`There is no flag "${shown}": --help names every one`)
+      throw new FlagError(`Unknown flag "${shown}". --help lists all flags`)
     const { name, value } = token
-    if (given.has(name)) throw new WrongFlags(`--${name} is given twice: give it once`)
-    const misfit = misfitOf(name, value)
-    if (misfit !== undefined) throw new WrongFlags(`--${name} ${misfit}`)
+    if (given.has(name)) throw new FlagError(`--${name} is given twice`)
+    const problem = findProblem(name, value)
+    if (problem !== undefined) throw new FlagError(`--${name} ${problem}`)
     given.set(name, value)
   }
   return given
 }
 
-function isFlag(name: string): name is Name {
+function isFlag(name: string): name is FlagName {
   return Object.hasOwn(flags, name)
 }
 
-function numberOf(given: ReadonlyMap<Name, string | undefined>, name: Name): number | undefined {
+function numberFlag(given: ReadonlyMap<FlagName, string | undefined>, name: FlagName): number | undefined {
   const text = given.get(name)
   return text === undefined ? undefined : Number(text)
 }
 
-/** Says what is wrong with what a flag was given. */
-function misfitOf(name: Name, text: string | undefined): string | undefined {
+/** Describes what is wrong with the value of a flag; `undefined` when it is valid. */
+function findProblem(name: FlagName, text: string | undefined): string | undefined {
   const flag = flags[name]
-  const instead = text === undefined ? 'and was given none' : `not "${text}"`
-  if (flag.takes === 'nothing') return text === undefined ? undefined : `takes nothing, ${instead}`
+  const instead = text === undefined ? 'but has none' : `not "${text}"`
+  if (flag.takes === 'nothing') return text === undefined ? undefined : `takes no value, ${instead}`
   if (flag.takes === 'check') {
     const isName = /^[a-z]+(-[a-z]+)*$/.test(text ?? '')
     return isName ? undefined : `takes the name of a check, such as paid-once, ${instead}`

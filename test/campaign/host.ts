@@ -1,68 +1,71 @@
 import type { Averba } from '../../src/averba/averba.ts'
 import { AverbaError, type ErrorCode } from '../../src/vocabulary/errors.ts'
 import type { Box } from './box.ts'
-import type { Life } from './life.ts'
+import type { EngineProcess } from './life.ts'
 import { eventos } from './people.ts'
 
-/** How long a host takes to start the engine again. */
+/** How long a host takes to restart the engine. */
 const downMs = 20_000
-/** How often a host repeats what the engine died of. */
-const repeatsMax = 4
+/** How often a host makes a call while the engine crashes. */
+const attemptsMax = 4
 
-/** What becomes of what is asked of somebody who was erased. */
-const ofErased: ReadonlySet<ErrorCode> = new Set(['SUBJECT_ERASED', 'COMMAND_REUSED', 'PART_DESTROYED'])
+/** The codes of errors that calls about an erased person may have. */
+const erasureCodes: ReadonlySet<ErrorCode> = new Set(['SUBJECT_ERASED', 'COMMAND_REUSED', 'PART_DESTROYED'])
 
-/** The types of events that the host follows. */
-export const followed = ['consent.revoked', 'consent.appeared', 'validation.answered'] as const
+/** The event types that the host follows. */
+export const followedTypes = ['consent.revoked', 'consent.appeared', 'validation.answered'] as const
 
-/** What an ask came to: a value, an error that was to be expected, or nothing at all. */
-export type Asked<T> = { readonly value: T } | { readonly code: ErrorCode } | undefined
+/** The result of a call: a value, an expected error, or `undefined` when the engine never answered. */
+export type AskResult<T> = { readonly value: T } | { readonly code: ErrorCode } | undefined
 
-/** The application that embeds the engine: it asks, follows, handles, and starts the engine again when it died. */
+/** The application that embeds the engine: it calls it, has followers and handlers, and restarts it after a crash. */
 export class Host {
   readonly #box: Box
-  /** How many of the next calls of a follower or a handler fail. */
+  /** How many of the next calls of the follower and of the handlers fail. */
   failing = { follower: 0, handler: 0 }
 
   constructor(box: Box) {
     this.#box = box
   }
 
-  /** Asks the engine for something; asks again under the same command id where it died of it. */
-  async ask<T>(work: (averba: Averba) => Promise<T>, expected: readonly ErrorCode[] = []): Promise<Asked<T>> {
+  /** Calls the engine. Repeats the call, with the same command id, when the engine crashes. */
+  async ask<T>(
+    work: (averba: Averba) => Promise<T>,
+    expected: readonly ErrorCode[] = [],
+  ): Promise<AskResult<T>> {
     const box = this.#box
-    for (let repeats = 0; repeats < repeatsMax; repeats++) {
+    for (let repeats = 0; repeats < attemptsMax; repeats++) {
       await box.open()
       const wasFull = box.disk.isFull
       try {
-        const done = await box.drive(() => work(box.averba))
+        const done = await box.runOnEngine(() => work(box.averba))
         if (done || box.isAlive) return done
       } catch (error) {
         return { code: this.#expect(error, expected, wasFull) }
       }
-      await box.passUntil(box.clock.now() + downMs)
+      await box.advanceUntil(box.clock.now() + downMs)
     }
     return undefined
   }
 
-  /** Registers what follows the log, in a life that has just begun. */
-  attend(life: Life): void {
-    const { averba } = life
+  /** Registers the follower and the handlers in a new process. */
+  register(engineProcess: EngineProcess): void {
+    const { averba } = engineProcess
     const { book } = this.#box
-    averba.log.follow('livro', followed, event =>
-      life.inside('follower.before', 'follower.after', async () => {
-        book.tell('followed', 'livro', event, false)
+    averba.log.follow('livro', followedTypes, event =>
+      engineProcess.betweenCrashPoints('follower.before', 'follower.after', async () => {
+        book.notify('followed', 'livro', event, false)
         this.#fail('follower')
-        book.tell('followed', 'livro', event, true)
+        book.notify('followed', 'livro', event, true)
       }),
     )
     for (const evento of eventos) {
       averba.notifications.handle(evento, 'caixa', notification =>
-        life.inside('handler.before', 'handler.after', async () => {
+        engineProcess.betweenCrashPoints('handler.before', 'handler.after', async () => {
           this.#fail('handler')
-          // Null when the person it was for was erased.
-          const body = notification.body as { numero: string } | null // As the portal of this run makes them.
-          if (body) book.tell('handled', body.numero)
+          // Null when its recipient was erased.
+          const body = notification.body as { numero: string } | null // The body that a run sends.
+          if (body) book.notify('handled', body.numero)
         }),
       )
     }
@@ -71,22 +74,22 @@ export class Host {
   #fail(who: 'follower' | 'handler'): void {
     if (this.failing[who] === 0) return
     this.failing[who] -= 1
-    this.#box.book.reach(`${who} failed`)
+    this.#box.book.markReached(`${who} failed`)
     throw new RangeError('The host cannot do this now')
   }
 
-  /** What failed on a full disk may be told once the disk has room again: the rest is done first. */
+  /** Returns the code of an expected error. A call that failed on a full disk may end when the disk has space again. */
   #expect(error: unknown, expected: readonly ErrorCode[], wasFull: boolean): ErrorCode {
     const box = this.#box
     const { book, disk } = box
-    book.tell('failed', error)
+    book.notify('failed', error)
     if (!(error instanceof AverbaError)) throw error
     const { code } = error
     if ((wasFull || disk.isFull) && code === 'STORE_UNSAFE') return code
-    // Who was erased is somebody new when met again: the same words are another command then.
-    const isOfErased = box.erased.size > 0 && ofErased.has(code)
+    // An erased person who is enrolled again is a new subject, so the same input is another command.
+    const isOfErased = box.erased.size > 0 && erasureCodes.has(code)
     if (!expected.includes(code) && !isOfErased) throw error
-    book.trace(`  ${book.doing}: ${code}`)
+    book.trace(`  ${book.currentStep}: ${code}`)
     return code
   }
 }

@@ -8,35 +8,35 @@ import type { Disk } from './disk.ts'
 import { type DatabaseWatcher, watchDatabases } from './mortal-database.ts'
 import type { TrackedClock } from './tracked-clock.ts'
 
-/** The engine died: what it was at goes on nowhere. */
+/** The engine crashed while it was doing this work. */
 export class DiedError extends Error {
   override readonly name = 'DiedError'
 }
 
-/** What a dead engine waits for: each time another, or the one would keep all that ever waited for it. */
-function never(): Promise<never> {
+/** A new promise each time: a shared one would hold everything that ever waited for it in memory. */
+function neverSettles(): Promise<never> {
   return new Promise(() => undefined)
 }
 
-/** What an engine stands on. */
-export interface Ground {
+/** What a process of the engine needs. */
+export interface ProcessDependencies {
   readonly clock: TrackedClock
   readonly points: CrashPoints
   readonly disk: Disk
-  /** How far the engine's clock is ahead of the services'. */
+  /** How far the engine's clock is ahead of the services' clocks. */
   readonly jumpMs: () => number
-  /** What it decides and shows by: those of a newer version after an upgrade. */
+  /** Its machines and views: newer ones after an upgrade. */
   readonly version: () => Definitions
-  /** Told of every request when its answer is read, or when it is known that none comes. */
+  /** Called for every request when its answer is read, or when it will never be. */
   readonly onExchanged: (request: Request, response: Response | undefined) => void
 }
 
 /**
- * One process of the engine: from its opening to its end, orderly or not. When it dies, nothing of it reaches anything
- * any more: no database, no service, no portal, no clock. All that stays is the file.
+ * One process of the engine, from its start to its close or crash. After a crash it reaches no database, service, portal
+ * or clock. Only the file remains.
  */
-export class Life {
-  readonly #ground: Ground
+export class EngineProcess {
+  readonly #dependencies: ProcessDependencies
   readonly #over = Promise.withResolvers<never>()
   #isOver = false
   #isWriting = false
@@ -45,23 +45,24 @@ export class Life {
   #pause: 'none' | 'coming' | PromiseWithResolvers<void> = 'none'
   readonly #underWay = new Set<Request>()
 
-  private constructor(ground: Ground) {
-    this.#ground = ground
-    this.#over.promise.catch(() => undefined) // Whoever waits is told; it may be nobody.
+  private constructor(dependencies: ProcessDependencies) {
+    this.#dependencies = dependencies
+    this.#over.promise.catch(() => undefined) // Prevents an unhandled rejection when no work is waiting.
   }
 
-  /** Opens an engine, which may die of it: then this rejects with a `DiedError`. */
-  static async begin(ground: Ground, options: AverbaOptions): Promise<Life> {
-    const life = new Life(ground)
-    watchDatabases(life.#watcher())
-    const fetch: AverbaOptions['fetch'] = request => life.#send(request, options.fetch ?? never)
+  /** Opens an engine. Rejects with a `DiedError` when it crashes meanwhile. */
+  static async start(dependencies: ProcessDependencies, options: AverbaOptions): Promise<EngineProcess> {
+    const engineProcess = new EngineProcess(dependencies)
+    watchDatabases(engineProcess.#watcher())
+    const fetch: AverbaOptions['fetch'] = request =>
+      engineProcess.#send(request, options.fetch ?? neverSettles)
     try {
-      life.#averba = await life.during(
-        openOn(undefined, { ...options, fetch, clock: life.#clock() }, ground.version()),
+      engineProcess.#averba = await engineProcess.whileAlive(
+        openOn(undefined, { ...options, fetch, clock: engineProcess.#clock() }, dependencies.version()),
       )
-      return life
+      return engineProcess
     } catch (error) {
-      life.release()
+      engineProcess.release()
       throw error
     } finally {
       watchDatabases(undefined)
@@ -73,30 +74,30 @@ export class Life {
     return this.#averba
   }
 
-  get isOver(): boolean {
+  get isDead(): boolean {
     return this.#isOver
   }
 
-  /** Dies here when the crash that is to come says so. */
-  pass(point: CrashPoint): void {
-    if (this.#isOver || !this.#ground.points.isHit(point)) return
+  /** Crashes here if the planned crash is at this point. */
+  passCrashPoint(point: CrashPoint): void {
+    if (this.#isOver || !this.#dependencies.points.isHit(point)) return
     this.end()
   }
 
-  /** Ends at once. */
+  /** Crashes at once. */
   end(): void {
     this.#isOver = true
-    // Nobody will read their answers.
-    for (const request of this.#underWay) this.#ground.onExchanged(request, undefined)
+    // Their answers are never read.
+    for (const request of this.#underWay) this.#dependencies.onExchanged(request, undefined)
     this.#over.reject(new DiedError('The engine died'))
   }
 
-  /** Lets go of its connection when it is gone, as the system does: what it had not committed is undone. */
+  /** Closes its connection, as the system does after a crash: uncommitted writes are lost. */
   release(): void {
-    if (this.#database) this.#ground.disk.close(this.#database)
+    if (this.#database) this.#dependencies.disk.close(this.#database)
   }
 
-  /** The whole process stands still, from the next answer of a service on: that one has come, and nobody reads it. */
+  /** Pauses the whole process when the next answer of a service has arrived but is not yet read. */
   pauseAtAnswer(): void {
     this.#pause = 'coming'
   }
@@ -110,25 +111,25 @@ export class Life {
     this.#pause = 'none'
   }
 
-  /** Waits for something that an engine does, as long as it lives. */
-  during<T>(work: Promise<T>): Promise<T> {
+  /** Waits for work of the engine. Rejects with a `DiedError` when it crashes meanwhile. */
+  whileAlive<T>(work: Promise<T>): Promise<T> {
     return Promise.race([work, this.#over.promise])
   }
 
-  /** Does what a host does for the engine; nobody is there to hear of it when that died meanwhile. */
-  async inside<T>(before: CrashPoint, after: CrashPoint, work: () => Promise<T>): Promise<T> {
-    this.pass(before)
-    if (this.#isOver) return never()
+  /** Does work between two crash points. Never settles when the engine is dead. */
+  async betweenCrashPoints<T>(before: CrashPoint, after: CrashPoint, work: () => Promise<T>): Promise<T> {
+    this.passCrashPoint(before)
+    if (this.#isOver) return neverSettles()
     const result = await work()
-    this.pass(after)
-    return this.#isOver ? never() : result
+    this.passCrashPoint(after)
+    return this.#isOver ? neverSettles() : result
   }
 
   async #send(request: Request, fetch: NonNullable<AverbaOptions['fetch']>): Promise<Response> {
-    const { onExchanged } = this.#ground
+    const { onExchanged } = this.#dependencies
     this.#underWay.add(request)
     try {
-      const response = await this.inside('request.before', 'request.after', async () => {
+      const response = await this.betweenCrashPoints('request.before', 'request.after', async () => {
         const answer = await fetch(request)
         if (this.#pause === 'coming') this.#pause = Promise.withResolvers()
         await this.#whenAwake()
@@ -149,25 +150,25 @@ export class Life {
   }
 
   #clock(): Clock {
-    const { clock, jumpMs } = this.#ground
+    const { clock, jumpMs } = this.#dependencies
     return {
       now: () => clock.now() + jumpMs(),
       sleep: async (ms, signal) => {
         await clock.sleep(ms, signal)
         await this.#whenAwake()
-        if (this.#isOver) await never()
+        if (this.#isOver) await neverSettles()
       },
     }
   }
 
   #watcher(): DatabaseWatcher {
     const pass = (point: CrashPoint) => {
-      if (this.#isWriting) this.pass(point)
+      if (this.#isWriting) this.passCrashPoint(point)
       if (this.#isOver) throw new DiedError('The engine died')
     }
     return {
       onBegin: (database, isWriting) => {
-        const { clock, disk } = this.#ground
+        const { clock, disk } = this.#dependencies
         clock.activity += 1
         this.#isWriting = isWriting
         this.#database = database

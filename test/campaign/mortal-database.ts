@@ -1,18 +1,18 @@
 import Sqlite, { type Database, type Statement } from 'better-sqlite3'
 
-/** What is told of the transactions of a database, and may end them by throwing. */
+/** Watches the transactions of a database; it may throw to end them. */
 export interface DatabaseWatcher {
-  /** A transaction begins; `isWriting` when it may change something. */
+  /** A transaction begins; `isWriting` when it may write. */
   onBegin(database: Database, isWriting: boolean): void
-  /** All statements have run, and nothing is durable yet. */
+  /** All statements have run, but are not durable yet. */
   beforeCommit(): void
-  /** It is durable, and nobody has been told. */
+  /** It is durable, but not reported yet. */
   afterCommit(): void
 }
 
 let watcher: DatabaseWatcher | undefined
 
-/** Databases that are opened from now on are watched by this one. */
+/** Sets the watcher of databases that are opened from now on. */
 export function watchDatabases(next: DatabaseWatcher | undefined): void {
   watcher = next
 }
@@ -21,8 +21,8 @@ const watchers = new WeakMap<Database, DatabaseWatcher>()
 const prepare = Sqlite.prototype.prepare
 
 /**
- * The driver is the real one, and so are its files: around the statements that begin and end a transaction it is asked
- * whether the process is still there.
+ * The driver and its files are real. Only the statements that begin and commit a transaction are wrapped, so that the
+ * process can crash there.
  */
 Sqlite.prototype.prepare = function prepareWatched(this: Database, sql: string) {
   const statement = prepare.call(this, sql)
@@ -30,10 +30,15 @@ Sqlite.prototype.prepare = function prepareWatched(this: Database, sql: string) 
   const own = watchers.get(this) ?? watcher
   if (!own) return statement as never // The same.
   watchers.set(this, own)
-  return watched(statement, this, sql, own) as never // The same.
+  return watchStatement(statement, this, sql, own) as never // The same.
 }
 
-function watched(statement: Statement, database: Database, sql: string, own: DatabaseWatcher): Statement {
+function watchStatement(
+  statement: Statement,
+  database: Database,
+  sql: string,
+  own: DatabaseWatcher,
+): Statement {
   const run = statement.run.bind(statement)
   statement.run = (...parameters: unknown[]) => {
     if (sql !== 'commit') own.onBegin(database, sql === 'begin immediate')

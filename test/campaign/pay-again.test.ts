@@ -22,7 +22,7 @@ const pays: Deed[] = [
 ]
 const again: Deed = { do: 'validateAgain', which: 1, isOther: false }
 
-test('what pays again for another one may be asked for once more after both were lost with a restore', async () => {
+test('a repeated payment may be requested again after a restore lost both validations', async () => {
   const { book, box, all } = createBox()
   await all({ do: 'backUp' }, ...pays)
   const { id = '', again: paid } = box.validations[1] ?? {}
@@ -32,11 +32,11 @@ test('what pays again for another one may be asked for once more after both were
   expect(box.paidAgain.has(id)).toBe(false)
   await all(again)
   expect(box.paidAgain.has(id)).toBe(false)
-  expect(book.wrongs).toEqual([])
+  expect(book.failures).toEqual([])
   await box.close()
 })
 
-test('that what was paid again is not there is wrong where it was let in and not lost', async () => {
+test('NOT_FOUND for a repeated payment is an error when it was accepted and not lost', async () => {
   const { box, all } = createBox()
   await all(...pays)
   const [first] = box.validations

@@ -1,7 +1,7 @@
 import type { SubscriptionDeclaration } from '../../src/api/options.ts'
 import { cpfOf } from '../crash/cpf-of.ts'
 
-/** How many data subjects a run knows. */
+/** The number of data subjects of a run. */
 export const peopleCount = 12
 
 /** The data subject of a number. */
@@ -10,10 +10,10 @@ export function personOf(number: number) {
   return { cpf, titular: { cpf, nome: `CANARIO NOME ${number}`, email: `canario-${number}@exemplo.br` } }
 }
 
-/** The companies that act: controllers of consents, and those whom notifications address. */
+/** The companies: controllers of consents, and recipients of notifications. */
 export const companies = ['12ABC34501DE35', '00000000000191'] as const
 
-/** What the engine wants to be notified of, each with secrets of its own. */
+/** The subscriptions of the engine, each with its own secrets. */
 export const subscriptions: readonly SubscriptionDeclaration[] = [
   { evento: 'dimp-situacao-import', chaveSecreta: 'canario-secreta-um' },
   {
@@ -25,7 +25,7 @@ export const subscriptions: readonly SubscriptionDeclaration[] = [
   { evento: 'ncm-alteracao' },
 ]
 
-/** What the secrets are derived from that no subscription gives. */
+/** The master secret for subscriptions without their own. */
 export const secretFrom = 'canario-mestre-dos-segredos-derivados'
 
 /** The event whose secret is derived. */
@@ -33,5 +33,5 @@ export const derivedEvento = 'ncm-alteracao'
 
 export const eventos = subscriptions.map(each => each.evento)
 
-/** Where notifications go to. */
+/** The receiver of the notifications. */
 export const receiverUrl = 'https://receptor.exemplo.br/averba'

@@ -14,9 +14,9 @@ export type Perform<K extends Deed['do'] = Deed['do']> = (
   step: Extract<Step, { do: K }>,
 ) => Promise<unknown>
 
-export type Performs<K extends Deed['do']> = { readonly [D in K]: Perform<D> }
+export type Performers<K extends Deed['do']> = { readonly [D in K]: Perform<D> }
 
-const performs: Performs<Deed['do']> = {
+const performers: Performers<Deed['do']> = {
   ...performConsents,
   ...performEngines,
   ...performKeeping,
@@ -26,8 +26,8 @@ const performs: Performs<Deed['do']> = {
   ...performWorld,
 }
 
-/** Does a step at its time. */
+/** Performs a step. */
 export async function perform(box: Box, step: Step): Promise<void> {
-  box.book.doing = `${step.do} ${step.id}`
-  await (performs[step.do] as Perform)(box, step) // The table has each under its own name.
+  box.book.currentStep = `${step.do} ${step.id}`
+  await (performers[step.do] as Perform)(box, step) // The table has each performer under its deed.
 }

@@ -1,22 +1,21 @@
 import type { Fault, FaultKind } from '../../src/simulation/faults/fault.ts'
 import { serviceNames } from '../../src/vocabulary/service-name.ts'
-import { callsThatWait } from './calls-that-wait.ts'
+import { drawDelayedCalls } from './calls-that-wait.ts'
 import { Chance } from './chance.ts'
 import { crashPoints } from './crash-points.ts'
-import { rareDeedsOf } from './rare-deeds.ts'
+import { drawRareDeeds } from './rare-deeds.ts'
 import type { Deed, Step } from './step.ts'
-import { storiesOf } from './stories.ts'
+import { drawStories } from './stories.ts'
 
 const minuteMs = 60_000
 const dayMs = 24 * 60 * minuteMs
 
-/** How many deeds a day has, and how many times one kind is as likely as another. */
 const deedsPerDay = 8
 
-/** Makes a deed by chance. */
-export type Make = (random: Chance) => Deed
+/** Creates a random deed. */
+export type CreateDeed = (random: Chance) => Deed
 
-const deeds: readonly (readonly [weight: number, make: Make])[] = [
+const deeds: readonly (readonly [weight: number, make: CreateDeed])[] = [
   [4, r => ({ do: 'enrol', person: r.person, everyHours: r.of([0, 0, 12, 24, 48]) })],
   [
     6,
@@ -87,7 +86,7 @@ const deeds: readonly (readonly [weight: number, make: Make])[] = [
   [2, r => ({ do: 'look', person: r.person })],
   [2, () => ({ do: 'reopen' })],
   [2, r => ({ do: 'fail', who: r.of(['follower', 'handler']), times: r.of([1, 1, 3, 9, 14]) })],
-  [8, r => ({ do: 'fault', fault: faultOf(r) })],
+  [8, r => ({ do: 'fault', fault: drawFault(r) })],
   [3, () => ({ do: 'calm' })],
   [6, r => ({ do: 'crash', crash: { point: r.of(crashPoints), skip: r.of([0, 0, 1, 2, 5, 9, 20]) } })],
   [1, r => ({ do: 'fillDisk', minutes: r.of([1, 20, 300, 3_000]) })],
@@ -118,8 +117,8 @@ const otherKinds = [
 /** Every kind of fault that a plan draws from. */
 export const faultKinds: readonly FaultKind[] = [...callKinds, ...otherKinds]
 
-/** A fault, with what its kind can be told. Those without a service befall any of the four. */
-function faultOf(random: Chance): Fault {
+/** Draws a fault with the members of its kind. Without `service` it applies to all four. */
+function drawFault(random: Chance): Fault {
   const kind = random.of(faultKinds)
   const times = random.of([1, 1, 2, 4])
   switch (kind) {
@@ -135,16 +134,16 @@ function faultOf(random: Chance): Fault {
     case 'unknownCertificate':
       return { kind, times, service: random.of(serviceNames) }
     default: {
-      const members = membersOf(kind, random)
+      const members = drawFaultMembers(kind, random)
       const service = random.of([...serviceNames, 'receiver', 'receiver'] as const)
-      // A gateway that refuses key and secret is not asked again before they change, and here they never do.
+      // After the gateway refused key and secret the engine waits until they change, and here they never do.
       const isLock = service === 'tokenService' && (members.status ?? 500) < 429
       return { kind, times, ...members, service: isLock ? 'validationService' : service }
     }
   }
 }
 
-function membersOf(kind: FaultKind, random: Chance): Partial<Fault> {
+function drawFaultMembers(kind: FaultKind, random: Chance): Partial<Fault> {
   if (kind === 'delay') return { ms: random.of([50, 2_000, 5_000, 30_000]) }
   if (kind === 'trickle') return { ms: random.of([10, 400, 2_000]) }
   if (kind !== 'status') return {}
@@ -152,16 +151,16 @@ function membersOf(kind: FaultKind, random: Chance): Partial<Fault> {
   return status === 429 || status === 503 ? { status, retryAfterS: random.of([0, 5, 600]) } : { status }
 }
 
-/** How much more or less of a kind a seed may have than another: what happens often alone finds other things. */
-const moods = [0, 1, 1, 1, 4]
+/** A seed multiplies the weight of each kind of deed by one of these, so that seeds find different failures. */
+const weightFactors = [0, 1, 1, 1, 4]
 
-/** The deeds of one seed, each as likely as its mood has it. */
-function drawer(random: Chance): () => Deed {
-  const moody = deeds.map(([weight, make]) => ({ weight: weight * random.of(moods), make }))
-  const sum = moody.reduce((total, { weight }) => total + weight, 0)
+/** Draws deeds with the weights of one seed. */
+function createDeedDrawer(random: Chance): () => Deed {
+  const weighted = deeds.map(([weight, make]) => ({ weight: weight * random.of(weightFactors), make }))
+  const sum = weighted.reduce((total, { weight }) => total + weight, 0)
   return () => {
     let left = random.below(sum)
-    for (const { weight, make } of moody) {
+    for (const { weight, make } of weighted) {
       left -= weight
       if (left < 0) return make(random)
     }
@@ -169,8 +168,8 @@ function drawer(random: Chance): () => Deed {
   }
 }
 
-/** What happens in so many days, by seed. It begins with what there has to be for anything to happen. */
-export function planOf(seed: number, days: number): Step[] {
+/** Creates the steps of a seed for a number of days. The first ones set up subscriptions and people. */
+export function createPlan(seed: number, days: number): Step[] {
   const random = new Chance(seed)
   const first: Deed[] = [
     { do: 'apply', deletions: false },
@@ -180,12 +179,12 @@ export function planOf(seed: number, days: number): Step[] {
     ),
     ...Array.from({ length: 4 }, (_, person): Deed => ({ do: 'enrol', person, everyHours: 24 })),
   ]
-  const draw = drawer(random)
+  const draw = createDeedDrawer(random)
   const drawn = Array.from({ length: days * deedsPerDay }, () => ({
     deed: draw(),
     at: random.below(days * dayMs),
   }))
-  drawn.push(...rareDeedsOf(seed, days), ...storiesOf(seed, days), ...callsThatWait(seed, days))
+  drawn.push(...drawRareDeeds(seed, days), ...drawStories(seed, days), ...drawDelayedCalls(seed, days))
   drawn.sort((a, b) => a.at - b.at)
   const all = [...first.map((deed, i) => ({ deed, at: i })), ...drawn]
   return all.map(({ deed, at }, id) => ({ ...deed, id, at }))

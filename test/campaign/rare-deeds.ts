@@ -1,20 +1,25 @@
 import type { Fault } from '../../src/simulation/faults/fault.ts'
 import { Chance } from './chance.ts'
-import type { Make } from './plan.ts'
+import type { CreateDeed } from './plan.ts'
 import type { Deed } from './step.ts'
 
 const dayMs = 86_400_000
-/** Calls that change something, and what may befall the next of them. */
-const calls = [
+/** Calls that change data at a service. */
+const changingCalls = [
   { service: 'portal', method: 'POST' },
   { service: 'portal', method: 'PUT' },
   { service: 'portal', method: 'DELETE' },
   { service: 'consentService', method: 'PUT' },
   { service: 'validationService', method: 'POST' },
 ] as const
-const ways = [{ kind: 'lose' }, { kind: 'reset' }, { kind: 'html' }, { kind: 'status', status: 422 }] as const
+const callFaults = [
+  { kind: 'lose' },
+  { kind: 'reset' },
+  { kind: 'html' },
+  { kind: 'status', status: 422 },
+] as const
 
-/** Of a change at the portal, whose plan is read first. */
+/** Faults of a change at the portal, for `changeMind`. */
 const portalFaults: readonly Fault[] = [
   { kind: 'lose', service: 'portal', method: 'DELETE', times: 1 },
   { kind: 'lose', service: 'portal', method: 'POST', times: 1 },
@@ -22,9 +27,9 @@ const portalFaults: readonly Fault[] = [
   { kind: 'status', status: 422, service: 'portal', method: 'POST', times: 1 },
 ]
 
-const deeds: readonly (readonly [weight: number, make: Make])[] = [
+const deeds: readonly (readonly [weight: number, make: CreateDeed])[] = [
   [4, r => ({ do: 'erase', person: r.person, isBusy: r.isTrue, keeps: r.below(4) === 0 })],
-  [8, r => ({ do: 'fault', fault: { ...r.of(calls), ...r.of(ways), times: 1 } })],
+  [8, r => ({ do: 'fault', fault: { ...r.of(changingCalls), ...r.of(callFaults), times: 1 } })],
   [5, r => ({ do: 'readInFull', person: r.person, consent: r.below(20) })],
   [2, r => ({ do: 'reveal', person: r.person })],
   [2, r => ({ do: 'logInNow', person: r.person })],
@@ -56,8 +61,8 @@ const deeds: readonly (readonly [weight: number, make: Make])[] = [
   [1, r => ({ do: 'upgrade', machine: r.below(20), view: r.below(20) })],
 ]
 
-/** What does not happen every day, with its time. Drawn by a chance of its own: what else happens stays as it was. */
-export function rareDeedsOf(seed: number, days: number): { deed: Deed; at: number }[] {
+/** Draws rare deeds with their times. They have their own seed, so other deeds do not change. */
+export function drawRareDeeds(seed: number, days: number): { deed: Deed; at: number }[] {
   const random = new Chance(seed + 1_000_003)
   const all = deeds.flatMap(([weight, make]) => Array.from({ length: weight }, () => make))
   return Array.from({ length: days }, () => {

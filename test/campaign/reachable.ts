@@ -3,7 +3,7 @@ import { crashPoints } from './crash-points.ts'
 import { faultKinds } from './plan.ts'
 import { allTransitions } from './transitions.ts'
 
-/** What a long campaign has to have reached at least once, by name. */
+/** The names of everything that a long campaign must reach at least once, unless explained. */
 export function reachable(): string[] {
   return [
     ...faultKinds.map(kind => `fault ${kind}`),

@@ -6,28 +6,28 @@ import { perform } from './perform.ts'
 import { LogReader } from './read-on.ts'
 import type { Deed } from './step.ts'
 
-test('a restored log goes on from the backup, is told from there, and has to be what it was up to there', async () => {
+test('a restored log is read from the backup on, and must be unchanged up to there', async () => {
   const book = new Book()
   const box = new Box(1, book)
   onTestFinished(() => box.dispose())
-  const told: number[] = []
-  book.attach(box, { told: () => ({ recorded: ({ position }) => void told.push(position) }) })
+  const recorded: number[] = []
+  book.addChecks(box, { recorder: () => ({ recorded: ({ position }) => void recorded.push(position) }) })
   const reader = new LogReader(box)
   const all = async (...deeds: Deed[]) => {
-    for (const [id, deed] of deeds.entries()) await perform(box, { ...deed, id: told.length + id, at: 0 })
+    for (const [id, deed] of deeds.entries()) await perform(box, { ...deed, id: recorded.length + id, at: 0 })
   }
   const enrol = (person: number): Deed => ({ do: 'enrol', person, everyHours: 0 })
 
   await all(enrol(0), { do: 'backUp' }, enrol(1))
   reader.read()
-  const before = told.length
+  const before = recorded.length
   const end = box.backup?.position ?? 0
   expect(before).toBeGreaterThan(end)
   await all({ do: 'restore' })
   reader.read()
-  expect(book.wrongs).toEqual([])
-  expect(told[before]).toBe(end + 1)
-  expect(reader.events).toBe(told.length)
+  expect(book.failures).toEqual([])
+  expect(recorded[before]).toBe(end + 1)
+  expect(reader.events).toBe(recorded.length)
 
   await all({ do: 'restore' })
   await box.close()
@@ -37,6 +37,6 @@ test('a restored log goes on from the backup, is told from there, and has to be 
   )
   database.close()
   reader.read()
-  const what = `up to ${end} a restored log is not what it was`
-  expect(book.wrongs).toEqual([{ check: 'same-beginning', what }])
+  const what = `up to ${end} a restored log differs from the original`
+  expect(book.failures).toEqual([{ check: 'same-beginning', what }])
 })

@@ -3,14 +3,14 @@ import Sqlite, { type Database } from 'better-sqlite3'
 import { readHeader } from '../../src/store/log/header.ts'
 import type { Box } from './box.ts'
 
-/** Reads the log from the file, past the engine, and tells the checks of each event once. */
+/** Reads the log from the file, without the engine, and reports each event once to the checks. */
 export class LogReader {
   readonly #box: Box
-  /** Of the log up to the position. */
+  /** Over the log up to the position. */
   #digest = createHash('sha256')
-  /** Of the log up to the end of the newest backup. */
+  /** Over the log up to the end of the newest backup. */
   #atBackup = createHash('sha256')
-  /** Of the logs that a restore put an end to. */
+  /** Over the logs that restores replaced. */
   readonly #lost = createHash('sha256')
   #position = 0
   #events = 0
@@ -20,12 +20,12 @@ export class LogReader {
     this.#box = box
   }
 
-  /** How many events were recorded, those that a restore has lost included. */
+  /** The number of recorded events, including those that a restore lost. */
   get events(): number {
     return this.#events
   }
 
-  /** Of a log that was put back to a backup what was told stands there as it was, byte for byte, and is not told again. */
+  /** Reports new events. After a restore, checks that the log up to the backup is unchanged, and continues from there. */
   read(): void {
     const database = new Sqlite(this.#box.disk.path, { readonly: true })
     try {
@@ -44,7 +44,7 @@ export class LogReader {
     this.#position = backup?.position ?? 0
     this.#digest = this.#atBackup.copy()
     if (!hashUntil(database, this.#position).equals(this.#atBackup.copy().digest()))
-      book.wrong('same-beginning', `up to ${this.#position} a restored log is not what it was`)
+      book.fail('same-beginning', `up to ${this.#position} a restored log differs from the original`)
   }
 
   #readOn(database: Database): void {
@@ -58,19 +58,19 @@ export class LogReader {
       this.#events += 1
       if (backup?.position === this.#position) this.#atBackup = this.#digest.copy()
       if (event.position !== this.#position)
-        book.wrong('dense-positions', `event ${this.#position} has the position ${event.position}`)
-      book.tell('header', header)
-      book.tell('recorded', event)
+        book.fail('dense-positions', `event ${this.#position} has the position ${event.position}`)
+      book.notify('header', header)
+      book.notify('recorded', event)
     }
   }
 
-  /** Of all that was read, byte for byte. */
+  /** The digest over all headers that were read. */
   digest(): string {
     return this.#lost.copy().update(this.#digest.copy().digest()).digest('hex')
   }
 }
 
-/** Of the log as it stands there, up to a position. */
+/** The digest over the headers in the file up to a position. */
 function hashUntil(database: Database, position: number): Buffer {
   const digest: Hash = createHash('sha256')
   const select = database.prepare('select header from event where position <= ? order by position').pluck()

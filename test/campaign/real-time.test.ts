@@ -3,11 +3,11 @@ import { expect, test } from 'vitest'
 import { Book } from './book.ts'
 import { Box } from './box.ts'
 import { perform } from './perform.ts'
-import { planOf } from './plan.ts'
+import { createPlan } from './plan.ts'
 import type { Step } from './step.ts'
 
-/** What the work waits for, by the runtime's own names: all of it in memory, or something that takes real time. */
-async function waitedFor(work: () => Promise<void>): Promise<ReadonlySet<string>> {
+/** The runtime's names of the asynchronous resources that the work waits for. */
+async function asyncTypesOf(work: () => Promise<void>): Promise<ReadonlySet<string>> {
   const isOurs = new AsyncLocalStorage<true>()
   const begun = new Map<number, string>()
   const waited = new Set<string>()
@@ -15,7 +15,7 @@ async function waitedFor(work: () => Promise<void>): Promise<ReadonlySet<string>
     init(id, type) {
       if (type !== 'PROMISE' && isOurs.getStore()) begun.set(id, type)
     },
-    // What is done at once never comes back.
+    // Not called for resources that end synchronously.
     before(id) {
       const type = begun.get(id)
       if (type !== undefined) waited.add(type)
@@ -30,12 +30,12 @@ async function waitedFor(work: () => Promise<void>): Promise<ReadonlySet<string>
   return waited
 }
 
-async function live(seed: number, steps: readonly Step[]): Promise<void> {
+async function performSteps(seed: number, steps: readonly Step[]): Promise<void> {
   const box = new Box(seed, new Book())
   const start = box.clock.now()
   try {
     for (const step of steps) {
-      await box.passUntil(Math.max(start + step.at, box.clock.now()))
+      await box.advanceUntil(Math.max(start + step.at, box.clock.now()))
       await perform(box, step)
     }
     await box.close()
@@ -44,23 +44,26 @@ async function live(seed: number, steps: readonly Step[]): Promise<void> {
   }
 }
 
-/** What takes no more time than the event loop takes to turn. */
+/** The resources that take no real time. */
 const inMemory = ['Immediate', 'Microtask', 'TickObject']
 
-// How long a thread or a timer takes differs from run to run, and with it what happens first.
-test('nothing in a world waits for a thread or for real time, but for the copying of a backup', async () => {
+// The duration of a thread or timer differs from run to run, which would change the order of events.
+test('only the copy of a backup waits for a thread or for real time', async () => {
   const [seed, days] = [2, 10]
-  // What is loaded on first use is there from now on.
-  await live(1, planOf(1, 1))
-  const steps = planOf(seed, days)
+  // Loads modules that are imported on first use.
+  await performSteps(1, createPlan(1, 1))
+  const steps = createPlan(seed, days)
   const isOfBackups = (step: Step) => step.do === 'backUp' || step.do === 'restore'
-  const waited = await waitedFor(() =>
-    live(
+  const waited = await asyncTypesOf(() =>
+    performSteps(
       seed,
       steps.filter(step => !isOfBackups(step)),
     ),
   )
   expect([...waited].sort()).toEqual(inMemory)
   const backup: Step = { do: 'backUp', id: 1, at: 0 }
-  expect([...(await waitedFor(() => live(seed, [backup])))].sort()).toEqual(['FSREQCALLBACK', ...inMemory])
+  expect([...(await asyncTypesOf(() => performSteps(seed, [backup])))].sort()).toEqual([
+    'FSREQCALLBACK',
+    ...inMemory,
+  ])
 })

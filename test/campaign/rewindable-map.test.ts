@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { RewindableMap } from './rewindable-map.ts'
 
-test('a map goes back to what it held at a position, and goes on from there', () => {
+test('a map is rewound to a position and continues from there', () => {
   const map = new RewindableMap<string, number>()
   const all = () => ['a', 'b', 'c'].map(key => map.get(key))
   map.set(1, 'a', 1)

@@ -1,4 +1,4 @@
-/** A map of what a log says that goes back to what it held when the log ended at an earlier position. */
+/** A map built from a log; it can be rewound to an earlier position. */
 export class RewindableMap<K, V> {
   readonly #now = new Map<K, V>()
   readonly #changes: { readonly position: number; readonly key: K; readonly before: V | undefined }[] = []
@@ -7,13 +7,13 @@ export class RewindableMap<K, V> {
     return this.#now.get(key)
   }
 
-  /** Sets what a key stands for from an event on. */
+  /** Sets the value of a key from an event on. */
   set(position: number, key: K, value: V): void {
     this.#changes.push({ position, key, before: this.#now.get(key) })
     this.#now.set(key, value)
   }
 
-  /** Takes back what the events after a position have set. */
+  /** Undoes the changes of the events after a position. */
   rewind(position: number): void {
     for (let last = this.#changes.at(-1); last && last.position > position; last = this.#changes.at(-1)) {
       if (last.before === undefined) this.#now.delete(last.key)

@@ -3,54 +3,55 @@ import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import { compareReached } from './explained.ts'
 import { reachable } from './reachable.ts'
-import type { Ran } from './run-steps.ts'
+import type { RunResult } from './run-steps.ts'
 
-/** What a campaign came to. */
+/** The result of a campaign. */
 export interface Campaign {
-  /** How many were run. */
+  /** The number of seeds that were run. */
   readonly seeds: number
+  /** The number of seeds that failed. */
   readonly failures: number
   readonly events: number
   readonly eventsPerSecond: number
-  /** What no seed reached, and nothing explains. */
+  /** Neither reached nor explained. */
   readonly unreached: readonly string[]
-  /** How many are not reached for a reason that the table gives. */
+  /** The number of names that are explained and not reached. */
   readonly explained: number
-  /** What a seed reached that the table says cannot be. */
+  /** Explained as unreachable, but reached. */
   readonly refuted: readonly string[]
-  /** Of a line for each seed, `<seed> <digest>`, in their order: a second campaign of the same seeds gives the same. */
+  /** The digest over a line `<seed> <digest>` for each seed, in order. The same seeds give the same digest. */
   readonly digest: string
 }
 
-/** What a seed takes at most, by far. */
+/** Far longer than any seed takes. */
 const seedDefaultMaxMs = 15 * 60_000
-/** The check that a seed fails which does not end. */
-export const endCheck = 'comes-to-an-end'
+/** The check that fails when a seed does not end. */
+export const timeoutCheck = 'comes-to-an-end'
 
 /**
- * Runs so many seeds from one on, on all processors, while `onRan` says to go on. One that does not end within
- * `seedMaxMs` of real time has failed.
+ * Runs a range of seeds on all processors, while `onResult` returns true. A seed that does not end within `seedMaxMs` of real
+ * time has failed.
  */
 export async function runSeeds(
   options: { first: number; seeds: number; days: number; seedMaxMs?: number },
-  onRan: (ran: Ran) => boolean,
+  onResult: (result: RunResult) => boolean,
 ): Promise<Campaign> {
   const { first, seeds, days, seedMaxMs = seedDefaultMaxMs } = options
   const began = performance.now()
   const waiting = Array.from({ length: seeds }, (_, i) => first + i)
-  const all: Ran[] = []
+  const all: RunResult[] = []
   const work = async () => {
-    let worker = begin()
+    let worker = startWorker()
     try {
       for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) {
-        let ran = await ask(worker, { seed, days }, seedMaxMs)
-        if (ran === undefined) {
+        let result = await runOnWorker(worker, { seed, days }, seedMaxMs)
+        if (result === undefined) {
           await worker.terminate()
-          worker = begin()
-          ran = endless(seed, seedMaxMs)
+          worker = startWorker()
+          result = timeoutResult(seed, seedMaxMs)
         }
-        all.push(ran)
-        if (!onRan(ran)) waiting.length = 0
+        all.push(result)
+        if (!onResult(result)) waiting.length = 0
       }
     } finally {
       await worker.terminate()
@@ -63,7 +64,7 @@ export async function runSeeds(
   const digests = all.sort((a, b) => a.seed - b.seed).map(each => `${each.seed} ${each.digest}\n`)
   return {
     seeds: all.length,
-    failures: all.filter(each => each.wrongs.length > 0).length,
+    failures: all.filter(each => each.failures.length > 0).length,
     events,
     eventsPerSecond: Math.round(events / seconds),
     ...compareReached(reachable(), reached),
@@ -71,12 +72,16 @@ export async function runSeeds(
   }
 }
 
-function begin(): Worker {
+function startWorker(): Worker {
   return new Worker(new URL('./worker.ts', import.meta.url))
 }
 
-/** What became of a seed; nothing where it takes too long. */
-function ask(worker: Worker, work: { seed: number; days: number }, maxMs: number): Promise<Ran | undefined> {
+/** Runs a seed; `undefined` when it takes too long. */
+function runOnWorker(
+  worker: Worker,
+  work: { seed: number; days: number },
+  maxMs: number,
+): Promise<RunResult | undefined> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => end(() => resolve(undefined)), maxMs)
     const failed = (error: Error) => end(() => reject(error))
@@ -87,12 +92,12 @@ function ask(worker: Worker, work: { seed: number; days: number }, maxMs: number
       how()
     }
     worker.once('error', failed)
-    worker.once('message', (ran: Ran) => end(() => resolve(ran)))
+    worker.once('message', (result: RunResult) => end(() => resolve(result)))
     worker.postMessage(work)
   })
 }
 
-function endless(seed: number, maxMs: number): Ran {
-  const wrongs = [{ check: endCheck, what: `it did not end within ${maxMs} ms` }]
-  return { seed, wrongs, events: 0, reached: [], digest: '' }
+function timeoutResult(seed: number, maxMs: number): RunResult {
+  const failures = [{ check: timeoutCheck, what: `it did not end within ${maxMs} ms` }]
+  return { seed, failures, events: 0, reached: [], digest: '' }
 }

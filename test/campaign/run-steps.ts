@@ -1,5 +1,5 @@
 import { AverbaError } from '../../src/vocabulary/errors.ts'
-import { Book, type Wrong } from './book.ts'
+import { Book, type CheckFailure } from './book.ts'
 import { Box } from './box.ts'
 import { checks } from './checks.ts'
 import { perform } from './perform.ts'
@@ -7,38 +7,38 @@ import { settleDown } from './quiet.ts'
 import { LogReader } from './read-on.ts'
 import type { Step } from './step.ts'
 
-/** What became of one run. */
-export interface Ran {
+/** The result of one run. */
+export interface RunResult {
   readonly seed: number
-  readonly wrongs: readonly Wrong[]
-  /** How many events were recorded, each counted once. */
+  readonly failures: readonly CheckFailure[]
+  /** The number of recorded events. */
   readonly events: number
   readonly reached: readonly string[]
-  /** Of the log, byte for byte, and of those that a restore put an end to: the same steps give the same. */
+  /** The digest over the log, and over the logs that restores replaced. The same steps give the same digest. */
   readonly digest: string
 }
 
-/** How often the log is read on. */
+/** How often the log is read. */
 const readEveryMs = 7 * 86_400_000
 
-/** Does the steps in a world of their own, then lets it settle, and says what did not hold. */
+/** Performs the steps in a new world, lets it settle, and runs the checks. */
 export async function runSteps(
   seed: number,
   steps: readonly Step[],
   onLine?: (line: string) => void,
-): Promise<Ran> {
+): Promise<RunResult> {
   const book = new Book(onLine)
   const box = new Box(seed, book)
-  book.attach(box, checks)
+  book.addChecks(box, checks)
   const start = box.clock.now()
   const reader = new LogReader(box)
   let step: Step | undefined
   try {
     let readAt = start
     for (step of steps) {
-      await box.passUntil(Math.max(start + step.at, box.clock.now()))
+      await box.advanceUntil(Math.max(start + step.at, box.clock.now()))
       book.trace(`${new Date(box.clock.now()).toISOString()} ${JSON.stringify(step)}`)
-      // What will be lost has been there.
+      // Reads the events that the restore will lose.
       if (step.do === 'restore') reader.read()
       await perform(box, step)
       if (step.do === 'restore') reader.read()
@@ -49,21 +49,21 @@ export async function runSteps(
     step = undefined
     await settleDown(box)
     reader.read()
-    await book.end()
+    await book.runFinalChecks()
   } catch (error) {
-    book.wrong('unexpected-error', `${step ? `at ${JSON.stringify(step)}: ` : ''}${describe(error)}`)
+    book.fail('unexpected-error', `${step ? `at ${JSON.stringify(step)}: ` : ''}${formatError(error)}`)
   }
   box.dispose()
   return {
     seed,
-    wrongs: book.wrongs,
+    failures: book.failures,
     events: reader.events,
     reached: [...book.reached],
     digest: reader.digest(),
   }
 }
 
-function describe(error: unknown): string {
+function formatError(error: unknown): string {
   if (error instanceof AverbaError) return `${error.code} ${error.stack}`
   return error instanceof Error ? String(error.stack) : String(error)
 }

@@ -1,22 +1,22 @@
 import Sqlite from 'better-sqlite3'
 
-/** How much of the end of a sealed part is looked for in the file. */
+/** How many bytes of the end of a sealed part are searched for. */
 const endingBytes = 24
 
-/** The ends of all sealed parts that ever stood in a log, by `<position>/<name>`: a part never changes. */
+/** The last bytes of all sealed parts that were ever in a log, by `<position>/<name>`. */
 export class SealedParts {
   readonly #endings = new Map<string, Buffer>()
   #position = 0
 
-  /** Reads on from where the log was read up to. */
-  readOn(path: string): ReadonlyMap<string, Buffer> {
+  /** Adds the parts since the last call, and returns all. */
+  readNew(path: string): ReadonlyMap<string, Buffer> {
     const database = new Sqlite(path, { readonly: true })
     try {
       const found = database.prepare(selectEndings).all(endingBytes, this.#position) as {
         position: number
         name: string
         ending: Buffer
-      }[] // As asked.
+      }[] // The selected columns.
       for (const { position, name, ending } of found) this.#endings.set(`${position}/${name}`, ending)
       this.#position = found.at(-1)?.position ?? this.#position
     } finally {
@@ -25,8 +25,8 @@ export class SealedParts {
     return this.#endings
   }
 
-  /** Another log takes the place of this one. */
-  forget(): void {
+  /** Starts over with another log. */
+  reset(): void {
     this.#endings.clear()
     this.#position = 0
   }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { planOf } from './plan.ts'
+import { createPlan } from './plan.ts'
 import { shrink } from './shrink.ts'
 import type { Step } from './step.ts'
 
-test('what a failure does not need is left out, and what is left has less in it', async () => {
-  const plan = planOf(3, 30)
+test('steps that a failure does not need are removed, and the others simplified', async () => {
+  const plan = createPlan(3, 30)
   const apply = plan.findIndex(each => each.do === 'apply')
   const notify = plan.findIndex((each, i) => i > apply && each.do === 'notify' && each.count > 1)
   expect(notify).toBeGreaterThan(apply)
@@ -14,7 +14,7 @@ test('what a failure does not need is left out, and what is left has less in it'
   expect(left).toEqual([plan[apply], { ...plan[notify], count: 1, copies: 0 }])
 })
 
-test('a failure that needs all of it stays as long as it is', async () => {
-  const plan = planOf(4, 1)
+test('a failure that needs every step keeps all of them', async () => {
+  const plan = createPlan(4, 1)
   expect(await shrink(plan, async steps => steps.length === plan.length)).toHaveLength(plan.length)
 })

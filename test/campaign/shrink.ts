@@ -1,6 +1,6 @@
 import type { Step } from './step.ts'
 
-/** Leaves out what a failure does not need, piece by piece, until nothing more can go or so many runs were made. */
+/** Removes steps that a failure does not need, until no more can be removed or `runsMax` is reached. */
 export async function shrink(
   steps: readonly Step[],
   fails: (candidate: readonly Step[]) => Promise<boolean>,
@@ -13,7 +13,7 @@ export async function shrink(
     if (await fails(candidate)) left = candidate
   }
   for (let size = Math.ceil(left.length / 2); ; size = Math.ceil(size / 2)) {
-    // From the end: what comes after a failure is not needed for it.
+    // From the end, because steps after a failure are not needed.
     for (let end = left.length; end > 0 && runs < runsMax; end -= size) {
       await tryWith([...left.slice(0, Math.max(0, end - size)), ...left.slice(end)])
     }
@@ -26,7 +26,6 @@ export async function shrink(
   return left
 }
 
-/** The same step with less in it. */
 function simplerThan(step: Step): Step | undefined {
   if (step.do === 'notify' && step.count * (step.copies + 1) > 1) return { ...step, count: 1, copies: 0 }
   if (step.do === 'crash' && step.crash.skip > 0) return { ...step, crash: { ...step.crash, skip: 0 } }

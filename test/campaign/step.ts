@@ -1,10 +1,10 @@
 import type { Fault } from '../../src/simulation/faults/fault.ts'
 import type { Crash } from './crash-points.ts'
 
-/** What is done in a run, as data: it can be left out, printed, and done again. Numbers choose among what is there. */
+/** An action of a run, as data: it can be left out, printed, and repeated. Numbers select among the existing items. */
 export type Deed =
   | { readonly do: 'enrol'; readonly person: number; readonly everyHours: number }
-  /** The service gets a consent request of somebody. */
+  /** The service gets a consent request for a person. */
   | {
       readonly do: 'offer'
       readonly person: number
@@ -19,7 +19,7 @@ export type Deed =
       readonly consent: number
       readonly verb: 'approve' | 'deny' | 'revoke'
     }
-  /** The data subject changes a consent at the service, behind our back. */
+  /** The data subject changes a consent directly at the service. */
   | {
       readonly do: 'changeThere'
       readonly person: number
@@ -27,7 +27,7 @@ export type Deed =
       readonly to: 'ATIVO' | 'NEGADO' | 'REVOGADO'
     }
   | { readonly do: 'use'; readonly person: number; readonly consent: number; readonly ageMaxMinutes: number }
-  /** Validations at once, of a person and those after; an earlier answer to the same may do where `hours` says so. */
+  /** Concurrent validations of `count` people from `person` on; an answer of the last `hours` may be reused. */
   | {
       readonly do: 'validate'
       readonly person: number
@@ -37,19 +37,19 @@ export type Deed =
     }
   /** A validation that names a consent. */
   | { readonly do: 'validateUnder'; readonly person: number; readonly consent: number }
-  /** Pays again for an inconclusive validation, on purpose. */
+  /** Deliberately pays again for an inconclusive validation. */
   | { readonly do: 'payAgain'; readonly which: number }
   | { readonly do: 'logIn'; readonly person: number; readonly hours: number }
-  /** Gives the subscription whose secret is derived the next one. */
+  /** Rotates the derived secret of a subscription. */
   | { readonly do: 'rotate' }
-  /** An operator holds a call that has not left. */
+  /** An operator parks a deferred effect. */
   | { readonly do: 'hold'; readonly which: number }
-  /** Asks for an earlier validation again, or with other claims under its id. */
+  /** Repeats an earlier validation, with the same claims or with others. */
   | { readonly do: 'validateAgain'; readonly which: number; readonly isOther: boolean }
-  /** A person finds out what became of inconclusive validations. */
+  /** A person resolves inconclusive validations. */
   | { readonly do: 'resolve'; readonly isCharged: boolean }
   | { readonly do: 'apply'; readonly deletions: boolean }
-  /** Somebody else deletes or changes a subscription of ours at the portal. */
+  /** Another client deletes or changes a subscription of ours at the portal. */
   | { readonly do: 'meddle'; readonly evento: number; readonly how: 'delete' | 'change' }
   | {
       readonly do: 'notify'
@@ -58,49 +58,49 @@ export type Deed =
       readonly count: number
       readonly copies: number
     }
-  /** The token dies before its time. */
+  /** The token ends early. */
   | { readonly do: 'endToken' }
-  /** A data subject is erased, with what was asked of them still under way; or all but what the law has kept. */
+  /** Erases a data subject, while calls about them are under way (`isBusy`), or except the parts that the law keeps. */
   | { readonly do: 'erase'; readonly person: number; readonly isBusy: boolean; readonly keeps: boolean }
-  /** What was kept of somebody who was erased goes too. */
+  /** Erases the parts that an earlier erasure kept. */
   | { readonly do: 'eraseRest' }
-  /** Somebody opens what is sealed of a person. */
+  /** An employee reveals the sealed data of a person. */
   | { readonly do: 'reveal'; readonly person: number }
-  /** A person logs in, and the host looks. */
+  /** A person logs in, and the host reads the login state. */
   | { readonly do: 'logInNow'; readonly person: number }
-  /** A consent is read in full, past the list. */
+  /** Reads a consent in full, without reading the list first. */
   | { readonly do: 'readInFull'; readonly person: number; readonly consent: number }
-  /** Somebody has a notification handled once more. */
+  /** An operator replays a notification. */
   | { readonly do: 'handleAgain'; readonly which: number }
   | { readonly do: 'backUp' }
-  /** The log is lost: the newest backup takes its place, and the host erases again whom it had erased since. */
+  /** Restores the newest backup. The host repeats the erasures made since the backup. */
   | { readonly do: 'restore' }
-  /** A second engine on the same store; both are asked for the same, and both run. */
+  /** Runs a second engine on the same store; both get the same commands. */
   | { readonly do: 'beside'; readonly person: number; readonly count: number; readonly seconds: number }
-  /** An engine stands still with an answer that it has not read; another takes over, and then it goes on. */
+  /** An engine pauses with an unread answer; another takes over, and then the first continues. */
   | {
       readonly do: 'pause'
       readonly person: number
       readonly what: 'validate' | 'sync' | 'settle' | 'apply'
       readonly minutes: number
-      /** The answer is that it is not done. */
+      /** The service declines the call. */
       readonly isDeclined: boolean
       /** The person is erased before the answer is read. */
       readonly erases: boolean
     }
-  /** The host no longer wants to be notified of something, then it does again; the portal's answer to either may be lost. */
+  /** The host removes a subscription and adds it again; the fault may hit either change. */
   | {
       readonly do: 'changeMind'
       readonly evento: number
       readonly fault: Fault | undefined
-      /** In between somebody else registers it, just as we would. */
+      /** Another client registers the same subscription in between. */
       readonly isTaken: boolean
     }
-  /** Machines and views of a newer version open the store. */
+  /** Opens the store with newer machines and views. */
   | { readonly do: 'upgrade'; readonly machine: number; readonly view: number }
   | { readonly do: 'settle' }
   | { readonly do: 'run'; readonly seconds: number }
-  /** An operator lets go what is parked. */
+  /** An operator retries everything that is parked. */
   | { readonly do: 'operate' }
   | { readonly do: 'rebuild' }
   | { readonly do: 'look'; readonly person: number }
@@ -112,5 +112,5 @@ export type Deed =
   | { readonly do: 'fillDisk'; readonly minutes: number }
   | { readonly do: 'jump'; readonly ms: number }
 
-/** A deed and its time, in milliseconds since the beginning. Its id stays when others are left out. */
+/** A deed and its time in milliseconds since the start. Its id stays the same when other steps are left out. */
 export type Step = Deed & { readonly id: number; readonly at: number }

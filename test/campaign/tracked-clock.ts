@@ -1,16 +1,16 @@
 import type { Clock } from '../../src/runtime/clock.ts'
 import { VirtualClock } from '../../src/simulation/world/virtual-clock.ts'
 
-/** Far more than arrive at one time for a reason. */
+/** Far more than the requests that arrive at one time in normal work. */
 const arrivalsMax = 3_000
 
-/** The virtual clock of a run, which knows what comes due next. */
+/** The virtual clock of a run, which knows the next due time. */
 export class TrackedClock implements Clock {
   readonly #clock = new VirtualClock()
   readonly #due = new Set<{ readonly at: number }>()
-  /** Grows whenever anybody sleeps or wakes: while it grows, somebody is at work. */
+  /** Grows with each sleep, wake-up and arrival: while it grows, work is active. */
   activity = 0
-  /** How many arrived at a time. */
+  /** The number of arrivals at the current time. */
   #arrivals = { at: 0, count: 0 }
 
   now(): number {
@@ -26,35 +26,35 @@ export class TrackedClock implements Clock {
     this.activity += 1
   }
 
-  /** Resolves for one after the other, each when all before has had its effect: on no runtime does their order differ. */
+  /** Resolves for one caller at a time, each after all effects of the one before, so the order is the same everywhere. */
   async arrive(): Promise<void> {
     const at = this.now()
     this.#arrivals = { at, count: at === this.#arrivals.at ? this.#arrivals.count + 1 : 1 }
-    // Or time would stand still for as long as the requests go on.
+    // Otherwise the requests would never let time pass.
     if (this.isEndless) await new Promise(() => undefined)
     await this.#clock.arrive()
     this.activity += 1
   }
 
-  /** Whether requests went on and on without a pause: none arrives any more. */
+  /** Whether requests repeat without a pause. Then no more of them arrive. */
   get isEndless(): boolean {
     return this.#arrivals.count > arrivalsMax
   }
 
-  /** When the next sleeper wakes; `undefined` when nobody sleeps. */
+  /** The time of the next wake-up; `undefined` without a sleeper. */
   nextDue(): number | undefined {
     let first: number | undefined
     for (const { at } of this.#due) if (first === undefined || at < first) first = at
     return first
   }
 
-  /** Moves to a time that is not behind it. */
+  /** Moves forward to a time. */
   async advanceTo(at: number): Promise<void> {
     await this.#clock.advance(Math.max(0, at - this.now()))
   }
 }
 
-/** Lets everything happen that nothing but memory is needed for. */
-export function turn(): Promise<void> {
+/** Resolves after one turn of the event loop. */
+export function turnEventLoop(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
 }

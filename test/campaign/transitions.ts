@@ -5,8 +5,8 @@ import { explore, nameOf } from '../machines/explore.ts'
 import { samples } from '../machines/samples.ts'
 import { RewindableMap } from './rewindable-map.ts'
 
-/** What a transition is called: where it leads from and to, and by which event. */
-function nameTransition(
+/** The name of a transition: the states before and after, and the event. */
+function transitionName(
   { name }: Machine,
   from: MachineState,
   { type }: Message,
@@ -16,7 +16,7 @@ function nameTransition(
   return before === after ? undefined : `${name}: ${before} -> ${after} (${type})`
 }
 
-/** Every transition between states that the decisions of the machines can make. */
+/** The names of all transitions that decisions of the machines can make. */
 export function allTransitions(): string[] {
   const names = new Set<string>()
   for (const { machine, messages } of samples) {
@@ -26,7 +26,7 @@ export function allTransitions(): string[] {
         if ('refused' in decision) continue
         decision.events.reduce((each, event) => {
           const next = machine.evolve(each, event)
-          const name = nameTransition(machine, each, event, next)
+          const name = transitionName(machine, each, event, next)
           if (name !== undefined) names.add(name)
           return next
         }, state)
@@ -38,21 +38,20 @@ export function allTransitions(): string[] {
 
 const byName = new Map(machines.map(each => [each.name, each]))
 
-/** The states of the streams of a log, followed event by event. */
-export class Walk {
+/** Tracks the states of the streams of a log, event by event. */
+export class TransitionTracker {
   readonly #states = new RewindableMap<string, MachineState>()
 
-  /** The transition that an event makes, if it makes one. */
+  /** The transition that an event makes, if any. */
   step(event: RecordedEvent): string | undefined {
     const machine = byName.get(event.machine.name)
     if (!machine) return undefined
     const before = this.#states.get(event.stream) ?? machine.initial
     const after = machine.evolve(before, event)
     this.#states.set(event.position, event.stream, after)
-    return nameTransition(machine, before, event, after)
+    return transitionName(machine, before, event, after)
   }
 
-  /** The log ends at an earlier position now. */
   rewind(position: number): void {
     this.#states.rewind(position)
   }

@@ -1,19 +1,19 @@
 import { companies, personOf } from '../people.ts'
-import type { Performs } from '../perform.ts'
-import { acknowledging } from './acknowledging.ts'
+import type { Performers } from '../perform.ts'
+import { askWithAcknowledgement } from './acknowledging.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const basis = { purpose: 'campanha', legalBasis: 'LGPD art. 7, I' } as const
 
-/** The contract's table of moves that a data subject can make at the service. */
-const moves: Readonly<Record<string, readonly string[]>> = {
+/** The status changes that a data subject can make at the service (contract). */
+const statusTable: Readonly<Record<string, readonly string[]>> = {
   PENDENTE: ['ATIVO', 'NEGADO'],
   ATIVO: ['REVOGADO'],
 }
 
-/** Consents, on both sides. */
-export const perform: Performs<
+/** Deeds about consents, at the host and at the service. */
+export const perform: Performers<
   | 'enrol'
   | 'offer'
   | 'sync'
@@ -46,13 +46,13 @@ export const perform: Performs<
     const { cpf } = personOf(person)
     const since = box.clock.now()
     const asked = await box.host.ask(averba => averba.consents.sync({ cpf }), ['NOT_FOUND'])
-    if (asked && 'value' in asked && asked.value.status === 'settled') box.book.tell('read', cpf, since)
+    if (asked && 'value' in asked && asked.value.status === 'settled') box.book.notify('read', cpf, since)
   },
   async change(box, { id, person, consent, verb }) {
     const which = box.people.consentOf(person, consent)
     if (!which) return
     const commandId = `${verb}-${id}`
-    await acknowledging(
+    await askWithAcknowledgement(
       box,
       commandId,
       averba =>
@@ -67,7 +67,7 @@ export const perform: Performs<
     const which = box.people.consentOf(person, consent)
     if (!which) return
     const status = await box.people.statusAt(which)
-    if (moves[status]?.includes(to)) box.services.consentService.change(which.cpf, which.id, to)
+    if (statusTable[status]?.includes(to)) box.services.consentService.change(which.cpf, which.id, to)
   },
   async use(box, { id, person, consent, ageMaxMinutes }) {
     const which = box.people.consentOf(person, consent)
@@ -79,13 +79,13 @@ export const perform: Performs<
       averba => averba.consents.use({ ...which, ...fresh }, { commandId: `use-${id}`, basis }),
       ['NOT_FOUND', 'CONSENT_NOT_EFFECTIVE', 'OUTCOME'],
     )
-    if (asked && 'value' in asked) box.book.tell('used', { ...which, began, at: box.clock.now(), ageMaxMs })
+    if (asked && 'value' in asked) box.book.notify('used', { ...which, began, at: box.clock.now(), ageMaxMs })
   },
   async validateUnder(box, { id, person, consent }) {
     const which = box.people.consentOf(person, consent)
     if (!which) return
     const input = { id: `under-${id}`, cpf: which.cpf, claims: { nome: personOf(person).titular.nome } }
-    await acknowledging(
+    await askWithAcknowledgement(
       box,
       input.id,
       averba => averba.validations.validate(input, { basis: { ...basis, consent: which } }),

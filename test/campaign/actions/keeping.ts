@@ -4,18 +4,18 @@ import { AverbaError } from '../../../src/vocabulary/errors.ts'
 import type { Box } from '../box.ts'
 import type { Erased } from '../erased.ts'
 import { personOf } from '../people.ts'
-import type { Performs } from '../perform.ts'
+import type { Performers } from '../perform.ts'
 import { perform as performOperations } from './operations.ts'
 
 const request = { requester: 'pedido-do-titular', legalBasis: 'LGPD art. 18, VI' }
 const actor = { kind: 'person', ref: 'atendente' } as const
 
-/** What is kept of people, and what is not. */
-export const perform: Performs<
+/** Deeds about erasure, personal data, backup and restore. */
+export const perform: Performers<
   'erase' | 'eraseRest' | 'reveal' | 'handleAgain' | 'logInNow' | 'backUp' | 'restore'
 > = {
   async erase(box, { id, person, isBusy, keeps }) {
-    // What it has destroyed, and what it could not finish, is only known where it is answered.
+    // On a full disk an erasure may not be answered, so its result would be unknown.
     if (box.disk.isFull) return
     const { cpf } = personOf(person)
     await erase(box, { cpf, commandId: `erase-${id}`, isBusy, keeps })
@@ -58,36 +58,36 @@ export const perform: Performs<
   },
   async backUp(box) {
     await box.open()
-    // A copy takes real time: what an engine that has just begun would do meanwhile, and how much of it, is done before.
-    await box.passUntil(box.clock.now())
+    // A copy takes real time, so the work of a newly opened engine is done first.
+    await box.advanceUntil(box.clock.now())
     box.disk.removeBackup()
     const { position } = await backupStore({ store: box.disk.path, to: box.disk.backup })
     box.backup = { position, at: box.clock.now(), erased: new Map(box.erased) }
-    box.book.reach('backup made')
+    box.book.markReached('backup made')
   },
   async restore(box, step) {
     const { backup, clock, disk, entropy } = box
     if (!backup || disk.isFull) return
     await box.close()
-    // Copying takes real time here too.
-    await box.passUntil(clock.now())
+    // The copy takes real time here too.
+    await box.advanceUntil(clock.now())
     disk.moveLog('', '.lost')
     try {
       const keys = { store: disk.path, backup: disk.backup, acceptRollback: true } as const
       await restoreStore({ ...keys, clock, entropy })
     } catch (error) {
-      // What an erasure has taken from every backup opens no more.
+      // The erasure destroyed keys that this backup needs.
       if (!(error instanceof AverbaError && error.code === 'KEYS_MISMATCH')) throw error
-      box.book.reach('backup without its keys')
+      box.book.markReached('backup without its keys')
       box.backup = undefined
       return disk.moveLog('.lost', '')
     }
     disk.moveLog('.lost', undefined)
-    box.book.reach('backup restored')
+    box.book.markReached('backup restored')
     box.rollbacks += 1
-    box.sealed.forget()
+    box.sealedParts.reset()
     for (const [id, position] of box.paidAgain) if (position > backup.position) box.paidAgain.delete(id)
-    box.book.tell('rolledBack', backup)
+    box.book.notify('rolledBack', backup)
     const since = [...box.erased].filter(([subject]) => !backup.erased.has(subject))
     const rests = [...backup.erased.values()].filter(
       ({ subject, keeps }) => keeps && box.erased.get(subject)?.keeps === false,
@@ -103,27 +103,27 @@ export const perform: Performs<
         keeps: false,
       })
     }
-    // The host lets it catch up at once: the portal keeps failures for thirty days.
+    // The host lets the engine catch up at once, as the portal keeps failure records for only thirty days.
     await performOperations.settle(box, { ...step, do: 'settle' })
   },
 }
 
-interface Erasing {
+interface ErasureRequest {
   readonly cpf: string
   readonly commandId: string
   readonly isBusy: boolean
   readonly keeps: boolean
 }
 
-/** Erases somebody, and keeps what was destroyed to look for it. */
-export async function erase(box: Box, { cpf, commandId, isBusy, keeps }: Erasing): Promise<void> {
+/** Erases a person, and keeps the destroyed bytes to search for them. */
+export async function erase(box: Box, { cpf, commandId, isBusy, keeps }: ErasureRequest): Promise<void> {
   const { book, host } = box
   const keep = keeps ? (['validation.result'] as const) : []
-  const sealed = box.sealed.readOn(box.disk.path)
+  const sealed = box.sealedParts.readNew(box.disk.path)
   if (isBusy) {
     const input = { id: `busy-${commandId}`, cpf, claims: { nome: 'CANARIO RECLAMADO' } }
     box.validations.push(input)
-    // Both are answered while the person is being erased, or afterwards.
+    // The other two are answered during the erasure or after it.
     await host.ask(averba =>
       Promise.allSettled([
         averba.consents.sync({ cpf }),
@@ -136,28 +136,28 @@ export async function erase(box: Box, { cpf, commandId, isBusy, keeps }: Erasing
     averba => averba.subjects.erase({ cpf }, { ...request, keep, commandId }),
     ['NOT_FOUND'],
   )
-  if (!asked) return book.wrong('erased-for-good', 'nobody answers an erasure')
+  if (!asked) return book.fail('erased-for-good', 'an erasure is not answered')
   if (!('value' in asked)) return
   const { subject } = asked.value
-  box.erased.set(subject, { cpf, subject, keeps, pieces: piecesOf(asked.value, sealed) })
-  book.reach('person erased')
-  book.tell('erased', cpf)
+  box.erased.set(subject, { cpf, subject, keeps, pieces: destroyedPieces(asked.value, sealed) })
+  book.markReached('person erased')
+  book.notify('erased', cpf)
   const refused = await host.ask(averba => averba.consents.sync({ subject }), ['SUBJECT_ERASED'])
   if (refused && !('code' in refused))
-    book.wrong('erased-for-good', 'a command for somebody erased was taken')
+    book.fail('erased-for-good', 'a command for an erased person was accepted')
 }
 
-/** Erases what was kept of somebody. */
+/** Erases the parts that an earlier erasure kept. */
 async function eraseRest(box: Box, found: Erased, commandId: string): Promise<void> {
   const { subject } = found
-  const sealed = box.sealed.readOn(box.disk.path)
+  const sealed = box.sealedParts.readNew(box.disk.path)
   const asked = await box.host.ask(averba => averba.subjects.erase({ subject }, { ...request, commandId }))
   if (!asked || !('value' in asked)) return
-  const pieces = [...found.pieces, ...piecesOf(asked.value, sealed)]
+  const pieces = [...found.pieces, ...destroyedPieces(asked.value, sealed)]
   box.erased.set(subject, { ...found, keeps: false, pieces })
-  box.book.reach('rest erased')
+  box.book.markReached('rest erased')
 }
 
-function piecesOf({ destroyed }: ErasureReceipt, sealed: ReadonlyMap<string, Buffer>): Buffer[] {
+function destroyedPieces({ destroyed }: ErasureReceipt, sealed: ReadonlyMap<string, Buffer>): Buffer[] {
   return destroyed.parts.flatMap(({ position, name }) => sealed.get(`${position}/${name}`) ?? [])
 }

@@ -1,16 +1,16 @@
-import type { Performs } from '../perform.ts'
-import { running } from './running.ts'
+import type { Performers } from '../perform.ts'
+import { whileRunning } from './running.ts'
 
-/** What is reached where the engine has built all its views anew, and compared them. */
+/** Reached when an engine has rebuilt and compared all views. */
 export const viewsRebuilt = 'views rebuilt'
 
-/** What operators and the process itself do. */
-export const perform: Performs<'settle' | 'run' | 'operate' | 'rebuild' | 'reopen' | 'hold'> = {
+/** Deeds of operators and of the process itself. */
+export const perform: Performers<'settle' | 'run' | 'operate' | 'rebuild' | 'reopen' | 'hold'> = {
   async settle(box) {
     await box.host.ask(averba => averba.settle())
   },
   async run(box, { seconds }) {
-    await box.host.ask(averba => running(averba, () => box.clock.sleep(seconds * 1_000)))
+    await box.host.ask(averba => whileRunning(averba, () => box.clock.sleep(seconds * 1_000)))
   },
   async operate(box) {
     const listed = await box.host.ask(averba => averba.effects.list({ state: 'parked' }))
@@ -32,11 +32,11 @@ export const perform: Performs<'settle' | 'run' | 'operate' | 'rebuild' | 'reope
   async rebuild(box) {
     const rebuilt = await box.host.ask(averba => averba.rebuild())
     if (!rebuilt || !('value' in rebuilt)) return
-    box.book.reach(viewsRebuilt)
+    box.book.markReached(viewsRebuilt)
     for (const { view, differences, examples } of rebuilt.value) {
       if (differences === 0) continue
       const what = `${differences} rows of ${view} differ, such as ${JSON.stringify(examples[0])}`
-      box.book.wrong('views-equal-replay', what)
+      box.book.fail('views-equal-replay', what)
     }
   },
   async reopen(box) {

@@ -1,17 +1,17 @@
 import { credentials } from '../../../src/simulation/services/create-simulators.ts'
 import type { Box } from '../box.ts'
 import { companies, derivedEvento, eventos, personOf, receiverUrl, subscriptions } from '../people.ts'
-import type { Performs } from '../perform.ts'
+import type { Performers } from '../perform.ts'
 
 const base = 'https://portal.exemplo.br/portal/api/ext/webhook'
 const headers = { ...credentials.portalHeaders, 'content-type': 'application/json' }
 
-/** The portal: subscriptions on both sides, and notifications. */
-export const perform: Performs<'apply' | 'changeMind' | 'meddle' | 'notify' | 'rotate'> = {
+/** Deeds about subscriptions, at the host and at the portal, and about notifications. */
+export const perform: Performers<'apply' | 'changeMind' | 'meddle' | 'notify' | 'rotate'> = {
   async apply(box, { deletions }) {
     const planned = await box.host.ask(averba => averba.subscriptions.plan(), ['OUTCOME'])
     if (!planned || !('value' in planned)) return
-    // What we made since a backup, and somebody changed, is nobody's we know of.
+    // After a restore our own newer subscriptions are unknown to us, so they may be taken over.
     const options = { deletions: deletions ? 'allow' : 'refuse', takeOver: box.rollbacks > 0 } as const
     await box.host.ask(
       averba => averba.subscriptions.apply(planned.value, options),
@@ -21,7 +21,7 @@ export const perform: Performs<'apply' | 'changeMind' | 'meddle' | 'notify' | 'r
   async changeMind(box, { evento, fault, isTaken }) {
     for (const wanted of [subscriptions.filter((_, i) => i !== evento), subscriptions]) {
       if (isTaken && wanted === subscriptions) await registerAsWeDo(box, evento)
-      box.wanted = wanted
+      box.declaredSubscriptions = wanted
       await box.close()
       await box.open()
       if (fault) await box.services.faults.add(fault)
@@ -35,7 +35,7 @@ export const perform: Performs<'apply' | 'changeMind' | 'meddle' | 'notify' | 'r
   },
   async meddle(box, { evento, how }) {
     const listed = await box.services.portal.fetch(new Request(base, { headers }))
-    const all = (await listed.json()) as { id: number; evento: string; endpoint: string }[] // As the portal writes them.
+    const all = (await listed.json()) as { id: number; evento: string; endpoint: string }[] // The simulator's answer.
     const found = all.find(each => each.evento === eventos[evento])
     if (!found) return
     const { id, endpoint } = found
@@ -60,7 +60,7 @@ export const perform: Performs<'apply' | 'changeMind' | 'meddle' | 'notify' | 'r
       const body = { numero, texto: 'CANARIO CORPO' }
       const delivered = await box.services.portal.notify({ evento, ...recipient, body })
       const succeeded = delivered.filter(each => each.isDelivered).length
-      box.book.tell('sent', {
+      box.book.notify('sent', {
         number: numero,
         evento,
         cpf: isCompany ? undefined : recipient.destinatarioId,
@@ -71,11 +71,11 @@ export const perform: Performs<'apply' | 'changeMind' | 'meddle' | 'notify' | 'r
     const numbers = Array.from({ length: count }, (_, i) => `${id}-${i}`)
     const all = numbers.flatMap(number => Array.from({ length: copies + 1 }, () => number))
     await box.open()
-    await box.wait(() => Promise.all(all.map(send)))
+    await box.waitFor(() => Promise.all(all.map(send)))
   },
 }
 
-/** Somebody else registers what we would, where our secrets are known to others. */
+/** Registers a subscription of ours as another client would, if others can know its secrets. */
 async function registerAsWeDo(box: Box, evento: number): Promise<void> {
   const declared = subscriptions[evento]
   if (declared?.chaveSecreta === undefined) return

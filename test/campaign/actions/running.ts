@@ -1,7 +1,7 @@
 import type { Averba } from '../../../src/averba/averba.ts'
 
-/** Lets an engine run while something is done, and no longer, whatever comes of it. */
-export async function running(averba: Averba, work: () => Promise<unknown>): Promise<void> {
+/** Runs an engine until the work has ended, even if it fails. */
+export async function whileRunning(averba: Averba, work: () => Promise<unknown>): Promise<void> {
   const stop = new AbortController()
   const run = averba.run({ signal: stop.signal })
   try {

@@ -1,15 +1,15 @@
 import type { ValidationInput } from '../../../src/api/validations/validations.ts'
 import type { ErrorCode } from '../../../src/vocabulary/errors.ts'
 import type { Box } from '../box.ts'
-import type { Asked } from '../host.ts'
+import type { AskResult } from '../host.ts'
 import { peopleCount, personOf } from '../people.ts'
-import type { Performs } from '../perform.ts'
-import { acknowledged, acknowledging } from './acknowledging.ts'
+import type { Performers } from '../perform.ts'
+import { askWithAcknowledgement, withAcknowledgement } from './acknowledging.ts'
 
 const hourMs = 3_600_000
 
-/** Validations, which are paid for. */
-export const perform: Performs<'validate' | 'validateAgain' | 'payAgain' | 'resolve' | 'endToken'> = {
+/** Deeds about validations, which cost money. */
+export const perform: Performers<'validate' | 'validateAgain' | 'payAgain' | 'resolve' | 'endToken'> = {
   async validate(box, { id, person, isTrue, count, hours }) {
     const inputs = Array.from({ length: count }, (_, i) => {
       const { cpf, titular } = personOf((person + i) % peopleCount)
@@ -17,9 +17,9 @@ export const perform: Performs<'validate' | 'validateAgain' | 'payAgain' | 'reso
       return { id: `validation-${id}-${i}`, cpf, claims, ...(hours > 0 && { reuseWithinMs: hours * hourMs }) }
     })
     box.validations.push(...inputs)
-    // Together, as from many requests of a server; each by itself again where the engine died of it.
+    // First concurrently, as from many requests of a server; then one by one, in case the engine crashed.
     const works = inputs.map(input =>
-      acknowledged(box, input.id, averba => averba.validations.validate(input)),
+      withAcknowledgement(box, input.id, averba => averba.validations.validate(input)),
     )
     await box.host.ask(averba => Promise.allSettled(works.map(work => work(averba))))
     for (const work of works) await box.host.ask(work)
@@ -33,23 +33,23 @@ export const perform: Performs<'validate' | 'validateAgain' | 'payAgain' | 'reso
       claims: input.claims,
       again: { of: input.id, reason: 'CANARIO' },
     }
-    if (await pay(box, again)) box.validations.push(again)
+    if (await validate(box, again)) box.validations.push(again)
   },
   async validateAgain(box, { which, isOther }) {
     const input = box.validations[which % box.validations.length]
     if (!input) return
     const isKnown = await box.host.ask(averba => averba.validations.get(input.id))
     if (!isOther || !(isKnown && 'value' in isKnown && isKnown.value)) {
-      await pay(box, input)
+      await validate(box, input)
       return
     }
     const other = { ...input, claims: { nome: 'CANARIO OUTRO' } }
     const asked = await box.host.ask(averba => averba.validations.validate(other), ['COMMAND_REUSED'])
-    if (asked && 'value' in asked) box.book.wrong('one-input', `${input.id} was taken with other claims`)
+    if (asked && 'value' in asked) box.book.fail('one-input', `${input.id} was accepted with other claims`)
   },
   async resolve(box, { id, isCharged }) {
     const codes = ['REFUSED', 'NOT_FOUND'] as const
-    // Also those of which the host never heard: it died of asking.
+    // Includes those whose answer the host never got because the engine crashed.
     const open = await box.host.ask(async averba => {
       const ids: string[] = []
       for await (const each of averba.validations.list({ state: 'inconclusive' }))
@@ -67,19 +67,19 @@ export const perform: Performs<'validate' | 'validateAgain' | 'payAgain' | 'reso
   },
 }
 
-/** Asks for a validation, and reports whether it was let in. */
-async function pay(box: Box, input: ValidationInput): Promise<boolean> {
+/** Requests a validation, and reports whether it was accepted. */
+async function validate(box: Box, input: ValidationInput): Promise<boolean> {
   const ask = (codes: readonly ErrorCode[]) =>
-    acknowledging(box, input.id, averba => averba.validations.validate(input), codes)
-  if (!input.again || box.paidAgain.has(input.id)) return isLetIn(await ask([]))
-  // New to the log. What it pays for may be lost with a restore, be answered, or be paid for again by another.
+    askWithAcknowledgement(box, input.id, averba => averba.validations.validate(input), codes)
+  if (!input.again || box.paidAgain.has(input.id)) return isAccepted(await ask([]))
+  // New to the log. The validation that it repeats may be lost with a restore, answered, or already repeated.
   const codes = ['NOT_FOUND', 'REFUSED'] as const
-  // Who was erased and met again is another person.
+  // A person who was erased and enrolled again is a new subject.
   const asked = await ask([...codes, ...(box.erased.size > 0 ? (['INVALID_INPUT'] as const) : [])])
-  if (isLetIn(asked)) box.paidAgain.set(input.id, asked.value.position)
-  return isLetIn(asked)
+  if (isAccepted(asked)) box.paidAgain.set(input.id, asked.value.position)
+  return isAccepted(asked)
 }
 
-function isLetIn<T>(asked: Asked<T>): asked is { readonly value: T } {
+function isAccepted<T>(asked: AskResult<T>): asked is { readonly value: T } {
   return asked !== undefined && 'value' in asked
 }

@@ -1,9 +1,9 @@
-import type { Performs } from '../perform.ts'
+import type { Performers } from '../perform.ts'
 
 const minuteMs = 60_000
 
-/** What goes wrong. */
-export const perform: Performs<'fail' | 'fault' | 'calm' | 'crash' | 'fillDisk' | 'jump'> = {
+/** Deeds that cause failures: faults, crashes, a full disk, a clock jump. */
+export const perform: Performers<'fail' | 'fault' | 'calm' | 'crash' | 'fillDisk' | 'jump'> = {
   async fail(box, { who, times }) {
     box.host.failing[who] = times
   },
@@ -19,7 +19,6 @@ export const perform: Performs<'fail' | 'fault' | 'calm' | 'crash' | 'fillDisk' 
   },
   async fillDisk(box, { minutes }) {
     box.disk.fill()
-    // Somebody makes room in the end.
     void box.clock.sleep(minutes * minuteMs).then(() => box.disk.empty())
   },
   async jump(box, { ms }) {

@@ -6,14 +6,14 @@ import { rows } from '../../../src/store/database/connection.ts'
 import { createPieceFinder } from '../../../src/store/database/piece-finder.ts'
 import { Snapshot } from '../../../src/store/database/snapshot.ts'
 import type { PartMark } from '../../../src/vocabulary/message.ts'
-import type { MakeCheck } from '../check.ts'
+import type { CreateCheck } from '../check.ts'
 import { peopleCount, personOf } from '../people.ts'
 
 /**
- * Who was erased is in no byte of the file, nor is anybody's CPF; every receipt says so and holds; what was rolled back is
- * announced; and the log verifies with all that.
+ * The file has no byte of an erased person's parts, and no CPF at all. Every receipt of an erasure is complete and valid,
+ * every rollback is announced, and the log verifies.
  */
-export const erasedForGood: MakeCheck = (box, say) => {
+export const erasedForGood: CreateCheck = (box, report) => {
   let resumed: number[] = []
   return {
     rolledBack(to) {
@@ -24,14 +24,14 @@ export const erasedForGood: MakeCheck = (box, say) => {
     },
     async end() {
       if (resumed.length < Math.min(1, box.rollbacks))
-        say('the log goes on from a backup, and does not say so')
+        report('the log continues from a backup, but has no event about it')
       for (const { subject } of box.erased.values()) {
         const asked = await box.host.ask(averba => averba.subjects.receipt(subject))
         const receipt = asked && 'value' in asked ? asked.value : undefined
-        if (!receipt?.completed) say(`the erasure of ${subject} was not completed`)
-        else if (receipt.completed.found > 0) say(`the erasure of ${subject} has left something`)
+        if (!receipt?.completed) report(`the erasure of ${subject} was not completed`)
+        else if (receipt.completed.found > 0) report(`the erasure of ${subject} left parts in the file`)
         for (const fault of receipt ? checkErasureReceipt(receipt) : [])
-          say(`a receipt does not hold: ${fault}`)
+          report(`a receipt is invalid: ${fault}`)
       }
       await box.close()
       const bytes = fileBytes(box.disk.path)
@@ -40,18 +40,19 @@ export const erasedForGood: MakeCheck = (box, say) => {
       createPieceFinder(erased.flatMap(({ pieces }) => pieces))(bytes, left)
       for (const { subject, pieces } of erased) {
         const found = pieces.filter(piece => left.has(piece.toString('hex'))).length
-        if (found > 0) say(`${found} parts of ${subject} are still in the file`)
+        if (found > 0) report(`${found} parts of ${subject} are still in the file`)
       }
       for (let person = 0; person < peopleCount; person++) {
-        if (bytes.includes(personOf(person).cpf)) say(`the CPF of person ${person} stands in the file`)
+        if (bytes.includes(personOf(person).cpf)) report(`the CPF of person ${person} is in the file`)
       }
       const snapshot = await Snapshot.open(box.disk.path)
       try {
         const whole = erased.filter(({ keeps }) => !keeps).map(({ subject }) => `subject-${subject}`)
-        for (const place of partsOf(snapshot, new Set(whole))) say(`${place}, who was erased, is still there`)
-        // The views are looked at last of all, when nobody asks anything any more.
+        for (const place of remainingParts(snapshot, new Set(whole)))
+          report(`${place}, who was erased, still exists`)
+        // Another check compares the views.
         const { faults } = await verifyStore(snapshot, { views: [], entropy: box.entropy })
-        for (const { check, examples } of faults) say(`the log does not verify: ${check}: ${examples[0]}`)
+        for (const { check, examples } of faults) report(`the log does not verify: ${check}: ${examples[0]}`)
       } finally {
         snapshot.close()
       }
@@ -59,15 +60,15 @@ export const erasedForGood: MakeCheck = (box, say) => {
   }
 }
 
-/** The parts in the file whose headers name an owner, whatever a survey finds. */
-function partsOf(snapshot: Snapshot, owners: ReadonlySet<string>): string[] {
+/** The parts in the file that belong to an owner according to the headers. */
+function remainingParts(snapshot: Snapshot, owners: ReadonlySet<string>): string[] {
   const headers = snapshot.run(() =>
     rows<{ header: string }>({ sql: 'select header from event', parameters: [] }),
   )
-  const there = snapshot.run(() =>
+  const stored = snapshot.run(() =>
     rows<{ place: string }>({ sql: "select position || '/' || name as place from part", parameters: [] }),
   )
-  const places = new Set(there.map(({ place }) => place))
+  const places = new Set(stored.map(({ place }) => place))
   return headers.flatMap(({ header }) => {
     const { position, parts = [] } = JSON.parse(header) as { position: number; parts?: PartMark[] } // As the log has it.
     const own = parts.filter(({ name, owner }) => owners.has(owner) && places.has(`${position}/${name}`))
@@ -75,7 +76,7 @@ function partsOf(snapshot: Snapshot, owners: ReadonlySet<string>): string[] {
   })
 }
 
-/** The file, its journal and the rest that belongs to it. */
+/** The bytes of the log file, its journal and the other files of the log. */
 function fileBytes(path: string): Buffer {
   const folder = dirname(path)
   const own = readdirSync(folder).filter(name => name.startsWith(basename(path)))

@@ -1,10 +1,10 @@
-import type { MakeCheck } from '../check.ts'
-import { followed } from '../host.ts'
+import type { CreateCheck } from '../check.ts'
+import { followedTypes } from '../host.ts'
 
-/** A follower is called for every event of its types, in order, and passes over none, whatever happens in between. */
-export const followerOrder: MakeCheck = (box, say) => {
+/** A follower is called for every event of its types, in order. */
+export const followerOrder: CreateCheck = (box, report) => {
   const done = new Map<string, Set<number>>()
-  const types = new Map([['livro', new Set<string>(followed)]])
+  const types = new Map([['livro', new Set<string>(followedTypes)]])
   const last = new Map<string, number>()
   const recorded: { readonly position: number; readonly type: string }[] = []
   return {
@@ -12,10 +12,10 @@ export const followerOrder: MakeCheck = (box, say) => {
       const own = done.get(name) ?? new Set<number>()
       done.set(name, own)
       const before = last.get(name) ?? 0
-      // Once more is possible, for the last one alone; back is not.
-      if (position < before) say(`${name} was called for ${position} after ${before}`)
+      // Only the last event may be repeated.
+      if (position < before) report(`${name} was called for ${position} after ${before}`)
       if (position > before && before > 0 && !own.has(before))
-        say(`${name} went to ${position} past ${before}`)
+        report(`${name} continued at ${position} before ${before} was done`)
       last.set(name, position)
       if (isDone) own.add(position)
     },
@@ -29,9 +29,9 @@ export const followerOrder: MakeCheck = (box, say) => {
       for (const [name, wanted] of types) {
         const own = done.get(name)
         const missed = recorded.filter(each => wanted.has(each.type) && !own?.has(each.position))
-        for (const { position, type } of missed) say(`${name} was never called for ${type} at ${position}`)
+        for (const { position, type } of missed) report(`${name} was never called for ${type} at ${position}`)
       }
-      if (recorded.length === 0) box.book.wrong('campaign', 'the log was never read')
+      if (recorded.length === 0) box.book.fail('campaign', 'the log was never read')
     },
   }
 }

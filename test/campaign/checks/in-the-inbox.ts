@@ -1,17 +1,17 @@
-import type { MakeCheck } from '../check.ts'
+import type { CreateCheck } from '../check.ts'
 
-/** The portal keeps failures for thirty days, and a restored engine may take some to get through to it. */
-const keptMs = 23 * 86_400_000
+/** The portal keeps failure records for thirty days, and a restored engine may need some days to reach it. */
+const retentionMs = 23 * 86_400_000
 
 /**
- * What the portal counts as delivered is in the inbox, what failed was recovered, each failure record at most once, and
- * the handlers were called for all of it.
+ * Every delivered notification is in the inbox, every failed one was recovered, each failure record at most once, and the
+ * handlers were called for all of them.
  */
-export const inTheInbox: MakeCheck = (box, say) => {
+export const inTheInbox: CreateCheck = (box, report) => {
   const delivered = new Map<string, { readonly at: number; readonly cpf: string | undefined }>()
   const failed = new Map<string, { readonly at: number; readonly cpf: string | undefined }>()
   const handled = new Set<string>()
-  /** At which positions of the log. */
+  /** The log positions of the recoveries. */
   const recovered = new Map<string, number>()
   return {
     sent({ number, cpf, delivered: taken, failed: lost }) {
@@ -23,10 +23,10 @@ export const inTheInbox: MakeCheck = (box, say) => {
       for (const [number, each] of failed) if (each.cpf === cpf) failed.delete(number)
     },
     rolledBack(to) {
-      // The portal has its answer: what came since the backup comes from nowhere again.
+      // The portal does not repeat what was delivered since the backup.
       for (const [number, { at }] of delivered) if (at >= to.at) delivered.delete(number)
-      // What was recovered once may be with nobody now.
-      const keptSince = box.clock.now() - keptMs
+      // The restored log may lack recovered notifications whose failure records no longer exist.
+      const keptSince = box.clock.now() - retentionMs
       for (const [number, { at }] of failed) if (at < keptSince) failed.delete(number)
       for (const [record, position] of recovered) if (position > to.position) recovered.delete(record)
     },
@@ -34,25 +34,25 @@ export const inTheInbox: MakeCheck = (box, say) => {
     recorded({ type, data, stream, position }) {
       if (type !== 'subscription.failureRecovered') return
       const record = `${stream} ${(data as { failure: string }).failure}` // As the machine writes it.
-      if (recovered.has(record)) say(`the failure ${record} was recovered twice`)
+      if (recovered.has(record)) report(`the failure ${record} was recovered twice`)
       recovered.set(record, position)
     },
     async end() {
       const inbox = new Set<string>()
       const asked = await box.host.ask(async averba => {
-        for await (const { body } of averba.notifications.list()) if (body !== null) inbox.add(numberIn(body))
+        for await (const { body } of averba.notifications.list()) if (body !== null) inbox.add(numberOf(body))
       })
-      if (!asked) say('the inbox cannot be read')
+      if (!asked) report('the inbox cannot be read')
       for (const number of delivered.keys())
-        if (!inbox.has(number)) say(`${number} was delivered, and is in no inbox`)
+        if (!inbox.has(number)) report(`${number} was delivered, but is not in the inbox`)
       for (const number of failed.keys())
-        if (!inbox.has(number)) say(`${number} failed, and was not recovered`)
+        if (!inbox.has(number)) report(`${number} failed, but was not recovered`)
       for (const number of inbox)
-        if (!handled.has(number)) say(`${number} is in the inbox, and was not handled`)
+        if (!handled.has(number)) report(`${number} is in the inbox, but was not handled`)
     },
   }
 }
 
-function numberIn(body: unknown): string {
-  return (body as { numero: string }).numero // As the portal of a run makes them.
+function numberOf(body: unknown): string {
+  return (body as { numero: string }).numero // The body that a run sends.
 }

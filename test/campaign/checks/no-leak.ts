@@ -1,13 +1,13 @@
 import { inspect } from 'node:util'
 import { credentials } from '../../../src/simulation/services/create-simulators.ts'
-import type { MakeCheck } from '../check.ts'
+import type { CreateCheck } from '../check.ts'
 import { peopleCount, personOf } from '../people.ts'
 
 const { consumerKey, consumerSecret, portalHeaders } = credentials
 const basic = Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64')
 const people = Array.from({ length: peopleCount }, (_, person) => personOf(person).cpf)
 
-/** What must be seen nowhere outside the services, the sealed parts and the host's own hands. */
+/** Texts that may be only in the services, in sealed parts and in the host. */
 const canaries = new RegExp(
   [
     'canario',
@@ -15,41 +15,40 @@ const canaries = new RegExp(
     consumerSecret,
     portalHeaders.authorization,
     basic,
-    ...people.flatMap(formsOf),
+    ...people.flatMap(cpfFormats),
   ].join('|'),
   'i',
 )
 
-/** A CPF as it is written: plain, and with its punctuation. */
-function formsOf(cpf: string): string[] {
+/** A CPF without and with punctuation, as patterns. */
+function cpfFormats(cpf: string): string[] {
   return [cpf, cpf.replace(/(...)(...)(...)(..)/, '$1\\.$2\\.$3-$4')]
 }
 
-/** A token of any gateway, as it is issued. */
 const issuedToken = /"access_token":"([^"]+)"/
 
-/** No secret and no personal data in a header, an error, a line, an effect, or a row of a view. */
-export const noLeak: MakeCheck = (box, say) => {
-  // Those that are made in a run: tokens, and secrets that are derived.
-  const made = new Set<string>()
+/** No header, error, log line, effect or row of a view has a secret or personal data. */
+export const noLeak: CreateCheck = (box, report) => {
+  // Secrets that are created in the run: tokens and derived secrets.
+  const created = new Set<string>()
   const look = (where: string, text: string) => {
-    const found = canaries.exec(text)?.[0] ?? [...made].find(each => text.includes(each))
-    if (found) say(`"${found}" stands in ${where}: ${text.slice(0, 300)}`)
+    const found = canaries.exec(text)?.[0] ?? [...created].find(each => text.includes(each))
+    if (found) report(`"${found}" is in ${where}: ${text.slice(0, 300)}`)
   }
   return {
     received({ headers }) {
       const secret = headers.get('secret')
-      if (secret) made.add(secret)
+      if (secret) created.add(secret)
     },
     async exchanged(_, response) {
       if (response?.status !== 200) return
       const [, token] = issuedToken.exec(await response.clone().text()) ?? []
-      if (token !== undefined) made.add(token)
+      if (token !== undefined) created.add(token)
     },
     header: text => look('a header', text),
     failed: error => look('an error', inspect(error, { depth: 5, showHidden: true })),
     async end() {
-      look('the lines', inspect(box.book.lines, { depth: null, maxArrayLength: null }))
+      look('the log lines', inspect(box.book.logLines, { depth: null, maxArrayLength: null }))
       const asked = await box.host.ask(async averba => {
         const views = [
           'consents',
@@ -65,7 +64,7 @@ export const noLeak: MakeCheck = (box, say) => {
           look(view, JSON.stringify(await averba.views.selectFrom(view).selectAll().execute()))
         }
       })
-      if (!asked) say('the views cannot be read')
+      if (!asked) report('the views cannot be read')
     },
   }
 }

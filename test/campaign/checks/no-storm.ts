@@ -1,11 +1,11 @@
-import type { MakeCheck } from '../check.ts'
+import type { CreateCheck } from '../check.ts'
 
 const minuteMs = 60_000
-/** How often one thing may be read within a minute: hosts ask for what they want at once, and what they ask is few. */
+/** How often one resource may be read within a minute. */
 const readingsMax = 60
 
-/** Nothing is read again and again without a pause, whatever the answers are. */
-export const noStorm: MakeCheck = (box, say) => {
+/** No resource is read repeatedly without a pause, whatever the answers are. */
+export const noStorm: CreateCheck = (box, report) => {
   const readings = new Map<string, number>()
   let minute = 0
   return {
@@ -17,7 +17,8 @@ export const noStorm: MakeCheck = (box, say) => {
       const { pathname, search } = new URL(url)
       const times = (readings.get(pathname + search) ?? 0) + 1
       readings.set(pathname + search, times)
-      if (times === readingsMax) say(`one thing was read at the ${service} ${times} times within a minute`)
+      if (times === readingsMax)
+        report(`a resource of the ${service} was read ${times} times within a minute`)
     },
   }
 }

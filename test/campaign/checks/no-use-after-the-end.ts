@@ -1,16 +1,16 @@
 import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
-import type { MakeCheck } from '../check.ts'
+import type { CreateCheck } from '../check.ts'
 
-/** What a call of a validation rests on, and when it left last. */
-interface Resting {
+/** The consent of a validation, and the position of its last attempt. */
+interface ValidationUnderConsent {
   readonly consent: string
-  leftAt: number
+  attemptedAt: number
 }
 
-const ends = ['consent.revoked', 'consent.expired', 'consent.denied']
-/** How a revocation of ours ends, whichever way. */
-const answered = [
-  ...ends,
+const endTypes = ['consent.revoked', 'consent.expired', 'consent.denied']
+/** The events that end a revocation of ours. */
+const changeAnswers = [
+  ...endTypes,
   'consent.changeDeclined',
   'consent.changeNotMade',
   'consent.changeWithheld',
@@ -21,11 +21,11 @@ const answered = [
   'consent.erased',
 ]
 
-/** What the log knows by itself: nothing is used or sent under a consent whose end stands in it, or was asked for. */
-export const noUseAfterTheEnd: MakeCheck = (_, say) => {
+/** No consent is used, and no validation is sent under it, after the log has its end or our request to revoke it. */
+export const noUseAfterTheEnd: CreateCheck = (_, report) => {
   const endedAt = new Map<string, number>()
   const revoking = new Set<string>()
-  const validations = new Map<string, Resting>()
+  const validations = new Map<string, ValidationUnderConsent>()
   return {
     rolledBack() {
       endedAt.clear()
@@ -33,22 +33,22 @@ export const noUseAfterTheEnd: MakeCheck = (_, say) => {
       validations.clear()
     },
     recorded({ type, stream, data, position }: RecordedEvent) {
-      const told = data as { status?: string; consent?: string; effect?: string } // Of the types below alone.
-      if (type === 'consent.changeRequested' && told.status === 'REVOGADO') revoking.add(stream)
-      else if (answered.includes(type)) revoking.delete(stream)
-      if (ends.includes(type)) endedAt.set(stream, position)
-      else if (told.status === 'ATIVO' && type !== 'consent.changeRequested') endedAt.delete(stream)
+      const { status, consent, effect } = data as { status?: string; consent?: string; effect?: string } // Only of the types below.
+      if (type === 'consent.changeRequested' && status === 'REVOGADO') revoking.add(stream)
+      else if (changeAnswers.includes(type)) revoking.delete(stream)
+      if (endTypes.includes(type)) endedAt.set(stream, position)
+      else if (status === 'ATIVO' && type !== 'consent.changeRequested') endedAt.delete(stream)
       if (type === 'consent.used' && (endedAt.has(stream) || revoking.has(stream)))
-        say(`${stream} was used at ${position}, and its end was known`)
-      if (type === 'validation.requested' && told.consent !== undefined)
-        validations.set(stream, { consent: `consent-${told.consent}`, leftAt: 0 })
-      const [owner = ''] = told.effect?.split('/') ?? []
+        report(`${stream} was used at ${position}, but its end was known`)
+      if (type === 'validation.requested' && consent !== undefined)
+        validations.set(stream, { consent: `consent-${consent}`, attemptedAt: 0 })
+      const [owner = ''] = effect?.split('/') ?? []
       const attempted = type === 'effect.attempted' ? validations.get(owner) : undefined
-      if (attempted) attempted.leftAt = position
-      const resting = type === 'validation.answered' ? validations.get(stream) : undefined
-      const end = resting && endedAt.get(resting.consent)
-      if (resting && end !== undefined && end < resting.leftAt)
-        say(`${stream} left at ${resting.leftAt}, after the end of its consent at ${end}`)
+      if (attempted) attempted.attemptedAt = position
+      const answered = type === 'validation.answered' ? validations.get(stream) : undefined
+      const end = answered && endedAt.get(answered.consent)
+      if (answered && end !== undefined && end < answered.attemptedAt)
+        report(`${stream} was sent at ${answered.attemptedAt}, after the end of its consent at ${end}`)
     },
   }
 }

@@ -1,14 +1,14 @@
-import type { Acknowledged, MakeCheck } from '../check.ts'
+import type { AcknowledgedCommand, CreateCheck } from '../check.ts'
 
-/** How many of the newest commands are asked again in the end; of the older ones as many, spread. */
-const askedAgain = 15
+/** How many of the newest commands are repeated at the end, and as many of all, evenly spread. */
+const repeatedCount = 15
 
-/** Where an outcome may still go from: what was answered for good stays, what was open ends. */
-const open = new Set(['pending', 'deferred', 'unknown'])
+/** The statuses that may still change. */
+const openStatuses = new Set(['pending', 'deferred', 'unknown'])
 
-/** What was acknowledged is in the log, under the same position, and a command that is sent again is answered the same. */
-export const nothingLost: MakeCheck = (box, say) => {
-  const acknowledged = new Map<string, Acknowledged>()
+/** Every acknowledged command is in the log at its position, and repeating it gives the same answer. */
+export const nothingLost: CreateCheck = (box, report) => {
+  const acknowledged = new Map<string, AcknowledgedCommand>()
   const commandAt = new Map<number, string | undefined>()
   return {
     acknowledged(now) {
@@ -20,7 +20,7 @@ export const nothingLost: MakeCheck = (box, say) => {
       for (const position of commandAt.keys()) if (position > to.position) commandAt.delete(position)
       for (const [commandId, each] of acknowledged) {
         if (each.position > to.position) acknowledged.delete(commandId)
-        // How it ended may be what was lost.
+        // The restore may have lost its end.
         else acknowledged.set(commandId, { ...each, status: 'unknown' })
       }
     },
@@ -29,24 +29,26 @@ export const nothingLost: MakeCheck = (box, say) => {
       for (const { commandId, position } of acknowledged.values()) {
         const found = commandAt.get(position)
         if (found !== commandId)
-          say(`${commandId} was acknowledged at ${position}, where there is ${found ?? 'another'}`)
+          report(
+            `${commandId} was acknowledged at ${position}, but that event is of ${found ?? 'no command'}`,
+          )
       }
       const all = [...acknowledged.values()]
-      const stride = Math.max(1, Math.floor(all.length / askedAgain))
-      // Nobody has the CPF of who was erased, or somebody who was met since.
-      const gone = box.erased.size > 0 ? (['NOT_FOUND', 'INVALID_INPUT'] as const) : []
-      const chosen = new Set([...all.slice(-askedAgain), ...all.filter((_, i) => i % stride === 0)])
+      const stride = Math.max(1, Math.floor(all.length / repeatedCount))
+      // The CPF of an erased person is unknown, or belongs to a new subject.
+      const erasureErrors = box.erased.size > 0 ? (['NOT_FOUND', 'INVALID_INPUT'] as const) : []
+      const chosen = new Set([...all.slice(-repeatedCount), ...all.filter((_, i) => i % stride === 0)])
       for (const each of chosen) {
-        const asked = await box.host.ask(each.again, gone)
+        const asked = await box.host.ask(each.again, erasureErrors)
         if (asked && 'value' in asked) compare(each, asked.value)
       }
     },
   }
 
-  function compare(before: Acknowledged, now: Pick<Acknowledged, 'position' | 'status'>): void {
+  function compare(before: AcknowledgedCommand, now: Pick<AcknowledgedCommand, 'position' | 'status'>): void {
     const { commandId, position, status, isVerdict } = before
-    if (now.position !== position) say(`${commandId} stood at ${position}, and stands at ${now.position} now`)
-    if (!open.has(status) && !isVerdict && now.status !== status)
-      say(`${commandId} was ${status}, and is ${now.status} now`)
+    if (now.position !== position) report(`${commandId} was at ${position}, but is at ${now.position} now`)
+    if (!openStatuses.has(status) && !isVerdict && now.status !== status)
+      report(`${commandId} was ${status}, but is ${now.status} now`)
   }
 }

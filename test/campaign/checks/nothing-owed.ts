@@ -1,19 +1,19 @@
-import type { MakeCheck } from '../check.ts'
-import { owedNow } from '../quiet.ts'
+import type { CreateCheck } from '../check.ts'
+import { dueEffects } from '../quiet.ts'
 
-/** Longer than anything is put off, or any schedule of a run; keys alone outlive their backups. */
+/** Longer than any deferral or schedule of a run. Only the destruction of keys waits longer, for their backups. */
 const aheadMaxMs = 3 * 86_400_000
-const unended = ['owed', 'started', 'deferred', 'unknown', 'parked'] as const
+const unfinishedStates = ['owed', 'started', 'deferred', 'unknown', 'parked'] as const
 
 /**
- * When the faults are over, everything that is due gets done, nobody waits for a person any more, nothing is put off for
- * ever, and each schedule goes on.
+ * At the end no effect is due or waits for a person, no effect is deferred for too long, each schedule has its next
+ * reading, and no follower waits for a retry.
  */
-export const nothingOwed: MakeCheck = (box, say) => ({
+export const nothingOwed: CreateCheck = (box, report) => ({
   async end() {
-    for (const { id, what } of await owedNow(box)) say(`${id}: ${what}`)
+    for (const { id, what } of await dueEffects(box)) report(`${id}: ${what}`)
     const open = await box.host.ask(async averba => {
-      const lists = await Promise.all(unended.map(state => averba.effects.list({ state })))
+      const lists = await Promise.all(unfinishedStates.map(state => averba.effects.list({ state })))
       const { views } = averba
       const scheduled = await views
         .selectFrom('subjects')
@@ -25,17 +25,17 @@ export const nothingOwed: MakeCheck = (box, say) => ({
     const { effects = [], scheduled = [] } = open && 'value' in open ? open.value : {}
     const far = new Date(box.clock.now() + aheadMaxMs).toISOString()
     for (const { id, type, dueAt, state } of effects)
-      if (dueAt > far && !type.startsWith('keys.')) say(`${id}: ${type} is ${state} until ${dueAt}`)
+      if (dueAt > far && !type.startsWith('keys.')) report(`${id}: ${type} is ${state} until ${dueAt}`)
     for (const { subject } of scheduled) {
-      const isOwed = effects.some(({ stream, data }) => {
-        const { everyMs } = data as { everyMs?: number } // Of a reading by schedule.
+      const isPending = effects.some(({ stream, data }) => {
+        const { everyMs } = data as { everyMs?: number } // Of a scheduled reading.
         return stream === `subject-${subject}` && everyMs !== undefined
       })
-      if (!isOwed) say(`no reading is owed any more of the schedule of ${subject}`)
+      if (!isPending) report(`the schedule of ${subject} has no pending reading`)
     }
     const asked = await box.host.ask(averba => averba.log.followers())
     for (const { name, isParked, dueAt } of asked && 'value' in asked ? asked.value : []) {
-      if (isParked || dueAt !== null) say(`the follower ${name} still waits`)
+      if (isParked || dueAt !== null) report(`the follower ${name} still waits for a retry`)
     }
   },
 })

@@ -1,8 +1,8 @@
-import type { MakeCheck } from '../check.ts'
+import type { CreateCheck } from '../check.ts'
 import { RewindableMap } from '../rewindable-map.ts'
 
-/** The time of the log never goes back, and the versions of a stream have no gap. */
-export const orderlyLog: MakeCheck = (_, say) => {
+/** The times of the log never decrease, and the versions of a stream have no gap. */
+export const orderlyLog: CreateCheck = (_, report) => {
   const versions = new RewindableMap<string, number>()
   const times: string[] = []
   return {
@@ -12,10 +12,10 @@ export const orderlyLog: MakeCheck = (_, say) => {
     },
     recorded({ position, stream, version, at }) {
       const lastAt = times.at(-1) ?? ''
-      if (at < lastAt) say(`event ${position} is of ${at}, after one of ${lastAt}`)
+      if (at < lastAt) report(`event ${position} has the time ${at}, after an event of ${lastAt}`)
       times.push(at)
       const before = versions.get(stream) ?? 0
-      if (version !== before + 1) say(`version ${version} of ${stream} follows ${before}`)
+      if (version !== before + 1) report(`version ${version} of ${stream} follows ${before}`)
       versions.set(position, stream, version)
     },
   }

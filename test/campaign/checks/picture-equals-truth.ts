@@ -1,23 +1,25 @@
 import { credentials } from '../../../src/simulation/services/create-simulators.ts'
 import type { Box } from '../box.ts'
-import type { MakeCheck } from '../check.ts'
+import type { CreateCheck } from '../check.ts'
 import { personOf } from '../people.ts'
 
 const listUrl = 'https://portal.exemplo.br/portal/api/ext/webhook'
 
-/** What the engine shows is what the services have. */
-export const pictureEqualsTruth: MakeCheck = (box, say) => ({
+/** The engine's consents and subscriptions equal those of the services. */
+export const pictureEqualsTruth: CreateCheck = (box, report) => ({
   async end() {
     for (const { person, consents } of box.people.all()) {
       const { cpf } = personOf(person)
       const asked = await box.host.ask(averba => averba.consents.list({ cpf, vanished: true }), ['NOT_FOUND'])
-      if (!asked || 'code' in asked) continue // Nobody asked averba about this person.
+      if (!asked || 'code' in asked) continue // This person was never enrolled.
       const shown = new Map(asked.value.map(each => [each.id, each]))
       for (const at of consents) {
         const truth = await box.people.statusAt(at)
         const found = shown.get(at.id)
         if (found?.status === truth && found.knowledge === 'known') continue
-        say(`a consent of person ${person} is ${truth}, and shown as ${found?.status} (${found?.knowledge})`)
+        report(
+          `a consent of person ${person} is ${truth}, but shown as ${found?.status} (${found?.knowledge})`,
+        )
       }
     }
     const there = (await activeAtPortal(box)).map(each => `${each.id} ${each.evento} ${each.endpoint}`)
@@ -27,7 +29,7 @@ export const pictureEqualsTruth: MakeCheck = (box, say) => ({
       .filter(each => each.state !== 'deleted')
       .map(each => `${each.remote_id} ${each.evento} ${each.endpoint}`)
     if (there.sort().join() !== here.sort().join())
-      say(`the portal has ${there.join()}, and shown are ${here.join()}`)
+      report(`the portal has ${there.join()}, but the engine shows ${here.join()}`)
   },
 })
 

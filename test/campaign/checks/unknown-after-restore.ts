@@ -1,8 +1,8 @@
 import Sqlite from 'better-sqlite3'
-import type { MakeCheck } from '../check.ts'
+import type { CreateCheck } from '../check.ts'
 
-/** What may have been done since a backup: no reading, and nothing that is done here. */
-const outside = [
+/** The effects that may have been done at a service since a backup. Readings and local effects do not matter. */
+const externalEffects = [
   'consentService.changeStatus',
   'portal.changeSubscription',
   'portal.deleteSubscription',
@@ -11,32 +11,32 @@ const outside = [
   'validationService.validatePerson',
 ]
 
-/** What was owed when a backup was made is in doubt once that was restored: it may have been done since. */
-export const unknownAfterRestore: MakeCheck = (box, say) => {
-  let owed = new Set<string>()
+/** Effects that were pending in a backup become unknown after its restore, because they may have been done since. */
+export const unknownAfterRestore: CreateCheck = (box, report) => {
+  let pending = new Set<string>()
   return {
     rolledBack() {
-      owed = owedIn(box.disk.path)
-      if (owed.size > 0) box.book.reach('owed before a restore')
+      pending = pendingEffects(box.disk.path)
+      if (pending.size > 0) box.book.markReached('pending before a restore')
     },
     recorded({ settles, position }) {
-      if (!settles || !owed.has(settles.effect) || settles.as === 'unknown') return
-      say(`${settles.effect} was owed before a restore, and is ${settles.as} by the event ${position}`)
+      if (!settles || !pending.has(settles.effect) || settles.as === 'unknown') return
+      report(`${settles.effect} was pending before a restore, but is ${settles.as} by the event ${position}`)
     },
   }
 }
 
-/** The calls that a log owes, by their ids. */
-function owedIn(path: string): Set<string> {
+/** The ids of the pending effects of a log. */
+function pendingEffects(path: string): Set<string> {
   const database = new Sqlite(path, { readonly: true })
   try {
     const select = database.prepare(
       `select stream.name || '/' || event.version || '/' || effect.n from effect
         join event on event.position = effect.position join stream on stream.key = effect.stream
         where effect.is_open = 1 and effect.state <> 'unknown'
-        and effect.type in (${outside.map(() => '?').join()})`,
+        and effect.type in (${externalEffects.map(() => '?').join()})`,
     )
-    return new Set(select.pluck().all(...outside) as string[]) // As asked.
+    return new Set(select.pluck().all(...externalEffects) as string[]) // The selected column.
   } finally {
     database.close()
   }

@@ -2,13 +2,13 @@ import { Faults } from '../../../src/proof/faults.ts'
 import { checkViews } from '../../../src/store/checks/check-views.ts'
 import { Snapshot } from '../../../src/store/database/snapshot.ts'
 import { readCheckpoints } from '../../../src/store/views/projector.ts'
-import type { MakeCheck } from '../check.ts'
+import type { CreateCheck } from '../check.ts'
 
 /**
- * The rows that serve are those that a replay of the log gives, and no view stands still. That is looked at in the file,
- * past the engine; what the engine's own rebuilds find is told by the deed that asks for them.
+ * The rows of each view equal a replay of the log, and every view is up to date. This reads the file without the engine;
+ * the deed `rebuild` checks the engine's own rebuilds.
  */
-export const viewsEqualReplay: MakeCheck = (box, say) => ({
+export const viewsEqualReplay: CreateCheck = (box, report) => ({
   async end() {
     const { views } = box.version
     await box.close()
@@ -16,13 +16,13 @@ export const viewsEqualReplay: MakeCheck = (box, say) => ({
     try {
       const faults = new Faults()
       await checkViews(snapshot, views, {}, faults, async () => true)
-      for (const { examples } of faults.list()) for (const example of examples) say(example)
+      for (const { examples } of faults.list()) for (const example of examples) report(example)
       const checkpoints = snapshot.run(readCheckpoints)
       for (const { name, version } of views) {
         const found = checkpoints.some(
           each => each.view === name && each.version === version && each.isRunning,
         )
-        if (!found) say(`${name} of version ${version} does not serve`)
+        if (!found) report(`${name} of version ${version} is not up to date`)
       }
     } finally {
       snapshot.close()
