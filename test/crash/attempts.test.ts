@@ -8,7 +8,7 @@ import { simulate } from '../../src/simulation/index.ts'
 test.each([
   ['a change', 'PUT ', 'consentService.changeStatus'],
   ['a paid validation', '/validate/', 'validationService.validatePerson'],
-])('an attempt at %s is on the disk before its request leaves', async (_, address, type) => {
+])('an attempt at %s is durable before its request is sent', async (_, address, type) => {
   const path = join(mkdtempSync(join(tmpdir(), 'averba-attempt-')), 'log.sqlite')
   const script = join(import.meta.dirname, 'die-sending.ts')
   const options = JSON.stringify({ path, address })
@@ -22,10 +22,10 @@ test.each([
   const attempts: unknown[] = []
   for await (const event of averba.log.read({ types: ['effect.attempted'] })) attempts.push(event.data)
   expect(attempts).toContainEqual({ effect: started?.id, type, attempts: 1 })
-  // The one that had it may still be at work, as far as anybody knows: nothing is sent before its time is over.
+  // The killed process may still hold the lease, so no request is sent before it ends.
   expect(await averba.settle()).toEqual({ settled: 0, deferred: 0, unknown: 0 })
   await clock.advance(61_000)
-  // And then it is not sent either: perhaps it was done.
+  // After the lease no request is sent either, because the first one may have been done.
   const { unknown } = await averba.settle()
   expect(unknown).toBe(1)
   expect(world.requests.filter(each => `${each.method} ${each.path}`.includes(address))).toEqual([])

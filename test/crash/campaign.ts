@@ -3,18 +3,18 @@ import type { Row } from './findings.ts'
 import { killEngineOften, killOften } from './kills.ts'
 import { cutPower } from './power-loss.ts'
 
-/** How a campaign is sized. */
+/** The size of a campaign. */
 export interface CampaignOptions {
   readonly seed: number
-  /** How often the store is killed, and the engine a quarter as often. */
+  /** How often the store is killed; the engine is killed a quarter as often. */
   readonly kills: number
-  /** How many faults are injected, spread over all that there are. */
+  /** How many of all possible faults are injected, evenly spread. */
   readonly faults: number
-  /** How many disks are made up as a power cut may leave them; a quarter as many of a weakened store. */
+  /** How many disk images after a power cut are checked; a quarter as many for a weakened store. */
   readonly images: number
 }
 
-/** Runs every part of the campaign, and gives its rows as they are done. */
+/** Runs every part of the campaign, and yields each row when it is done. */
 export async function* runCampaign({ seed, kills, faults, images }: CampaignOptions): AsyncIterable<Row> {
   yield await killOften({ seed, kills })
   yield await killEngineOften({ seed, kills: Math.ceil(kills / 4) })

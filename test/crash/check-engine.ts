@@ -1,46 +1,48 @@
 import { simulate } from '../../src/simulation/index.ts'
 import { AverbaError } from '../../src/vocabulary/errors.ts'
 import type { Findings } from './findings.ts'
-import type { Said } from './load.ts'
+import type { LoadMessage } from './load.ts'
 import { subscriptions } from './notification-of.ts'
 
-/** A seed that no load has. */
+/** A seed that no load uses. */
 const checkSeed = 0x7e57
-/** How many commands are sent once more, to hear the same answer: the newest, where a crash would show. */
-const askedAgain = 20
+/** How many of the newest commands are repeated: a crash would affect these. */
+const repeatedCount = 20
 
-/** Opens a log with the whole engine, and asks once more for what it acknowledged. */
-export async function checkEngine(path: string, said: readonly Said[]): Promise<Findings> {
+/** Opens a log with the whole engine, and repeats commands that were acknowledged. */
+export async function checkEngine(path: string, messages: readonly LoadMessage[]): Promise<Findings> {
   const findings: Findings = { lost: [], corrupt: [] }
   try {
     const { averba, validationService } = await simulate({
       seed: checkSeed,
       averba: { store: path, subscriptions },
     })
-    for (const each of said.filter(one => one.said === 'enrolled').slice(-askedAgain)) {
+    for (const each of messages.filter(one => one.type === 'enrolled').slice(-repeatedCount)) {
       const subject = await averba.consents.enrol({ cpf: each.cpf }, { commandId: each.commandId })
       if (subject !== each.subject) findings.lost.push(`the subject of ${each.commandId}`)
     }
-    for (const { id, cpf, status } of said.filter(one => one.said === 'validated').slice(-askedAgain)) {
+    for (const { id, cpf, status } of messages
+      .filter(one => one.type === 'validated')
+      .slice(-repeatedCount)) {
       const again = await averba.validations.validate({ id, cpf, claims: { nome: 'Maria de Exemplo' } })
       if (again.status !== status || !again.replayed) findings.lost.push(`the validation ${id}`)
     }
     if (validationService.answered > 0) findings.corrupt.push('a validation was paid twice')
     const counts = new Map<string, number>()
     for await (const { body } of averba.notifications.list()) {
-      const { numero } = body as { numero: string } // As the load made it.
+      const { numero } = body as { numero: string } // The body that the load sends.
       counts.set(numero, (counts.get(numero) ?? 0) + 1)
     }
-    for (const { number } of said.filter(one => one.said === 'notified')) {
+    for (const { number } of messages.filter(one => one.type === 'notified')) {
       if (!counts.has(number)) findings.lost.push(`the notification ${number}`)
     }
     for (const [number, count] of counts) {
-      if (count > 1) findings.corrupt.push(`the notification ${number} is there ${count} times`)
+      if (count > 1) findings.corrupt.push(`the notification ${number} is stored ${count} times`)
     }
     await averba.close()
   } catch (error) {
     const what = error instanceof AverbaError ? `${error.code} ${error.message}` : String(error)
-    findings.corrupt.push(`the engine cannot go on: ${what}`)
+    findings.corrupt.push(`the engine cannot continue: ${what}`)
   }
   return findings
 }

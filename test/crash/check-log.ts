@@ -6,39 +6,39 @@ import { AverbaError } from '../../src/vocabulary/errors.ts'
 import type { View } from '../../src/vocabulary/view.ts'
 import { checkTables, type Header } from './check-tables.ts'
 import type { Findings } from './findings.ts'
-import { type Acknowledged, appendOf, openStore } from './load.ts'
+import { type AcknowledgedMessage, createAppend, openStore } from './load.ts'
 
-/** How many commands are sent once more, to hear the same answer: the newest, where a crash would show. */
-const askedAgain = 20
-/** A seed that no load has. */
+/** How many of the newest commands are repeated: a crash would affect these. */
+const repeatedCount = 20
+/** A seed that no load uses. */
 const checkSeed = 0xc4ec
 
 /**
- * Opens a log after a fault, as its owner would, and checks all that it promises. The file is changed: give a
- * copy where it is needed again.
+ * Opens a log after a fault, as its owner would, and checks all its guarantees. This changes the file, so pass a copy
+ * if it is needed again.
  */
 export async function checkLog(
   path: string,
-  acknowledged: readonly Acknowledged[],
-  which: readonly View[] = [tokens],
+  acknowledged: readonly AcknowledgedMessage[],
+  ownViews: readonly View[] = [tokens],
 ): Promise<Findings> {
   const findings: Findings = { lost: [], corrupt: [] }
   let store: Store
   try {
-    store = await openStore(path, checkSeed, which)
+    store = await openStore(path, checkSeed, ownViews)
   } catch (error) {
-    findings.corrupt.push(`it does not open: ${describe(error)}`)
+    findings.corrupt.push(`it does not open: ${formatError(error)}`)
     findings.lost.push(...acknowledged.map(each => each.commandId))
     return findings
   }
   try {
     const { headers, corrupt } = checkTables(path)
-    findings.corrupt.push(...corrupt, ...checkWhole(headers))
-    findings.lost.push(...lostOf(headers, acknowledged))
-    for await (const wrong of checkAnswers(store, headers, acknowledged)) findings.corrupt.push(wrong)
-    for await (const wrong of checkViews(store)) findings.corrupt.push(wrong)
+    findings.corrupt.push(...corrupt, ...checkCommands(headers))
+    findings.lost.push(...findLost(headers, acknowledged))
+    for await (const finding of checkAnswers(store, headers, acknowledged)) findings.corrupt.push(finding)
+    for await (const finding of checkViews(store)) findings.corrupt.push(finding)
   } catch (error) {
-    findings.corrupt.push(`it cannot be read: ${describe(error)}`)
+    findings.corrupt.push(`it cannot be read: ${formatError(error)}`)
   } finally {
     await store.close()
   }
@@ -48,8 +48,8 @@ export async function checkLog(
 /** Every view of the library, for logs that the whole engine wrote. */
 export const allViews: readonly View[] = views
 
-/** Acknowledged events that are not there, or not as they were. */
-function lostOf(headers: readonly Header[], acknowledged: readonly Acknowledged[]): string[] {
+/** Finds acknowledged events that are missing or differ. */
+function findLost(headers: readonly Header[], acknowledged: readonly AcknowledgedMessage[]): string[] {
   return acknowledged.flatMap(({ commandId, events }) =>
     events
       .filter(({ id, position }) => {
@@ -60,8 +60,8 @@ function lostOf(headers: readonly Header[], acknowledged: readonly Acknowledged[
   )
 }
 
-/** A command is there once and whole, or not at all: acknowledged or not. */
-function* checkWhole(headers: readonly Header[]): Iterable<string> {
+/** Checks that each command is in the log once and completely, or not at all. */
+function* checkCommands(headers: readonly Header[]): Iterable<string> {
   const counts = new Map<string, { count: number; of: number }>()
   for (const { commandId, data } of headers) {
     if (commandId === undefined || data.of === undefined) continue
@@ -73,11 +73,11 @@ function* checkWhole(headers: readonly Header[]): Iterable<string> {
   }
 }
 
-/** Receipts, parts and claims of every command that is there, and the answers to some that are sent again. */
+/** Checks the receipts, parts and index entries of all commands, and the answers to some repeated ones. */
 async function* checkAnswers(
   store: Store,
   headers: readonly Header[],
-  acknowledged: readonly Acknowledged[],
+  acknowledged: readonly AcknowledgedMessage[],
 ): AsyncIterable<string> {
   const lasts = new Map<string, Header>()
   const firsts = new Map<string, Header>()
@@ -89,36 +89,35 @@ async function* checkAnswers(
   for (const [commandId, { stream, version }] of firsts) {
     const receipt = await store.receipt(commandId)
     if (receipt?.position !== lasts.get(commandId)?.position || receipt?.effect !== `${stream}/${version}/0`)
-      yield `the receipt of ${commandId} is another one`
+      yield `the receipt of ${commandId} differs`
     if ((await store.open(`${stream}/${version}/secret`)) !== commandId)
-      yield `the part of ${commandId} is another`
+      yield `the part of ${commandId} differs`
     if ((await store.lookUp('crash', commandId)) !== commandId)
-      yield `the claim of ${commandId} is another one`
+      yield `the index entry of ${commandId} differs`
   }
-  // A command that is lost was counted already.
+  // Lost commands were counted already.
   for (const { commandId, events } of acknowledged
     .filter(each => lasts.has(each.commandId))
-    .slice(-askedAgain)) {
+    .slice(-repeatedCount)) {
     const streams: Append['streams'] = [{ stream: 'token-again', expect: 'none' }]
-    const again = await store.append(appendOf(store, commandId, streams))
+    const again = await store.append(createAppend(store, commandId, streams))
     const position = events.at(-1)?.position
     if (again.status !== 'known' || again.receipt.position !== position || again.receipt.code !== 'accepted')
       yield `the command ${commandId} has another answer now: ${again.status}`
   }
 }
 
-/** Every view runs, and building it anew changes nothing. */
+/** Checks that every view is running, and that a rebuild changes no row. */
 async function* checkViews(store: Store): AsyncIterable<string> {
   for (const { view, isRunning, reason } of await store.checkpoints()) {
-    if (!isRunning) yield `the view ${view} stands still: ${reason}`
+    if (!isRunning) yield `the view ${view} is stopped: ${reason}`
   }
   for (const { view, differences, examples } of await store.rebuild()) {
-    if (differences > 0)
-      yield `${differences} rows of ${view} are not those of a replay, such as ${examples[0]}`
+    if (differences > 0) yield `${differences} rows of ${view} differ from a replay, such as ${examples[0]}`
   }
 }
 
-function describe(error: unknown): string {
+function formatError(error: unknown): string {
   if (error instanceof AverbaError) return `${error.code} ${error.message}`
   return String(error)
 }

@@ -13,7 +13,7 @@ interface EventRow {
   readonly leaf: Buffer
 }
 
-/** What every event of the log says of itself. */
+/** The header of an event. */
 export interface Header {
   readonly position: number
   readonly stream: string
@@ -25,7 +25,7 @@ export interface Header {
   readonly parts?: readonly { readonly name: string; readonly hash: string }[]
 }
 
-/** Reads the tables as they are, past the store, and says in words where they contradict themselves. */
+/** Reads the tables directly, without the store, and describes every contradiction. */
 export function checkTables(path: string): { headers: Header[]; corrupt: string[] } {
   const database = new Sqlite(path, { readonly: true })
   try {
@@ -33,13 +33,13 @@ export function checkTables(path: string): { headers: Header[]; corrupt: string[
     const integrity = database.pragma('integrity_check', { simple: true })
     if (integrity !== 'ok') corrupt.push(`SQLite says: ${integrity}`)
     if ((database.pragma('foreign_key_check') as unknown[]).length > 0)
-      corrupt.push('a row refers to nothing')
-    const rows = database.prepare(selectEvents).all() as EventRow[] // As the statement names them.
-    const headers = rows.map(row => JSON.parse(row.header) as Header) // As the store wrote them.
+      corrupt.push('a row has a foreign key without a target')
+    const rows = database.prepare(selectEvents).all() as EventRow[] // The selected columns.
+    const headers = rows.map(row => JSON.parse(row.header) as Header) // Written by the store.
     corrupt.push(
       ...checkEvents(rows, headers),
       ...checkTree(database, rows),
-      ...checkBeside(database, headers),
+      ...checkEffectsAndParts(database, headers),
     )
     return { headers, corrupt }
   } finally {
@@ -65,69 +65,74 @@ function* checkEvents(rows: readonly EventRow[], headers: readonly Header[]): It
   }
 }
 
-/** The stored tree against one grown from nothing, and its root against the definition. */
+/** Compares the stored tree with one built from the leaves, and its root with the definition. */
 function* checkTree(database: Database, rows: readonly EventRow[]): Iterable<string> {
-  const grown = new Tree()
-  for (const row of rows) grown.add(row.leaf)
-  const expected = new Map(grown.takeChanged().map(tile => [`${tile.level}/${tile.number}`, tile.hashes]))
+  const tree = new Tree()
+  for (const row of rows) tree.add(row.leaf)
+  const expected = new Map(tree.takeChanged().map(tile => [`${tile.level}/${tile.number}`, tile.hashes]))
   const tiles = database.prepare('select level, number, hashes from tile').all() as {
     level: number
     number: number
     hashes: Buffer
-  }[] // As the statement names them.
+  }[] // The selected columns.
   for (const { level, number, hashes } of tiles) {
     const tile = expected.get(`${level}/${number}`)
-    if (!tile?.equals(hashes)) yield `the tile ${level}/${number} is not that of its leaves`
+    if (!tile?.equals(hashes)) yield `the tile ${level}/${number} does not match its leaves`
     expected.delete(`${level}/${number}`)
   }
   for (const missing of expected.keys()) yield `the tile ${missing} is missing`
-  const root = run(database, treeRoot())
-  const defined = rows.length > 0 ? rootOf(rows.map(row => row.leaf)).toString('hex') : undefined
-  if (root !== defined) yield 'the root is not that of the leaves'
+  const root = runReadSteps(database, treeRoot())
+  const defined = rows.length > 0 ? merkleRoot(rows.map(row => row.leaf)).toString('hex') : undefined
+  if (root !== defined) yield 'the root does not match the leaves'
 }
 
-/** The root by RFC 6962, section 2.1, as it is defined there. */
-function rootOf(leaves: readonly Buffer[]): Buffer {
+/** The Merkle root as defined in RFC 6962, section 2.1. */
+function merkleRoot(leaves: readonly Buffer[]): Buffer {
   const [only] = leaves
   if (only && leaves.length === 1) return only
   const half = 2 ** Math.ceil(Math.log2(leaves.length) - 1)
-  const node = Buffer.concat([Buffer.alloc(1, 1), rootOf(leaves.slice(0, half)), rootOf(leaves.slice(half))])
-  if (node.length !== 1 + 2 * hashBytes) throw new TypeError('A node is over two hashes')
+  const node = Buffer.concat([
+    Buffer.alloc(1, 1),
+    merkleRoot(leaves.slice(0, half)),
+    merkleRoot(leaves.slice(half)),
+  ])
+  if (node.length !== 1 + 2 * hashBytes)
+    throw new TypeError('Cannot compute the root: a node must have two hashes')
   return hash('sha256', node, 'buffer')
 }
 
-/** What an event's header names has to stand beside it, and nothing else. */
-function* checkBeside(database: Database, headers: readonly Header[]): Iterable<string> {
+/** Checks that the effects and parts in the tables are exactly those in the headers. */
+function* checkEffectsAndParts(database: Database, headers: readonly Header[]): Iterable<string> {
   const effects = database.prepare("select position || '/' || n from effect").pluck().all()
-  const owed = headers.flatMap(each => (each.effects ?? []).map((_, n) => `${each.position}/${n}`))
-  if (!isSame(effects, owed)) yield 'the effects are not those that the events owe'
+  const named = headers.flatMap(each => (each.effects ?? []).map((_, n) => `${each.position}/${n}`))
+  if (!isSameSet(effects, named)) yield 'the effects differ from those in the headers'
   const parts = database.prepare('select position, name, sealed from part').all() as {
     position: number
     name: string
     sealed: Buffer
-  }[] // As the statement names them.
+  }[] // The selected columns.
   const sealed = parts.map(each => `${each.position}/${each.name}/${hash('sha256', each.sealed)}`)
   const marked = headers.flatMap(({ position, parts = [] }) =>
     parts.map(part => `${position}/${part.name}/${part.hash}`),
   )
-  if (!isSame(sealed, marked)) yield 'the parts are not those that the events name'
+  if (!isSameSet(sealed, marked)) yield 'the parts differ from those in the headers'
   const beyond = database
     .prepare('select count(*) from receipt where position > ?')
     .pluck()
     .get(headers.length)
-  if (beyond !== 0) yield 'a receipt is of an event that is not there'
+  if (beyond !== 0) yield 'a receipt is of an event that does not exist'
 }
 
-function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
+function isSameSet(a: readonly unknown[], b: readonly unknown[]): boolean {
   const other = new Set(b)
   return a.length === b.length && new Set(a).size === other.size && a.every(each => other.has(each))
 }
 
-/** Runs steps that read, past the store's own connection. */
-function run<T>(database: Database, steps: Steps<T>): T {
+/** Runs reading steps without the store's connection. */
+function runReadSteps<T>(database: Database, steps: Steps<T>): T {
   let step = steps.next()
   while (!step.done) {
-    if (!('parameters' in step.value)) throw new TypeError('These steps only read')
+    if (!('parameters' in step.value)) throw new TypeError('Cannot run a step that writes')
     step = steps.next(database.prepare(step.value.sql).all(...step.value.parameters))
   }
   return step.value

@@ -1,26 +1,26 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { heard, type LoadOptions, type Said } from './load.ts'
+import { type LoadMessage, type LoadOptions, parseMessages } from './load.ts'
 
-/** A child process under way. */
+/** A running child process. */
 export interface Child {
   readonly process: ChildProcess
-  /** What it has said so far. */
-  readonly said: readonly Said[]
-  /** Resolves when it has ended and all that it said was heard. */
-  readonly ended: Promise<Ended>
-  /** Resolves when it has said so many things, or has ended. */
-  hasSaid(count: number): Promise<void>
+  /** The messages so far. */
+  readonly messages: readonly LoadMessage[]
+  /** Resolves when it has ended and all its messages were read. */
+  readonly ended: Promise<ChildResult>
+  /** Resolves when it has sent `count` messages, or has ended. */
+  hasSent(count: number): Promise<void>
 }
 
 /** How a child ended. */
-export interface Ended {
-  readonly said: readonly Said[]
+export interface ChildResult {
+  readonly messages: readonly LoadMessage[]
   readonly code: number | null
   readonly errors: string
 }
 
-/** Starts a load, `under` another program if one is named. */
+/** Starts a load, `under` another program if one is given. */
 export function startChild(
   script: 'load-store.ts' | 'load-engine.ts',
   options: LoadOptions,
@@ -35,17 +35,17 @@ export function startChild(
   ]
   const [program = '', ...given] = command
   const child = spawn(program, given, { stdio: ['ignore', 'pipe', 'pipe'] })
-  const said: Said[] = []
+  const messages: LoadMessage[] = []
   let rest = ''
   let errors = ''
   let waiting: { count: number; resolve: () => void }[] = []
   const wake = (isOver: boolean) => {
-    for (const each of waiting) if (isOver || said.length >= each.count) each.resolve()
-    waiting = waiting.filter(each => !isOver && said.length < each.count)
+    for (const each of waiting) if (isOver || messages.length >= each.count) each.resolve()
+    waiting = waiting.filter(each => !isOver && messages.length < each.count)
   }
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     rest += text
-    said.push(...heard(rest))
+    messages.push(...parseMessages(rest))
     rest = rest.slice(rest.lastIndexOf('\n') + 1)
     wake(false)
   })
@@ -53,19 +53,19 @@ export function startChild(
     errors += text
   })
   let isOver = false
-  const ended = new Promise<Ended>((resolve, reject) => {
+  const ended = new Promise<ChildResult>((resolve, reject) => {
     child.on('error', reject)
     child.on('close', code => {
       isOver = true
       wake(true)
-      resolve({ said, code, errors })
+      resolve({ messages, code, errors })
     })
   })
   return {
     process: child,
-    said,
+    messages,
     ended,
-    hasSaid: count =>
+    hasSent: count =>
       new Promise(resolve => {
         waiting.push({ count, resolve })
         wake(isOver)

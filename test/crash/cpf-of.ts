@@ -1,4 +1,4 @@
-/** Makes up a CPF with right check digits, another one for each number below a thousand million. */
+/** Creates a CPF with valid check digits, a different one for each number below 1,000,000,000. */
 export function cpfOf(number: number): string {
   const digits = [...String(number % 1_000_000_000).padStart(9, '0')].map(Number)
   for (const length of [9, 10]) {

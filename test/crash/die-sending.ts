@@ -1,4 +1,4 @@
-/** A child process that is killed by its own hand in the moment in which a request leaves. */
+/** A child process that kills itself when a request is about to be sent. */
 import { simulate } from '../../src/simulation/index.ts'
 
 const { path, address } = JSON.parse(process.argv[2] ?? '') as { path: string; address: string } // Written by the parent.

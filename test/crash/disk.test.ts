@@ -7,13 +7,13 @@ const hex = (text: string) =>
   [...Buffer.from(text)].map(byte => `\\x${byte.toString(16).padStart(2, '0')}`).join('')
 const path = '/d/log'
 const write = (offset: number, text: string): Step => ({
-  did: 'write',
+  type: 'write',
   path,
   offset,
   bytes: Buffer.from(text),
 })
-const sync: Step = { did: 'sync', path }
-const syncNames: Step = { did: 'sync', path: '/d' }
+const sync: Step = { type: 'sync', path }
+const syncNames: Step = { type: 'sync', path: '/d' }
 
 function diskAfter(...steps: Step[]): Disk {
   const disk = new Disk('/d')
@@ -21,11 +21,11 @@ function diskAfter(...steps: Step[]): Disk {
   return disk
 }
 
-test('a trace is read call by call, with its data, and without what failed', () => {
+test('a trace is parsed call by call, with data and without failed calls', () => {
   const lines = [
     `pwrite64(3<${hex('/d/log')}>, "${hex('abc')}", 3, 8) = 3`,
     `pwrite64(3<${hex('/d/log')}>, "${hex('abc')}", 3, 8) = -1 EIO (Input/output error) (INJECTED)`,
-    `write(1<${hex('pipe:[7]')}>, "${hex('{"said":"opened"}\n')}", 18) = 18`,
+    `write(1<${hex('pipe:[7]')}>, "${hex('{"type":"opened"}\n')}", 18) = 18`,
     `ftruncate(3<${hex('/d/log')}>, 5) = 0`,
     `fsync(4<${hex('/d')}>) = 0`,
     `link("${hex('/d/a')}", "${hex('/d/b')}") = 0`,
@@ -33,30 +33,30 @@ test('a trace is read call by call, with its data, and without what failed', () 
     '+++ exited with 0 +++',
   ]
   expect(readTrace(lines)).toEqual([
-    { did: 'write', path, offset: 8, bytes: Buffer.from('abc') },
-    { did: 'say', said: [{ said: 'opened' }] },
-    { did: 'truncate', path, size: 5 },
-    { did: 'sync', path: '/d' },
-    { did: 'link', from: '/d/a', to: '/d/b' },
-    { did: 'unlink', path: '/d/a' },
+    { type: 'write', path, offset: 8, bytes: Buffer.from('abc') },
+    { type: 'output', messages: [{ type: 'opened' }] },
+    { type: 'truncate', path, size: 5 },
+    { type: 'sync', path: '/d' },
+    { type: 'link', from: '/d/a', to: '/d/b' },
+    { type: 'unlink', path: '/d/a' },
   ])
   expect(() => readTrace([`pwrite64(3<${hex('/d')}>, "${hex('a')}"..., 9, 8) = 9`])).toThrow(
     'cut the data short',
   )
 })
 
-test('what was synced is kept, and what was not may be there or not', () => {
+test('synced changes are kept, and unsynced ones may survive or not', () => {
   const disk = diskAfter(write(0, 'aaaa'), sync, syncNames, write(2, 'bbbb'))
   expect(disk.image('none')).toEqual(new Map([[path, Buffer.from('aaaa')]]))
   expect(disk.image('all')).toEqual(new Map([[path, Buffer.from('aabbbb')]]))
 })
 
-test('a name is certain once its folder was synced, and names come and go in order', () => {
+test('a file name is certain once its folder was synced, and name changes keep their order', () => {
   const linked: Step[] = [
-    { did: 'write', path: '/d/new', offset: undefined, bytes: Buffer.from('a') },
-    { did: 'sync', path: '/d/new' },
-    { did: 'link', from: '/d/new', to: path },
-    { did: 'unlink', path: '/d/new' },
+    { type: 'write', path: '/d/new', offset: undefined, bytes: Buffer.from('a') },
+    { type: 'sync', path: '/d/new' },
+    { type: 'link', from: '/d/new', to: path },
+    { type: 'unlink', path: '/d/new' },
   ]
   const disk = diskAfter(...linked)
   expect([...disk.image('none').keys()]).toEqual([])
@@ -71,7 +71,7 @@ test('a name is certain once its folder was synced, and names come and go in ord
   ]).toEqual([path])
 })
 
-test('a long write is torn at sectors, and nowhere else', () => {
+test('a long write is torn only at sectors', () => {
   const disk = diskAfter(write(0, '.'.repeat(2_048)), sync, syncNames, write(100, 'x'.repeat(1_500)))
   const images = Array.from(
     { length: 60 },
@@ -92,10 +92,10 @@ test('a long write is torn at sectors, and nowhere else', () => {
   }
 })
 
-test('a file that is renamed has one name at any time, and what it replaced is there until the folder is synced', () => {
-  const other: Step = { did: 'write', path: '/d/new', offset: 0, bytes: Buffer.from('new') }
-  const disk = diskAfter(write(0, 'old'), sync, syncNames, other, { did: 'sync', path: '/d/new' })
-  disk.apply({ did: 'rename', from: '/d/new', to: path })
+test('a rename is atomic, and the replaced file remains until the folder is synced', () => {
+  const other: Step = { type: 'write', path: '/d/new', offset: 0, bytes: Buffer.from('new') }
+  const disk = diskAfter(write(0, 'old'), sync, syncNames, other, { type: 'sync', path: '/d/new' })
+  disk.apply({ type: 'rename', from: '/d/new', to: path })
   expect(new Map([...disk.image('none')].map(([name, bytes]) => [name, String(bytes)]))).toEqual(
     new Map([[path, 'old']]),
   )

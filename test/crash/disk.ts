@@ -1,23 +1,23 @@
 import type { Random } from './random.ts'
 import type { Step } from './trace.ts'
 
-/** What a disk may lose as one piece: of a longer write, any of these may be there or not. */
+/** The unit that a disk loses or keeps: each sector of a longer write may survive or not. */
 const sectorBytes = 512
 
 type Change = { readonly offset: number; readonly bytes: Buffer } | { readonly size: number }
 
-/** A file by what is certain of it, and what was changed since it was last synced. */
+/** The synced content of a file, and its changes since the last sync. */
 interface File {
-  kept: Buffer
+  synced: Buffer
   pending: Change[]
 }
 
-/** Which of the changes that were not synced a power cut leaves: none, all, or any, in pieces. */
-export type Leaves = 'none' | 'all' | Random
+/** Which unsynced changes survive a power cut: none, all, or a random part. */
+export type Survivors = 'none' | 'all' | Random
 
 /**
- * A disk that keeps what was synced and promises nothing else, following a trace of one folder. A name is
- * certain once its folder was synced; names come and go in the order in which they were asked for.
+ * A disk that guarantees only what was synced, replaying the trace of one folder. A file name is certain once its folder
+ * was synced; changes of names keep their order.
  */
 export class Disk {
   readonly #folder: string
@@ -29,59 +29,60 @@ export class Disk {
     this.#folder = folder
   }
 
-  /** Goes on by one step. What shared memory holds is gone with the power, and is left out. */
+  /** Applies one step. Files of shared memory are ignored, because a power cut deletes them. */
   apply(step: Step): void {
-    if (step.did === 'say') return
-    if (step.did === 'link' || step.did === 'rename') {
+    if (step.type === 'output') return
+    if (step.type === 'link' || step.type === 'rename') {
       this.#link(step)
       return
     }
     const { path } = step
-    if (step.did === 'sync' && path === this.#folder) {
+    if (step.type === 'sync' && path === this.#folder) {
       this.#keptNames = this.#pendingNames.at(-1) ?? this.#keptNames
       this.#pendingNames = []
     }
     if (!this.#isOurs(path)) return
-    if (step.did === 'unlink') {
+    if (step.type === 'unlink') {
       this.#rename(names => names.delete(path))
       return
     }
     const file = this.#fileAt(path)
-    if (step.did === 'sync') {
-      file.kept = contentOf(file, 'all')
+    if (step.type === 'sync') {
+      file.synced = fileContent(file, 'all')
       file.pending = []
-    } else if (step.did === 'truncate') file.pending.push({ size: step.size })
-    else file.pending.push({ offset: step.offset ?? contentOf(file, 'all').length, bytes: step.bytes })
+    } else if (step.type === 'truncate') file.pending.push({ size: step.size })
+    else file.pending.push({ offset: step.offset ?? fileContent(file, 'all').length, bytes: step.bytes })
   }
 
-  /** What the disk may hold when the power comes back: contents by path. */
-  image(leaves: Leaves): Map<string, Buffer> {
+  /** The possible content of the disk after the power cut: file contents by path. */
+  image(survivors: Survivors): Map<string, Buffer> {
     const states = [this.#keptNames, ...this.#pendingNames]
-    const last = leaves === 'none' ? 0 : states.length - 1
-    const names = states[typeof leaves === 'string' ? last : leaves.below(states.length)] ?? this.#keptNames
-    return new Map([...names].map(([path, file]) => [path, contentOf(file, leaves)]))
+    const last = survivors === 'none' ? 0 : states.length - 1
+    const names =
+      states[typeof survivors === 'string' ? last : survivors.below(states.length)] ?? this.#keptNames
+    return new Map([...names].map(([path, file]) => [path, fileContent(file, survivors)]))
   }
 
   #isOurs(path: string): boolean {
     return path.startsWith(`${this.#folder}/`) && !path.endsWith('-shm')
   }
 
-  /** Renamed, the file has its new name in the very moment in which it loses the old one. */
-  #link({ did, from, to }: Extract<Step, { did: 'link' | 'rename' }>): void {
+  /** A rename is atomic: the file gets the new name and loses the old one at once. */
+  #link({ type, from, to }: Extract<Step, { type: 'link' | 'rename' }>): void {
     if (!this.#isOurs(to)) return
     const file = this.#fileAt(from)
     this.#rename(names => {
       names.set(to, file)
-      if (did === 'rename') names.delete(from)
+      if (type === 'rename') names.delete(from)
     })
   }
 
   #fileAt(path: string): File {
     const known = this.#names.get(path)
     if (known) return known
-    const made: File = { kept: Buffer.alloc(0), pending: [] }
-    this.#rename(names => names.set(path, made))
-    return made
+    const created: File = { synced: Buffer.alloc(0), pending: [] }
+    this.#rename(names => names.set(path, created))
+    return created
   }
 
   #rename(change: (names: Map<string, File>) => void): void {
@@ -91,18 +92,18 @@ export class Disk {
   }
 }
 
-function contentOf({ kept, pending }: File, leaves: Leaves): Buffer {
-  if (leaves === 'none') return kept
+function fileContent({ synced: kept, pending }: File, survivors: Survivors): Buffer {
+  if (survivors === 'none') return kept
   let content = kept
   for (const change of pending) {
-    for (const piece of leaves === 'all' ? [change] : piecesLeft(change, leaves))
-      content = changed(content, piece)
+    for (const piece of survivors === 'all' ? [change] : tornPieces(change, survivors))
+      content = applyChange(content, piece)
   }
   return content
 }
 
-/** A change is there, is not there, or is torn: then each of its sectors is there or is not. */
-function piecesLeft(change: Change, random: Random): Change[] {
+/** Lets a change survive, be lost, or be torn: then each of its sectors survives or not. */
+function tornPieces(change: Change, random: Random): Change[] {
   const fate = random.below(3)
   if (fate === 0) return []
   if (fate === 1 || 'size' in change) return [change]
@@ -117,7 +118,7 @@ function piecesLeft(change: Change, random: Random): Change[] {
   return pieces
 }
 
-function changed(content: Buffer, change: Change): Buffer {
+function applyChange(content: Buffer, change: Change): Buffer {
   const size = 'size' in change ? change.size : Math.max(content.length, change.offset + change.bytes.length)
   const next = Buffer.alloc(size)
   content.copy(next)

@@ -7,21 +7,18 @@ import { checkErasureReceipt } from '../../src/proof/erasure.ts'
 import { simulate } from '../../src/simulation/index.ts'
 import { newPath } from '../store/sample-store.ts'
 
-const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
+const erasureRequest = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 const other = '52998224725'
 const day = 86_400_000
 
-/** What a process that dies at this moment leaves behind. */
+/** The files that a process killed at this moment leaves. */
 interface Image {
   readonly when: string
   readonly store: string
 }
 
-/**
- * Copies the files of a store right before and right after each commit, each emptying of the journal and each step of the
- * keyring: all that a killed process can leave between two of its writes.
- */
-async function imagesOf(store: string, work: () => Promise<void>): Promise<Image[]> {
+/** Copies the files of a store before and after each commit, journal truncation and keyring write: all crash states. */
+async function crashImages(store: string, work: () => Promise<void>): Promise<Image[]> {
   const images: Image[] = []
   let last = ''
   const take = (when: string) => {
@@ -34,15 +31,17 @@ async function imagesOf(store: string, work: () => Promise<void>): Promise<Image
     images.push({ when: `${images.length}: ${when}`, store: copy })
   }
   const undo = [
-    wrap(Sqlite.prototype, 'pragma', take, source => String(source).startsWith('wal_checkpoint(truncate')),
-    ...(['writeSync', 'fsyncSync', 'renameSync'] as const).map(name => wrap(fs, name, take)),
+    wrapMethod(Sqlite.prototype, 'pragma', take, source =>
+      String(source).startsWith('wal_checkpoint(truncate'),
+    ),
+    ...(['writeSync', 'fsyncSync', 'renameSync'] as const).map(name => wrapMethod(fs, name, take)),
   ]
   const prepare = Sqlite.prototype.prepare
   Sqlite.prototype.prepare = function (this: Sqlite.Database, source: string) {
     const statement = prepare.call(this, source)
-    if (source === 'commit') wrap(statement, 'run', take)
+    if (source === 'commit') wrapMethod(statement, 'run', take)
     return statement
-  } as typeof prepare // Its type is generic in what it is never told here.
+  } as typeof prepare // The original is generic.
   syncBuiltinESMExports()
   try {
     await work()
@@ -54,17 +53,17 @@ async function imagesOf(store: string, work: () => Promise<void>): Promise<Image
   return images
 }
 
-/** Takes an image before and after each call, and says how to undo that. */
-function wrap<N extends string>(
+/** Takes an image before and after each call. Returns a function that restores the method. */
+function wrapMethod<N extends string>(
   target: Record<N, (...given: never[]) => unknown> | object,
   name: N,
   take: (when: string) => void,
-  isMeant: (first: unknown) => boolean = () => true,
+  matches: (first: unknown) => boolean = () => true,
 ): () => void {
-  const methods = target as Record<N, (...given: unknown[]) => unknown> // As its type says.
+  const methods = target as Record<N, (...given: unknown[]) => unknown> // The declared type.
   const original = methods[name]
   methods[name] = function (this: unknown, ...given: unknown[]) {
-    if (!isMeant(given[0])) return original.apply(this, given)
+    if (!matches(given[0])) return original.apply(this, given)
     take(`before ${name}`)
     const result = original.apply(this, given)
     take(`after ${name}`)
@@ -75,7 +74,7 @@ function wrap<N extends string>(
   }
 }
 
-test('an erasure that is cut off anywhere was not begun, or goes on by itself to its end', async () => {
+test('an erasure interrupted at any point has not begun, or is completed after a restart', async () => {
   const store = newPath()
   const first = await simulate({ averba: { store } })
   const { samples } = first
@@ -87,38 +86,40 @@ test('an erasure that is cut off anywhere was not begun, or goes on by itself to
     subjects.push(subject)
   }
   await first.averba.close()
-  const [gone, stays] = subjects
-  if (!gone || !stays) throw new Error('There are two')
+  const [erased, remaining] = subjects
+  if (!erased || !remaining) throw new Error('Cannot enrol two subjects')
 
-  // Opened inside, so that its statements are watched.
-  const images = await imagesOf(store, async () => {
+  // Opened inside, so that its statements are wrapped.
+  const images = await crashImages(store, async () => {
     const { averba, clock } = await simulate({ averba: { store, backupRetentionDays: 1 } })
-    await averba.subjects.erase({ subject: gone }, asked)
+    await averba.subjects.erase({ subject: erased }, erasureRequest)
     await clock.advance(day)
     await averba.settle()
-    expect(await averba.subjects.receipt(gone)).toMatchObject({ epochsDestroyedAt: expect.any(String) })
+    expect(await averba.subjects.receipt(erased)).toMatchObject({ epochsDestroyedAt: expect.any(String) })
     await averba.close()
   })
   const seen = { untouched: 0, 'carried on': 0, complete: 0 }
   for (const { when, store: image } of images) {
     const { averba, clock } = await simulate({ averba: { store: image, backupRetentionDays: 1 } })
-    const before = await averba.subjects.receipt(gone)
+    const before = await averba.subjects.receipt(erased)
     if (!before) {
       seen.untouched += 1
-      expect((await averba.consents.list({ subject: gone })).length, when).toBeGreaterThan(0)
-      await averba.subjects.erase({ subject: gone }, asked)
+      expect((await averba.consents.list({ subject: erased })).length, when).toBeGreaterThan(0)
+      await averba.subjects.erase({ subject: erased }, erasureRequest)
     } else if (before.completed) seen.complete += 1
     else seen['carried on'] += 1
-    // A clock that went on with the log: what a crash left under way is taken over when its lease has run out.
+    // The effects of the killed process are taken over when their lease has ended.
     await clock.advance(day + 60_000)
     await averba.settle()
-    const receipt = await averba.subjects.receipt(gone)
+    const receipt = await averba.subjects.receipt(erased)
     expect(receipt, when).toMatchObject({ completed: { found: 0 }, destroyed: { keys: 1 } })
     expect(receipt && checkErasureReceipt(receipt), when).toEqual([])
     await clock.advance(day)
     await averba.settle()
-    expect(await averba.subjects.receipt(gone), when).toMatchObject({ epochsDestroyedAt: expect.any(String) })
-    await expect(averba.consents.list({ subject: gone }), when).rejects.toMatchObject({
+    expect(await averba.subjects.receipt(erased), when).toMatchObject({
+      epochsDestroyedAt: expect.any(String),
+    })
+    await expect(averba.consents.list({ subject: erased }), when).rejects.toMatchObject({
       code: 'SUBJECT_ERASED',
     })
     await expect(averba.consents.list({ cpf: samples.cpf }), when).rejects.toMatchObject({

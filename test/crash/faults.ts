@@ -1,49 +1,56 @@
 import { basename, join } from 'node:path'
 import { inParallel } from '../in-parallel.ts'
 import { checkLog } from './check-log.ts'
-import { type Ended, startChild } from './child.ts'
-import { addFindings, isAnythingIn, notRun, type Row } from './findings.ts'
+import { type ChildResult, startChild } from './child.ts'
+import { addFindings, hasFindings, notRunRow, type Row } from './findings.ts'
 import type { LoadOptions } from './load.ts'
 import { Random } from './random.ts'
 import { logName, Scratch } from './scratch.ts'
-import { fileCalls, linesIn, quickly, readCalls, straceTo, whyNoTracing } from './strace.ts'
+import {
+  fileCalls,
+  readCalls,
+  readTraceLines,
+  seccompFlag,
+  straceCommand,
+  whyTracingUnavailable,
+} from './strace.ts'
 
-/** How a matrix of faults is sized. */
+/** The size of a fault matrix. */
 export interface FaultOptions {
   readonly seed: number
-  /** How many of all faults are tried, evenly spread. */
+  /** How many of all possible faults are injected, evenly spread. */
   readonly faults: number
 }
 
 const kinds = { KILL: 'signal=KILL', EIO: 'error=EIO', ENOSPC: 'error=ENOSPC' }
 type Kind = keyof typeof kinds
 
-/** One fault: what happens at the nth time of a call. */
+/** A fault at the nth time of a system call. */
 interface Fault {
   readonly phase: Phase
   readonly call: string
   readonly n: number
   readonly kind: Kind
-  /** One more than there are of this call: it may not happen, which tells that all were tried. */
+  /** `n` is one more than the number of calls: this fault must not happen, which shows that all calls were tried. */
   readonly isBeyond: boolean
 }
 
-/** What the load does meanwhile: it makes a log, goes on with one, or moves pages into the file all the time. */
+/** The work of the load: it creates a log, continues one, or checkpoints all the time. */
 interface Phase {
   readonly name: string
   readonly isNew: boolean
-  /** Which calls fail, and how. */
+  /** The system calls that fail. */
   readonly calls: readonly string[]
   readonly kinds: readonly Kind[]
   readonly load: Pick<LoadOptions, 'callers' | 'appends' | 'checkpointPages'>
 }
 
 const changing = { calls: fileCalls, kinds: ['KILL', 'EIO', 'ENOSPC'] } as const
-/** Whoever dies while reading has changed nothing. */
+/** Without KILL: a process that is killed while it reads has changed nothing. */
 const reading = { calls: readCalls, kinds: ['EIO'] } as const
 
 const phases: readonly Phase[] = [
-  { name: 'making a log', isNew: true, ...changing, load: { callers: 2, appends: 1 } },
+  { name: 'creating a log', isNew: true, ...changing, load: { callers: 2, appends: 1 } },
   { name: 'appending', isNew: false, ...changing, load: { callers: 3, appends: 4 } },
   {
     name: 'with checkpoints',
@@ -54,13 +61,13 @@ const phases: readonly Phase[] = [
   { name: 'reading', isNew: false, ...reading, load: { callers: 3, appends: 3, checkpointPages: 8 } },
 ]
 
-/** The load's seed names its temporary files: the same in every run, so that calls can be told by path. */
+/** The seed determines the names of temporary files. It is always the same, so that calls can be filtered by path. */
 const loadSeed = 1
 
-/** Injects a fault into each write, each sync and each read, one a run, and checks the log that is left. */
+/** Injects a fault into each write, sync and read, one in each run, and checks the log afterwards. */
 export async function injectFaults({ seed, faults }: FaultOptions): Promise<Row[]> {
-  const why = whyNoTracing()
-  if (why) return phases.map(({ name }) => notRun(`faults while ${name}`, why))
+  const reason = whyTracingUnavailable()
+  if (reason) return phases.map(({ name }) => notRunRow(`faults while ${name}`, reason))
   const scratch = new Scratch()
   const template = scratch.folder()
   await startChild('load-store.ts', {
@@ -69,11 +76,11 @@ export async function injectFaults({ seed, faults }: FaultOptions): Promise<Row[
     callers: 4,
     appends: 80,
   }).ended
-  const ways = new Map<Phase, string[]>()
+  const pathsByPhase = new Map<Phase, string[]>()
   const matrix: Fault[] = []
   for (const phase of phases) {
-    const { paths, counts } = await survey(scratch, template, phase)
-    ways.set(phase, paths)
+    const { paths, counts } = await surveyCalls(scratch, template, phase)
+    pathsByPhase.set(phase, paths)
     for (const [call, count] of counts) {
       for (let n = 1; n <= count + 1; n++) {
         for (const kind of phase.kinds) matrix.push({ phase, call, n, kind, isBeyond: n > count })
@@ -83,7 +90,7 @@ export async function injectFaults({ seed, faults }: FaultOptions): Promise<Row[
   const rows = new Map(phases.map(phase => [phase, emptyRow(`faults while ${phase.name}`)]))
   await inParallel(new Random(seed).spread(matrix, faults), async fault => {
     const row = rows.get(fault.phase)
-    if (row) await tryFault(scratch, template, fault, ways.get(fault.phase) ?? [], row)
+    if (row) await tryFault(scratch, template, fault, pathsByPhase.get(fault.phase) ?? [], row)
   })
   const all = [...rows.values()]
   const found = { lost: all.flatMap(row => row.lost), corrupt: all.flatMap(row => row.corrupt) }
@@ -97,18 +104,18 @@ function emptyRow(name: string): OpenRow {
   return { name, faults: 0, acknowledged: 0, lost: [], corrupt: [], unclear: [] }
 }
 
-/** Runs a load without faults, and says which files it touches and how often it makes each call. */
-async function survey(scratch: Scratch, template: string, phase: Phase) {
+/** Runs a load without faults. Returns the files that it uses, and how often it makes each call. */
+async function surveyCalls(scratch: Scratch, template: string, phase: Phase) {
   const folder = scratch.folder(phase.isNew ? undefined : template)
   const traces = scratch.folder()
-  const ended = await startChild('load-store.ts', loadOf(phase, folder), [
-    ...straceTo(traces, phase.calls),
-    quickly,
+  const ended = await startChild('load-store.ts', createLoadOptions(phase, folder), [
+    ...straceCommand(traces, phase.calls),
+    seccompFlag,
   ]).ended
-  if (ended.said.at(-1)?.said !== 'closed') throw new TypeError(`Cannot survey a load: ${ended.errors}`)
+  if (ended.messages.at(-1)?.type !== 'closed') throw new TypeError(`Cannot survey a load: ${ended.errors}`)
   const counts = new Map<string, number>()
   const paths = new Set<string>()
-  for (const line of linesIn(traces)) {
+  for (const line of readTraceLines(traces)) {
     const call = phase.calls.find(each => line.startsWith(`${each}(`))
     const texts = [...line.matchAll(/[<"]((?:\\x[0-9a-f]{2})+)[>"]/g)].map(([, hex = '']) =>
       Buffer.from(hex.replaceAll('\\x', ''), 'hex').toString(),
@@ -123,10 +130,10 @@ async function survey(scratch: Scratch, template: string, phase: Phase) {
   return { paths: [...paths], counts }
 }
 
-/** A file that is named after its process has the same name in every run: strace goes by the paths of the survey. */
+/** A fixed process id: files named after the process must have the paths of the survey, as strace filters by path. */
 const pid = 4_242
 
-function loadOf(phase: Phase, folder: string): LoadOptions {
+function createLoadOptions(phase: Phase, folder: string): LoadOptions {
   return { path: join(folder, logName), seed: loadSeed, pid, ...phase.load }
 }
 
@@ -135,30 +142,31 @@ async function tryFault(scratch: Scratch, template: string, fault: Fault, paths:
   const folder = scratch.folder(phase.isNew ? undefined : template)
   const traces = scratch.folder()
   const only = paths.flatMap(path => ['-P', path === '' ? folder : join(folder, path)])
-  const inject = ['-e', `inject=${call}:${kinds[kind]}:when=${n}`, ...(kind === 'KILL' ? [] : [quickly])]
-  const under = [...straceTo(traces, phase.calls), ...only, ...inject]
-  const ended = await startChild('load-store.ts', loadOf(phase, folder), under).ended
-  // strace dies of the same signal, and takes the end of the trace along.
+  const inject = ['-e', `inject=${call}:${kinds[kind]}:when=${n}`, ...(kind === 'KILL' ? [] : [seccompFlag])]
+  const under = [...straceCommand(traces, phase.calls), ...only, ...inject]
+  const ended = await startChild('load-store.ts', createLoadOptions(phase, folder), under).ended
+  // The signal kills strace too, so the end of the trace is missing.
   const happened =
-    kind === 'KILL' ? ended.code !== 0 : linesIn(traces).some(line => line.endsWith('(INJECTED)'))
-  const acknowledged = ended.said.filter(each => each.said === 'acknowledged')
+    kind === 'KILL' ? ended.code !== 0 : readTraceLines(traces).some(line => line.endsWith('(INJECTED)'))
+  const acknowledged = ended.messages.filter(each => each.type === 'acknowledged')
   const where = `${kind} at ${call} ${n} while ${phase.name}`
   const { lost, corrupt } = await checkLog(join(folder, logName), acknowledged)
   row.faults += happened ? 1 : 0
   row.acknowledged += acknowledged.length
   addFindings(row, where, { lost, corrupt })
   if (happened === isBeyond) row.unclear.push(`${where}: it ${happened ? 'happened' : 'did not happen'}`)
-  if (kind !== 'KILL') row.unclear.push(...unclearIn(ended, phase).map(each => `${where}: ${each}`))
-  if (!isAnythingIn({ lost, corrupt })) scratch.remove(folder)
+  if (kind !== 'KILL') row.unclear.push(...findUnclear(ended, phase).map(each => `${where}: ${each}`))
+  if (!hasFindings({ lost, corrupt })) scratch.remove(folder)
   scratch.remove(traces)
 }
 
-/** After an error the process has to go on: every command is done in the end, and each error had a code of ours. */
-function unclearIn({ said, errors }: Ended, { load }: Phase): string[] {
-  const broken = said.flatMap(each => (each.said === 'broken' ? [each.what] : []))
-  const done = said.filter(each => each.said === 'acknowledged').length
+/** Checks that the process continued after the error: every command was done, and every error had a code of averba. */
+function findUnclear({ messages, errors }: ChildResult, { load }: Phase): string[] {
+  const broken = messages.flatMap(each => (each.type === 'broken' ? [each.what] : []))
+  const done = messages.filter(each => each.type === 'acknowledged').length
   const asked = load.callers * (load.appends ?? 0)
-  if (said.at(-1)?.said !== 'closed') broken.push(`the process ended: ${errors.trim().split('\n').at(-1)}`)
+  if (messages.at(-1)?.type !== 'closed')
+    broken.push(`the process ended: ${errors.trim().split('\n').at(-1)}`)
   else if (done !== asked) broken.push(`${done} commands were done instead of ${asked}`)
   return broken
 }

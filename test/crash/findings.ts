@@ -1,51 +1,51 @@
-/** What is wrong with a log that was opened again, in words. */
+/** The problems of a log that was opened after a fault. */
 export interface Findings {
-  /** Events that were acknowledged and are not there as they were. */
+  /** Acknowledged events that are missing or differ. */
   readonly lost: string[]
-  /** Everything else that contradicts itself. */
+  /** All other contradictions. */
   readonly corrupt: string[]
 }
 
-/** Adds what one file showed to what is known so far: each lost event counts, and the file once. */
+/** Adds the findings of one file: each lost event counts, but a corrupt file only once. */
 export function addFindings(to: Findings, where: string, { lost, corrupt }: Findings): void {
   to.lost.push(...lost.map(each => `${where}: ${each}`))
   if (corrupt.length > 0) to.corrupt.push(`${where}: ${corrupt.join('; ')}`)
 }
 
-/** Reports whether anything was wrong. */
-export function isAnythingIn({ lost, corrupt }: Findings): boolean {
+/** Reports whether there are any problems. */
+export function hasFindings({ lost, corrupt }: Findings): boolean {
   return lost.length + corrupt.length > 0
 }
 
-/** One row of the table that a campaign ends with. */
+/** One row of the table at the end of a campaign. */
 export interface Row extends Findings {
   readonly name: string
-  /** How often something was broken: a kill, an injected error, a power cut. */
+  /** The number of kills, injected errors or power cuts. */
   readonly faults: number
-  /** How many acknowledgements were held against a log, over all checks. */
+  /** The number of acknowledgements that were checked, over all logs. */
   readonly acknowledged: number
-  /** Errors that reached a caller without a code of ours, or after which the process did not go on rightly. */
+  /** Errors without a code of averba, or after which the process did not continue. */
   readonly unclear: readonly string[]
   /** Why it was not run. */
   readonly notRun?: string
-  /** A row that shows that the check can fail: it has to lose. */
-  readonly hasToLose?: boolean
+  /** This row must lose events, to show that the check can fail. */
+  readonly mustLose?: boolean
 }
 
-/** A row of what was not run. */
-export function notRun(name: string, why: string): Row {
-  return { name, faults: 0, acknowledged: 0, lost: [], corrupt: [], unclear: [], notRun: why }
+/** Creates the row of a part that was not run. */
+export function notRunRow(name: string, reason: string): Row {
+  return { name, faults: 0, acknowledged: 0, lost: [], corrupt: [], unclear: [], notRun: reason }
 }
 
-/** Reports whether a row is as it has to be. */
-export function isGood(row: Row): boolean {
+/** Reports whether a row has the expected result. */
+export function hasPassed(row: Row): boolean {
   if (row.notRun !== undefined) return true
   if (row.corrupt.length + row.unclear.length > 0 || row.faults === 0) return false
-  return row.hasToLose ? row.lost.length > 0 : row.lost.length === 0
+  return row.mustLose ? row.lost.length > 0 : row.lost.length === 0
 }
 
-/** Writes the table. */
-export function tableOf(rows: readonly Row[]): string {
+/** Formats the table. */
+export function formatTable(rows: readonly Row[]): string {
   const head = [
     'campaign',
     'faults tried',
@@ -58,13 +58,13 @@ export function tableOf(rows: readonly Row[]): string {
   const cells = rows.map(row => {
     if (row.notRun !== undefined) return [row.name, '-', '-', '-', '-', '-', `not run: ${row.notRun}`]
     const counts = [row.faults, row.acknowledged, row.lost.length, row.corrupt.length, row.unclear.length]
-    const verdict = isGood(row) ? 'ok' : 'FAILED'
-    return [row.name, ...counts.map(String), row.hasToLose ? `${verdict}: has to lose` : verdict]
+    const verdict = hasPassed(row) ? 'ok' : 'FAILED'
+    return [row.name, ...counts.map(String), row.mustLose ? `${verdict}: must lose` : verdict]
   })
-  const sums = rows.filter(row => row.notRun === undefined && !row.hasToLose)
+  const sums = rows.filter(row => row.notRun === undefined && !row.mustLose)
   const sum = (count: (row: Row) => number) => String(sums.reduce((total, row) => total + count(row), 0))
   const total = [
-    'all but what has to lose',
+    'total without "must lose"',
     sum(row => row.faults),
     sum(row => row.acknowledged),
     sum(row => row.lost.length),

@@ -1,26 +1,26 @@
-/** A child process that works with the simulated services through the whole engine, until it is killed. */
+/** A child process that uses the simulated services through the whole engine, until it is killed. */
 import { simulate } from '../../src/simulation/index.ts'
 import { cpfOf } from './cpf-of.ts'
-import { type LoadOptions, say } from './load.ts'
-import { notificationOf, subscriptions } from './notification-of.ts'
+import { type LoadOptions, sendMessage } from './load.ts'
+import { createNotification, subscriptions } from './notification-of.ts'
 
 const { path, seed, callers } = JSON.parse(process.argv[2] ?? '') as LoadOptions // Written by the parent.
 
 const { averba } = await simulate({ seed, averba: { store: path, subscriptions } })
-say({ said: 'opened' })
-await Promise.all(Array.from({ length: callers }, (_, caller) => call(caller)))
+sendMessage({ type: 'opened' })
+await Promise.all(Array.from({ length: callers }, (_, caller) => runCaller(caller)))
 
-async function call(caller: number): Promise<void> {
+async function runCaller(caller: number): Promise<void> {
   for (let n = 0; ; n++) {
     const commandId = `${seed}-${caller}-${n}`
     const cpf = cpfOf((seed * 64 + caller) * 1_000 + n)
     const subject = await averba.consents.enrol({ cpf }, { commandId })
-    say({ said: 'enrolled', commandId, cpf, subject })
+    sendMessage({ type: 'enrolled', commandId, cpf, subject })
     const id = `validation-${commandId}`
     const { status } = await averba.validations.validate({ id, cpf, claims: { nome: 'Maria de Exemplo' } })
-    if (status === 'settled' || status === 'declined') say({ said: 'validated', id, cpf, status })
+    if (status === 'settled' || status === 'declined') sendMessage({ type: 'validated', id, cpf, status })
     const number = `26BR-${commandId}`
-    const response = await averba.receiver.fetch(notificationOf(number), { remoteAddress: '189.9.1.2' })
-    if (response.ok) say({ said: 'notified', number })
+    const response = await averba.receiver.fetch(createNotification(number), { remoteAddress: '189.9.1.2' })
+    if (response.ok) sendMessage({ type: 'notified', number })
   }
 }

@@ -1,24 +1,24 @@
-/** A child process that appends with many callers at once, until it has done what was asked or is killed. */
+/** A child process that appends with many concurrent callers, until it has done all appends or is killed. */
 import Sqlite, { type Database } from 'better-sqlite3'
 import type { Store } from '../../src/store/store.ts'
 import { AverbaError } from '../../src/vocabulary/errors.ts'
-import { acknowledge, appendOf, type LoadOptions, openStore, say } from './load.ts'
+import { createAppend, type LoadOptions, openStore, sendAcknowledged, sendMessage } from './load.ts'
 
 const options = JSON.parse(process.argv[2] ?? '') as LoadOptions // Written by the parent.
 if (options.pid !== undefined) Object.defineProperty(process, 'pid', { value: options.pid })
-/** One fault is injected, and no more: what fails again is broken. */
+/** Only one fault is injected, so repeated failures are a defect. */
 const attemptsMax = 3
 
-const store = await again(openIt)
+const store = await retry(openWithOptions)
 if (store) {
-  say({ said: 'opened' })
-  await Promise.all(Array.from({ length: options.callers }, (_, caller) => call(store, caller)))
+  sendMessage({ type: 'opened' })
+  await Promise.all(Array.from({ length: options.callers }, (_, caller) => runCaller(store, caller)))
   await store.close()
-  say({ said: 'closed' })
+  sendMessage({ type: 'closed' })
 }
 
-/** The store keeps its connection to itself: it is seen here as it is opened. */
-async function openIt(): Promise<Store> {
+/** Opens the store, and catches its private connection to set options on it. */
+async function openWithOptions(): Promise<Store> {
   const { pragma } = Sqlite.prototype
   let database: Database | undefined
   Sqlite.prototype.pragma = function (this: Database, ...given: Parameters<typeof pragma>) {
@@ -35,8 +35,8 @@ async function openIt(): Promise<Store> {
   }
 }
 
-/** Every caller has a stream of its own; some appends go to one that all share, some to one that all fight for. */
-async function call(log: Store, caller: number): Promise<void> {
+/** Appends to the caller's own stream. Some appends also use a shared stream, and some one with a version conflict. */
+async function runCaller(log: Store, caller: number): Promise<void> {
   const own = `token-${options.seed}-${caller}`
   const { appends = Number.POSITIVE_INFINITY } = options
   let version = 0
@@ -48,28 +48,28 @@ async function call(log: Store, caller: number): Promise<void> {
       ...(n % 3 === 0 ? [{ stream: 'token-shared', expect: 'any' as const }] : []),
       ...(n % 5 === 0 ? [{ stream: 'token-contested', expect: contested }] : []),
     ]
-    const appended = await again(() => log.append(appendOf(log, commandId, streams)))
+    const appended = await retry(() => log.append(createAppend(log, commandId, streams)))
     if (appended?.status === 'appended') {
-      acknowledge(commandId, appended)
+      sendAcknowledged(commandId, appended)
       version += 1
     } else if (appended?.status === 'conflict') {
       const [last] = await log.read({ stream: 'token-contested', backward: true, limit: 1 })
       contested = last?.version ?? 0
     } else if (appended) {
-      say({ said: 'broken', what: 'a command that failed was there all the same' })
+      sendMessage({ type: 'broken', what: 'a failed command is in the log' })
     }
   }
 }
 
-async function again<T>(work: () => Promise<T>): Promise<T | undefined> {
+async function retry<T>(work: () => Promise<T>): Promise<T | undefined> {
   for (let attempts = 1; attempts <= attemptsMax; attempts++) {
     try {
       return await work()
     } catch (error) {
-      if (error instanceof AverbaError) say({ said: 'failed', code: error.code })
-      else say({ said: 'broken', what: String(error) })
+      if (error instanceof AverbaError) sendMessage({ type: 'failed', code: error.code })
+      else sendMessage({ type: 'broken', what: String(error) })
     }
   }
-  say({ said: 'broken', what: 'it went on failing' })
+  sendMessage({ type: 'broken', what: 'it failed repeatedly' })
   return undefined
 }

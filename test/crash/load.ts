@@ -7,66 +7,66 @@ import type { Append, Appended } from '../../src/store/writing/append.ts'
 import { tokens } from '../../src/views/tokens.ts'
 import type { View } from '../../src/vocabulary/view.ts'
 
-/** What a child process is asked to do. */
+/** The work of a child process. */
 export interface LoadOptions {
-  /** The id that the process goes by: files that it names after that are known beforehand, and can be given faults. */
+  /** A fixed process id, so that the names of files with the id are known, and faults can be injected there. */
   readonly pid?: number
   readonly path: string
-  /** Goes into every command id and every random byte: no two children of one file share it. */
+  /** Determines all command ids and random bytes. Children that share a file have different seeds. */
   readonly seed: number
   /** How many callers append at the same time. */
   readonly callers: number
-  /** How many appends each caller asks for; without it they go on until the process is killed. */
+  /** The appends of each caller; unlimited when absent. */
   readonly appends?: number
-  /** Pages of the write-ahead log after which they move into the file, instead of the store's own number. */
+  /** The size of the write-ahead log, in pages, at which SQLite makes a checkpoint; by default the store's own. */
   readonly checkpointPages?: number
-  /** Breaks the promise of durability on purpose, to show that the checks would notice. */
+  /** Reduces durability deliberately, to show that the checks notice it. */
   readonly isWeakened?: boolean
 }
 
-/** What a child says, a line of JSON each, at the moment when it is true. */
-export type Said =
-  | { readonly said: 'opened' }
-  | { readonly said: 'acknowledged'; readonly commandId: string; readonly events: readonly Place[] }
-  | { readonly said: 'enrolled'; readonly commandId: string; readonly cpf: string; readonly subject: string }
-  | { readonly said: 'validated'; readonly id: string; readonly cpf: string; readonly status: string }
-  | { readonly said: 'notified'; readonly number: string }
-  /** An error with a code of ours: whoever reads it knows that nothing was recorded. */
-  | { readonly said: 'failed'; readonly code: string }
-  /** An error that nobody outside can make sense of. */
-  | { readonly said: 'broken'; readonly what: string }
-  | { readonly said: 'closed' }
+/** A message of a child, one line of JSON, sent at the moment when it becomes true. */
+export type LoadMessage =
+  | { readonly type: 'opened' }
+  | { readonly type: 'acknowledged'; readonly commandId: string; readonly events: readonly EventPlace[] }
+  | { readonly type: 'enrolled'; readonly commandId: string; readonly cpf: string; readonly subject: string }
+  | { readonly type: 'validated'; readonly id: string; readonly cpf: string; readonly status: string }
+  | { readonly type: 'notified'; readonly number: string }
+  /** An error with a code of averba: the command was not recorded. */
+  | { readonly type: 'failed'; readonly code: string }
+  /** Any other error. */
+  | { readonly type: 'broken'; readonly what: string }
+  | { readonly type: 'closed' }
 
-/** Where an acknowledged event has to be found. */
-export interface Place {
+/** The id and position of an acknowledged event. */
+export interface EventPlace {
   readonly id: string
   readonly position: number
 }
 
-export type Acknowledged = Extract<Said, { said: 'acknowledged' }>
+export type AcknowledgedMessage = Extract<LoadMessage, { type: 'acknowledged' }>
 
-/** Says something, in one system call that has ended when it returns. */
-export function say(said: Said): void {
-  writeSync(1, `${JSON.stringify(said)}\n`)
+/** Sends a message with one synchronous system call. */
+export function sendMessage(message: LoadMessage): void {
+  writeSync(1, `${JSON.stringify(message)}\n`)
 }
 
-/** Reads what a child said. A last line that it did not end was not said. */
-export function heard(text: string): Said[] {
+/** Parses the messages of a child, without an incomplete last line. */
+export function parseMessages(text: string): LoadMessage[] {
   const lines = text.split('\n').slice(0, -1)
-  return lines.map(line => JSON.parse(line) as Said) // Written by `say`.
+  return lines.map(line => JSON.parse(line) as LoadMessage) // Written by `sendMessage`.
 }
 
-/** Opens a store as the load does. Seeded, so that even the names of temporary files are the same again. */
+/** Opens a store as the load does. It is seeded, so that even the names of temporary files are repeatable. */
 export function openStore(path: string, seed: number, views: readonly View[] = [tokens]): Promise<Store> {
   const entropy = seededEntropy(seed)
   return Store.open({ path, views, clock: systemClock, entropy, createId: createIds(systemClock, entropy) })
 }
 
 /**
- * The append of a command: on each stream an event that says of how many it is one, with a call owed, a sealed
- * part and a claim, so that every table has something to lose.
+ * Creates the append of a command: on each stream an event with the number of events (`of`), and an effect, a sealed part
+ * and an index entry, so that every table has rows.
  */
-export function appendOf(store: Store, commandId: string, streams: Append['streams']): Append {
+export function createAppend(store: Store, commandId: string, streams: Append['streams']): Append {
   return {
     at: '2030-01-01T00:00:00.000Z',
     streams,
@@ -87,10 +87,13 @@ export function appendOf(store: Store, commandId: string, streams: Append['strea
   }
 }
 
-/** What a child says of an append that is done. */
-export function acknowledge(commandId: string, { events }: Extract<Appended, { status: 'appended' }>): void {
-  say({
-    said: 'acknowledged',
+/** Sends the acknowledgement of an append. */
+export function sendAcknowledged(
+  commandId: string,
+  { events }: Extract<Appended, { status: 'appended' }>,
+): void {
+  sendMessage({
+    type: 'acknowledged',
     commandId,
     events: events.map(({ id, position }) => ({ id, position })),
   })

@@ -1,7 +1,7 @@
-/** `npm run test:crash`: breaks logs in every way that it can, and ends with a table of what was lost. */
+/** `npm run test:crash`: breaks logs in many ways, and prints a table of what was lost. */
 import { parseArgs } from 'node:util'
 import { runCampaign } from './campaign.ts'
-import { isGood, type Row, tableOf } from './findings.ts'
+import { formatTable, hasPassed, type Row } from './findings.ts'
 
 /** How many findings of a row are printed. */
 const printedMax = 20
@@ -21,10 +21,10 @@ const [seed, kills, images] = [values.seed, values.kills, values.images].map(Num
   number,
   number,
   number,
-] // Three of three.
+] // Three values.
 const faults = values.faults === 'all' ? Number.POSITIVE_INFINITY : Number(values.faults)
 if ([seed, kills, images, faults].some(Number.isNaN))
-  throw new TypeError('Cannot read the flags: give numbers')
+  throw new TypeError('Cannot read the flags: they must be numbers')
 
 console.log(`seed ${seed}`)
 const rows: Row[] = []
@@ -34,12 +34,12 @@ for await (const row of runCampaign({ seed, kills, faults, images })) {
     `${row.name}: ${row.notRun === undefined ? `${row.faults} faults tried` : `not run: ${row.notRun}`}`,
   )
 }
-for (const row of rows.filter(each => !isGood(each))) {
-  const found = [...(row.hasToLose ? [] : row.lost), ...row.corrupt, ...row.unclear]
+for (const row of rows.filter(each => !hasPassed(each))) {
+  const found = [...(row.mustLose ? [] : row.lost), ...row.corrupt, ...row.unclear]
   console.log(`\n${row.name}, with seed ${seed}:`)
   for (const each of found.slice(0, printedMax)) console.log(`  ${each}`)
   if (found.length > printedMax) console.log(`  and ${found.length - printedMax} more`)
 }
-console.log(`\n${tableOf(rows)}`)
+console.log(`\n${formatTable(rows)}`)
 const isWhole = rows.every(row => row.notRun === undefined)
-if (!rows.every(isGood) || (values.strict && !isWhole)) process.exitCode = 1
+if (!rows.every(hasPassed) || (values.strict && !isWhole)) process.exitCode = 1

@@ -1,10 +1,10 @@
-/** The subscription whose notifications the load receives. */
+/** The subscription of the load. */
 export const subscriptions = [
   { evento: 'dimp-situacao-import', chaveSecreta: 'chave-um', chaveAutenticacao: 'Basic YTpi' },
 ]
 
-/** A notification of the portal, about a number. */
-export function notificationOf(number: string): Request {
+/** Creates a notification of the portal with a number in its body. */
+export function createNotification(number: string): Request {
   return new Request('https://receptor.exemplo.br/averba', {
     method: 'POST',
     headers: {

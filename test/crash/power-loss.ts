@@ -2,34 +2,34 @@ import { writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { checkLog } from './check-log.ts'
 import { startChild } from './child.ts'
-import { Disk, type Leaves } from './disk.ts'
-import { addFindings, type Findings, isAnythingIn, notRun, type Row } from './findings.ts'
-import type { Acknowledged } from './load.ts'
+import { Disk, type Survivors } from './disk.ts'
+import { addFindings, type Findings, hasFindings, notRunRow, type Row } from './findings.ts'
+import type { AcknowledgedMessage } from './load.ts'
 import { Random } from './random.ts'
 import { logName, Scratch } from './scratch.ts'
-import { linesIn, quickly, straceTo, whyNoTracing } from './strace.ts'
+import { readTraceLines, seccompFlag, straceCommand, whyTracingUnavailable } from './strace.ts'
 import { readTrace, type Step } from './trace.ts'
 
-/** How a campaign of power cuts is sized. */
+/** The size of a campaign of power cuts. */
 export interface PowerLossOptions {
   readonly seed: number
   readonly images: number
-  /** The same with a store that was weakened on purpose. */
+  /** Uses a store with deliberately reduced durability. */
   readonly isWeakened?: boolean
 }
 
 /**
- * Records every write and sync of a log that is made and appended to, and opens what a disk may hold after a
+ * Records every write and sync while a log is created and appended to. Then checks the possible disk contents after a
  * power cut between any two of them.
  */
 export async function cutPower({ seed, images, isWeakened = false }: PowerLossOptions): Promise<Row> {
   const name = isWeakened ? 'power cuts, synchronous=NORMAL' : 'power cuts'
-  const why = whyNoTracing()
-  if (why) return notRun(name, why)
+  const reason = whyTracingUnavailable()
+  if (reason) return notRunRow(name, reason)
   const scratch = new Scratch()
   const random = new Random(seed)
   const folder = scratch.folder()
-  const steps = await record(folder, scratch.folder(), seed, isWeakened)
+  const steps = await recordTrace(folder, scratch.folder(), seed, isWeakened)
   const row = {
     name,
     faults: 0,
@@ -37,23 +37,24 @@ export async function cutPower({ seed, images, isWeakened = false }: PowerLossOp
     lost: [],
     corrupt: [],
     unclear: [] as string[],
-    hasToLose: isWeakened,
+    mustLose: isWeakened,
   }
   const found: Findings = row
   const disk = new Disk(folder)
-  const acknowledged: Acknowledged[] = []
-  const cuts = random.spread(cutsOf(steps, random), images)
+  const acknowledged: AcknowledgedMessage[] = []
+  const cuts = random.spread(createCuts(steps, random), images)
   for (const [i, step] of steps.entries()) {
     disk.apply(step)
-    if (step.did === 'say') acknowledged.push(...step.said.filter(each => each.said === 'acknowledged'))
-    for (const { leaves, label } of cuts.filter(cut => cut.after === i)) {
+    if (step.type === 'output')
+      acknowledged.push(...step.messages.filter(each => each.type === 'acknowledged'))
+    for (const { survivors, label } of cuts.filter(cut => cut.after === i)) {
       const image = scratch.folder()
-      for (const [path, content] of disk.image(leaves)) writeFileSync(join(image, basename(path)), content)
+      for (const [path, content] of disk.image(survivors)) writeFileSync(join(image, basename(path)), content)
       const { lost, corrupt } = await checkLog(join(image, logName), acknowledged)
       addFindings(found, `seed ${seed}, after step ${i}, ${label}`, { lost, corrupt })
       row.faults += 1
       row.acknowledged += acknowledged.length
-      if (isWeakened || !isAnythingIn({ lost, corrupt })) scratch.remove(image)
+      if (isWeakened || !hasFindings({ lost, corrupt })) scratch.remove(image)
     }
   }
   if (isWeakened) scratch.remove()
@@ -61,28 +62,36 @@ export async function cutPower({ seed, images, isWeakened = false }: PowerLossOp
   return row
 }
 
-async function record(folder: string, traces: string, seed: number, isWeakened: boolean): Promise<Step[]> {
+async function recordTrace(
+  folder: string,
+  traces: string,
+  seed: number,
+  isWeakened: boolean,
+): Promise<Step[]> {
   const load = { path: join(folder, logName), seed, callers: 4, appends: 12, checkpointPages: 40, isWeakened }
-  const { said, errors } = await startChild('load-store.ts', load, [...straceTo(traces), quickly]).ended
-  if (said.at(-1)?.said !== 'closed') throw new TypeError(`Cannot record a load: ${errors}`)
-  return readTrace(linesIn(traces))
+  const { messages, errors } = await startChild('load-store.ts', load, [
+    ...straceCommand(traces),
+    seccompFlag,
+  ]).ended
+  if (messages.at(-1)?.type !== 'closed') throw new TypeError(`Cannot record a load: ${errors}`)
+  return readTrace(readTraceLines(traces))
 }
 
-interface Cut {
+interface PowerCut {
   readonly after: number
-  readonly leaves: Leaves
+  readonly survivors: Survivors
   readonly label: string
 }
 
-/** After every step: only what was synced, everything, and some of the rest, in pieces. */
-function cutsOf(steps: readonly Step[], random: Random): Cut[] {
+/** Creates four cuts after every step: with only the synced changes, with all, and two with random parts. */
+function createCuts(steps: readonly Step[], random: Random): PowerCut[] {
   return steps.flatMap((_, after) => {
     const seed = random.below(2 ** 32)
     return [
-      { after, leaves: 'none' as const, label: 'only what was synced' },
-      { after, leaves: 'all' as const, label: 'everything' },
-      { after, leaves: new Random(seed), label: `pieces of seed ${seed}` },
-      { after, leaves: new Random(seed + 1), label: `pieces of seed ${seed + 1}` },
+      { after, survivors: 'none' as const, label: 'only what was synced' },
+      { after, survivors: 'all' as const, label: 'everything' },
+      { after, survivors: new Random(seed), label: `pieces of seed ${seed}` },
+      { after, survivors: new Random(seed + 1), label: `pieces of seed ${seed + 1}` },
     ]
   })
 }

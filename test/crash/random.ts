@@ -1,4 +1,4 @@
-/** Choices that the same seed repeats: a failing run is run again by its seed. */
+/** Random choices that the same seed repeats. */
 export class Random {
   #state: number
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0
   }
 
-  /** A number from 0, below 1. */
+  /** A number from 0 to below 1. */
   next(): number {
     this.#state = (this.#state + 0x9e3779b9) >>> 0
     let mixed = this.#state
@@ -15,12 +15,12 @@ export class Random {
     return ((mixed ^ (mixed >>> 16)) >>> 0) / 2 ** 32
   }
 
-  /** A whole number from 0, below `end`. */
+  /** A whole number from 0 to below `end`. */
   below(end: number): number {
     return Math.floor(this.next() * end)
   }
 
-  /** So many of a list, in its order, evenly spread from a chosen beginning; all when there are no more. */
+  /** Selects `count` elements of a list, evenly spread, in order; all if there are not more. */
   spread<T>(list: readonly T[], count: number): T[] {
     if (count >= list.length) return [...list]
     const stride = list.length / count

@@ -1,17 +1,17 @@
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Findings, isAnythingIn } from './findings.ts'
+import { type Findings, hasFindings } from './findings.ts'
 
 /** The name of the database in every folder of a campaign. */
 export const logName = 'log.sqlite'
 
-/** A folder of a campaign's own, in which each try has one again. */
+/** The temporary folder of a campaign, with a subfolder for each try. */
 export class Scratch {
   readonly path = realpathSync(mkdtempSync(join(tmpdir(), 'averba-broken-')))
   #count = 0
 
-  /** Makes a folder, with the files of a log as they are in another folder if one is given. */
+  /** Creates a folder, with a copy of the log of another folder if one is given. */
   folder(like?: string): string {
     this.#count += 1
     const folder = join(this.path, String(this.#count))
@@ -22,14 +22,14 @@ export class Scratch {
     return folder
   }
 
-  /** Ends a campaign: the folders in which something was wrong stay, for whoever looks into it. */
+  /** Ends a campaign. Folders with problems are kept. */
   end(findings: Findings): string[] {
-    if (isAnythingIn(findings)) return [`the files are left in ${this.path}`]
+    if (hasFindings(findings)) return [`the files are in ${this.path}`]
     this.remove()
     return []
   }
 
-  /** Removes a folder that is not needed any more, or all. */
+  /** Removes a folder, or all. */
   remove(folder: string = this.path): void {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { diagnoseStore, openAverba } from '../../src/index.ts'
-import { shownOf } from '../recordings/logs/shown-of.ts'
+import { readLogContent } from '../recordings/logs/shown-of.ts'
 
 const folder = resolve(import.meta.dirname, '../recordings/logs')
 const names = readdirSync(folder).flatMap(name => (name.endsWith('.log') ? [name.slice(0, -4)] : []))
@@ -18,7 +18,7 @@ test.each(names)(
     const path = join(mkdtempSync(join(tmpdir(), 'averba-recorded-')), 'log.sqlite')
     copyFileSync(join(folder, `${name}.log`), path)
     copyFileSync(join(folder, `${name}.keyring`), `${path}.keys`)
-    expect(await shownOf(path)).toEqual(JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8')))
+    expect(await readLogContent(path)).toEqual(JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8')))
     const { problems, position } = await diagnoseStore({ store: path, isDeep: true })
     expect(problems.filter(problem => !problem.includes('mode'))).toEqual([])
     const averba = await openAverba({ store: path })

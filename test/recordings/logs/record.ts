@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { exportBundle, valueOf } from '../../../src/index.ts'
 import { simulate } from '../../../src/simulation/index.ts'
-import { shownOf } from './shown-of.ts'
+import { readLogContent } from './shown-of.ts'
 
 const name = process.argv[2] ?? ''
 const target = join(import.meta.dirname, name)
@@ -65,4 +65,4 @@ database.close()
 copyFileSync(path, `${target}.log`)
 copyFileSync(`${path}.keys`, `${target}.keyring`)
 await exportBundle({ store: path, dir: `${target}.bundle` })
-writeFileSync(`${target}.json`, `${JSON.stringify(await shownOf(path), null, 2)}\n`)
+writeFileSync(`${target}.json`, `${JSON.stringify(await readLogContent(path), null, 2)}\n`)

@@ -3,7 +3,7 @@ import { openAverba, type Recorded } from '../../../src/index.ts'
 import { views } from '../../../src/views/views.ts'
 
 /** What a log says: its events, as they are read today, and the rows of every view. */
-export async function shownOf(store: string): Promise<Record<string, unknown>> {
+export async function readLogContent(store: string): Promise<Record<string, unknown>> {
   const averba = await openAverba({ store })
   const types: string[] = []
   const events: Recorded[] = []
