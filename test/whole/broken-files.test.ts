@@ -306,36 +306,33 @@ describe('a write-ahead log that was left by a crash', () => {
   test.each([
     ['never moved into the file', false],
     ['partly moved into the file', true],
-  ])(
-    '%s: intact it loses nothing; damaged or missing it is consistent or reported',
-    async (_, isMoved) => {
-      const crashed = await makeCrashed(isMoved)
-      const whole = await lookAt(copyOf(crashed, wal => wal))
-      expect(whole).toEqual({ code: 'right', events: 41 })
-      const { size } = statSync(`${crashed}-wal`)
-      const found = new Set<string>()
-      for (let i = 0; i <= 24; i++) {
-        const at = Math.floor((size * i) / 24)
-        const cut = await lookAt(copyOf(crashed, wal => wal.subarray(0, at)))
-        const flipped = await lookAt(
-          copyOf(crashed, wal => {
-            const copy = Buffer.from(wal)
-            copy[Math.min(at + 11, size - 1)] = (copy[Math.min(at + 11, size - 1)] ?? 0) ^ 0xff
-            return copy
-          }),
-        )
-        for (const { code, events } of [cut, flipped]) {
-          found.add(code)
-          expect(events).toBeLessThanOrEqual(41)
-        }
+  ])('%s: intact it loses nothing; damaged or missing it is consistent or reported', async (_, isMoved) => {
+    const crashed = await makeCrashed(isMoved)
+    const whole = await lookAt(copyOf(crashed, wal => wal))
+    expect(whole).toEqual({ code: 'right', events: 41 })
+    const { size } = statSync(`${crashed}-wal`)
+    const found = new Set<string>()
+    for (let i = 0; i <= 24; i++) {
+      const at = Math.floor((size * i) / 24)
+      const cut = await lookAt(copyOf(crashed, wal => wal.subarray(0, at)))
+      const flipped = await lookAt(
+        copyOf(crashed, wal => {
+          const copy = Buffer.from(wal)
+          copy[Math.min(at + 11, size - 1)] = (copy[Math.min(at + 11, size - 1)] ?? 0) ^ 0xff
+          return copy
+        }),
+      )
+      for (const { code, events } of [cut, flipped]) {
+        found.add(code)
+        expect(events).toBeLessThanOrEqual(41)
       }
-      expect([...found].filter(code => !['right', 'KEYS_MISMATCH', 'CORRUPT'].includes(code))).toEqual([])
-      expect(found).toContain('right')
-      const gone = await lookAt(copyOf(crashed, () => undefined))
-      expect(gone.code).toBe(isMoved ? 'right' : 'KEYS_MISMATCH')
-      expect(gone.events).toBeLessThan(41)
-    },
-  )
+    }
+    expect([...found].filter(code => !['right', 'KEYS_MISMATCH', 'CORRUPT'].includes(code))).toEqual([])
+    expect(found).toContain('right')
+    const gone = await lookAt(copyOf(crashed, () => undefined))
+    expect(gone.code).toBe(isMoved ? 'right' : 'KEYS_MISMATCH')
+    expect(gone.events).toBeLessThan(41)
+  })
 })
 
 test.each([
@@ -350,27 +347,24 @@ test.each([
   ],
   ['left without its -wal', (store: string) => rmSync(`${store}-wal`)],
   ['left without its -shm', (store: string) => rmSync(`${store}-shm`)],
-])(
-  'nothing is acknowledged after the file was %s, and health reports it',
-  async (_, act) => {
-    const store = newPath()
-    const subscriptions = [{ evento: 'e', chaveSecreta: 'chave-um' }]
-    const world = await simulate({ store, averba: { subscriptions } })
-    const { averba, portal, samples } = world
-    for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
-    act(store)
-    const about = { evento: 'e', destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
-    expect(await portal.notify({ ...about, body: 'x' })).toMatchObject([{ isDelivered: false }])
-    await expect(averba.consents.enrol({ cpf: samples.cpf })).rejects.toMatchObject({
-      code: 'STORE_UNSAFE',
-      message: expect.stringContaining('was moved, replaced or deleted'),
-    })
-    const { ready, reasons } = await averba.health()
-    expect(ready).toBe(false)
-    expect(reasons.join()).toContain('was moved, replaced or deleted')
-    await averba.close()
-  },
-)
+])('nothing is acknowledged after the file was %s, and health reports it', async (_, act) => {
+  const store = newPath()
+  const subscriptions = [{ evento: 'e', chaveSecreta: 'chave-um' }]
+  const world = await simulate({ store, averba: { subscriptions } })
+  const { averba, portal, samples } = world
+  for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+  act(store)
+  const about = { evento: 'e', destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
+  expect(await portal.notify({ ...about, body: 'x' })).toMatchObject([{ isDelivered: false }])
+  await expect(averba.consents.enrol({ cpf: samples.cpf })).rejects.toMatchObject({
+    code: 'STORE_UNSAFE',
+    message: expect.stringContaining('was moved, replaced or deleted'),
+  })
+  const { ready, reasons } = await averba.health()
+  expect(ready).toBe(false)
+  expect(reasons.join()).toContain('was moved, replaced or deleted')
+  await averba.close()
+})
 
 test('a relative store path keeps working after the process changes its working directory', async () => {
   const answer = await inChild(`

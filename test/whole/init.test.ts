@@ -175,16 +175,13 @@ test('averba works with the written configuration when its variables are set', a
 test.each([
   ['init', 'averba.config.ts'],
   ['simulate', ''],
-])(
-  '%s on a full disk reports it, and leaves no file that makes the next run fail',
-  async (name, file) => {
-    const dir = join(mkdtempSync(join(tmpdir(), 'averba-full-')), 'new')
-    const command = `trap '' XFSZ; ulimit -S -f 0; exec "$0" "$@"`
-    const args = ['-c', command, process.execPath, main, name, '--dir', dir]
-    await expect(run('bash', args)).rejects.toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/^STORE_UNSAFE: Cannot \w+ ".*": EFBIG\n/),
-    })
-    expect(existsSync(join(dir, file))).toBe(false)
-  },
-)
+])('%s on a full disk reports it, and leaves no file that makes the next run fail', async (name, file) => {
+  const dir = join(mkdtempSync(join(tmpdir(), 'averba-full-')), 'new')
+  const command = `trap '' XFSZ; ulimit -S -f 0; exec "$0" "$@"`
+  const args = ['-c', command, process.execPath, main, name, '--dir', dir]
+  await expect(run('bash', args)).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^STORE_UNSAFE: Cannot \w+ ".*": EFBIG\n/),
+  })
+  expect(existsSync(join(dir, file))).toBe(false)
+})
