@@ -4,80 +4,29 @@ import { describe, expect, test } from 'vitest'
 
 const source = resolve(import.meta.dirname, '../src')
 
-/**
- * The top-level folders ("rooms") of `src`, lowest first: the rooms that each imports, types included, and packages.
- */
-const rooms: Readonly<
-  Record<string, { readonly imports: readonly string[]; readonly packages: readonly string[] }>
-> = {
-  vocabulary: { imports: [], packages: [] },
-  runtime: { imports: ['vocabulary'], packages: [] },
-  machines: { imports: ['vocabulary'], packages: ['xstate'] },
-  proof: { imports: ['vocabulary'], packages: [] },
-  vault: { imports: ['vocabulary', 'runtime'], packages: [] },
-  views: { imports: ['vocabulary', 'machines'], packages: [] },
-  pages: { imports: ['vocabulary', 'machines', 'proof'], packages: [] },
-  adapters: {
-    imports: ['vocabulary', 'runtime'],
-    packages: ['undici', 'p-retry', 'zod', 'node-forge', '@opentelemetry/api'],
-  },
-  store: {
-    imports: ['vocabulary', 'runtime', 'proof', 'vault'],
-    packages: ['kysely', 'better-sqlite3', 'pg'],
-  },
-  engine: {
-    imports: ['vocabulary', 'runtime', 'machines', 'proof', 'vault', 'store'],
-    packages: ['eventemitter3'],
-  },
-  operations: {
-    imports: ['vocabulary', 'runtime', 'machines', 'proof', 'vault', 'views', 'store'],
-    packages: [],
-  },
-  api: {
-    imports: [
-      ...['vocabulary', 'runtime', 'machines', 'proof', 'vault', 'views', 'pages', 'adapters', 'store'],
-      ...['engine', 'operations'],
-    ],
-    packages: ['zod'],
-  },
-  averba: {
-    imports: [
-      ...['vocabulary', 'runtime', 'machines', 'proof', 'vault', 'views', 'pages', 'adapters', 'store'],
-      ...['engine', 'operations', 'api'],
-    ],
-    packages: [],
-  },
-  'index.ts': {
-    imports: [
-      ...['vocabulary', 'runtime', 'machines', 'proof', 'vault', 'views', 'pages', 'adapters', 'store'],
-      ...['engine', 'operations', 'api', 'averba'],
-    ],
-    packages: [],
-  },
-  'verify.ts': { imports: ['vocabulary', 'proof'], packages: [] },
-  simulation: {
-    imports: [
-      ...[
-        'vocabulary',
-        'runtime',
-        'machines',
-        'views',
-        'vault',
-        'store',
-        'engine',
-        'api',
-        'averba',
-        'adapters',
-      ],
-      'index.ts',
-    ],
-    packages: ['hono', '@hono/node-server', 'zod', '@peculiar/x509', 'reflect-metadata'],
-  },
-  cli: {
-    imports: ['vocabulary', 'index.ts', 'verify.ts', 'simulation'],
-    // The configuration that `averba init` writes imports averba by its package name.
-    packages: ['commander', 'prom-client', 'averba'],
-  },
+interface Room {
+  /** The rooms that it imports, types included. */
+  readonly imports: readonly string[]
+  readonly packages: readonly string[]
+}
+
+/** The top-level folders and files ("rooms") of `src`, lowest first, as the table of docs/architecture.md lists them. */
+const rooms: Readonly<Record<string, Room>> = readRooms()
+
+function readRooms(): Record<string, Room> {
+  const page = readFileSync(resolve(import.meta.dirname, '../docs/architecture.md'), 'utf8')
+  const [, table = ''] = page.split('| folder | contents | may import | packages |\n')
+  const read: Record<string, Room> = {}
+  for (const [, name = '', imports = '', packages = ''] of table
+    .split('\n\n', 1)[0]
+    ?.matchAll(/^\| `([\w.]+)` \|[^|]*\|([^|]*)\|([^|]*)\|$/gm) ?? []) {
+    const listed = [...imports.matchAll(/`([\w.]+)`/g)].map(([, room = '']) => room)
+    read[name] = {
+      imports: imports.trim() === 'all above' ? Object.keys(read) : listed,
+      packages: packages.trim().split(', '),
+    }
+  }
+  return read
 }
 
 /** Rooms with ordered subfolders ("floors"): each imports only the ones before it. */

@@ -38,6 +38,6 @@ test('a copy that a signal ends leaves no file behind', async () => {
       show(...how)
     },
   })
-  await expect(backing).rejects.toMatchObject({ message: 'Ended by SIGTERM: nothing was made' })
+  await expect(backing).rejects.toMatchObject({ message: 'Ended by SIGTERM: no file was made' })
   expect(readdirSync(dirname(to))).toEqual([])
 })

@@ -155,7 +155,7 @@ describe('a bundle', () => {
     const good = await run('python3', [programOf(dir)], dir)
     expect(good.stdout).toContain(`${parts} parts, ${erasedParts} erased`)
     const said = (await averba('verify', dir)).stdout
-    expect(said).toContain(`${parts} there, ${erasedParts} erased`)
+    expect(said).toContain(`${parts} present, ${erasedParts} erased`)
     // What nobody erased is still missed.
     const file = join(dir, 'parts.ndjson')
     writeFileSync(
@@ -179,7 +179,7 @@ describe('a bundle', () => {
     const { code, stdout } = await averba('verify', dir)
     expect(code).toBe(3)
     expect(stdout).toMatch(
-      /^not counted {2}anchors: 1\n +the answer of the anchor for checkpoint 1 is not base64\n/m,
+      /^ignored {6}anchors: 1\n +the answer of the anchor for checkpoint 1 is not base64\n/m,
     )
   })
 
@@ -346,7 +346,7 @@ test('one record is disclosed with its file and the key of the log, and only its
 
   const good = await averba('verify', file, '--key', key)
   expect(good.code).toBe(0)
-  expect(good.stdout).toContain('Sealed with it as "claims", of subject-')
+  expect(good.stdout).toContain('Its sealed part "claims", of subject-')
   const { isProven, opened } = JSON.parse((await averba('verify', file, '--key', key, '--json')).stdout)
   expect(isProven).toBe(true)
   expect(opened).toMatchObject([{ name: 'claims', value: { nome: 'X' } }])

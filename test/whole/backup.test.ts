@@ -278,7 +278,7 @@ test('the commands report what an operator has to know, as text and as JSON', as
   expect(made.stdout).toMatch(/The keyring is NOT in it: back up \S+log\.sqlite\.keys too/)
   expect(made.stdout).toMatch(/events up to 2026-11-20T12:00:00\.\d{3}Z/)
   const restored = await averba('restore', backup, elsewhere, '--keys', `${store}.keys`)
-  expect(restored.stdout).toMatch(/Nothing later is in it/)
+  expect(restored.stdout).toMatch(/Later events are not in it/)
   expect(restored.stdout).toMatch(
     /WARNING[\s\S]*makes them AGAIN, but for what is unknown or parked[\s\S]*1 validationService\.validatePerson, unknown/,
   )
@@ -330,7 +330,7 @@ test('a restore prints who was erased since the backup, and the command to repea
   await engine.close()
   for (const end of ['', '-wal', '-shm']) rmSync(`${store}${end}`, { force: true })
   const { stdout } = await averba('restore', `${store}.backup`, store, '--accept-rollback')
-  expect(stdout).toMatch(/^Lost by that, as its high-water mark tells: at least [2-9] events\.$/m)
+  expect(stdout).toMatch(/^Lost, according to the high-water mark: at least [2-9] events\.$/m)
   expect(stdout).toContain('WARNING: these persons were erased after the backup, and are BACK.')
   expect(stdout).toContain(`erased ${erasedAt}: averba erase ${store} --subject ${subject} --requester`)
 })

@@ -36,7 +36,7 @@ test('averba init writes to --dir, prints the next steps, and overwrites only wi
   writeFileSync(written, 'mine')
   await expect(init(cwd, '--dir', 'a/b')).rejects.toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/^REFUSED: .*it is there already\n.*--force/),
+    stderr: expect.stringMatching(/^REFUSED: .*it exists already\n.*--force/),
   })
   expect(readFileSync(written, 'utf8')).toBe('mine')
   await init(join(cwd, 'a/b'), '--force')
@@ -160,7 +160,7 @@ test('averba works with the written configuration when its variables are set', a
   ).rejects.toMatchObject({
     code: 1,
     stdout: expect.stringMatching(
-      /variables AVERBA_TOKEN_URL, AVERBA_CONSUMER_KEY, AVERBA_PORTAL_URL are not set: Set what is .*\n1 to look after/,
+      /variables AVERBA_TOKEN_URL, AVERBA_CONSUMER_KEY, AVERBA_PORTAL_URL are not set: Set them.*\n1 problem\./,
     ),
   })
   await expect(doctor({ AVERBA_PORTAL_URL: '' })).rejects.toMatchObject({

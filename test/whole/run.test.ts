@@ -220,7 +220,7 @@ test('two receivers with different certificates for one host name are refused', 
   const run = start(folder, ['run', '--config', 'um.config.ts', 'dois.config.ts'])
   expect(await run.ended).toBe(1)
   expect(run.said()).toMatch(
-    /^MISCONFIGURED: .*dois\.config\.ts: another one shows "um\.exemplo\.br" another/,
+    /^MISCONFIGURED: .*dois\.config\.ts: another receiver has another certificate for "um\.exemplo\.br"/,
   )
 })
 
@@ -231,9 +231,9 @@ test('averba doctor checks the same configuration, and its exit code shows the r
   const well = start(folder, ['doctor'])
   expect(await well.ended).toBe(0)
   expect(well.lines).toContainEqual(
-    expect.stringMatching(/^well +consentService +it answered within \d+ ms$/),
+    expect.stringMatching(/^ok +consentService +it answered within \d+ ms$/),
   )
-  expect(well.lines).toContainEqual(expect.stringMatching(/^well +receiverCertificate +it ends in \d+ days$/))
+  expect(well.lines).toContainEqual(expect.stringMatching(/^ok +receiverCertificate +it ends in \d+ days$/))
   expect(well.lines.at(-1)).toBe('Nothing is wrong.')
   const asked = start(folder, ['doctor', '--json', '--token'])
   expect(await asked.ended).toBe(0)
@@ -341,7 +341,7 @@ test('averba run continues when its output pipe is closed, and stops only on a s
   const origin = `http://127.0.0.1:${await portOf(run, 'listening')}`
   run.child.stdout?.destroy()
   run.child.kill('SIGUSR2')
-  await expect.poll(run.said).toContain('What it prints cannot be written (EPIPE): it goes on')
+  await expect.poll(run.said).toContain('Cannot write the output (EPIPE): continuing without it')
   expect((await fetch(`${origin}/healthz`)).status).toBe(200)
   run.child.kill('SIGTERM')
   expect(await run.ended).toBe(0)

@@ -235,7 +235,7 @@ test('--policies sets policies for every service', async () => {
 test.each([
   ['{"portal":{"tries":0}}', /^INVALID_INPUT: Cannot set the policies: portal\.tries: /],
   ['null', /^INVALID_INPUT: Cannot set the policies: policies: /],
-  ['tries', /^INVALID_INPUT: Cannot set the policies: it is not JSON\nGive /],
+  ['tries', /^INVALID_INPUT: Cannot set the policies: they are not JSON\nGive /],
 ])('the invalid policies %s stop the command with an error', (policies, words) => {
   const args = ['src/cli/main.ts', 'simulate', '--policies', policies]
   const { status, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
@@ -245,7 +245,7 @@ test.each([
 test('a --deliver-from address of another machine is refused', () => {
   const args = ['src/cli/main.ts', 'simulate', '--deliver-from', '161.148.0.1']
   const { status, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
-  expect([status, stderr]).toEqual([1, expect.stringMatching(/^INVALID_INPUT: .*161\.148\.0\.1.*\nGive /)])
+  expect([status, stderr]).toEqual([1, expect.stringMatching(/^INVALID_INPUT: .*161\.148\.0\.1.*\nUse an address/)])
 })
 
 /** A server that is still there would answer. */

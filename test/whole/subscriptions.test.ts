@@ -76,7 +76,7 @@ test('plan, apply and failures work from a configuration to the declared subscri
   const planned = await averba('plan')
   expect(planned).toMatchObject({ code: 2 })
   expect(planned.out).toMatch(
-    /^create um https:.* \(the portal has none\)\ncreate dois .*\n2 to do\. To do just this: averba apply --hash [0-9a-f]{64}$/,
+    /^create um https:.* \(the portal does not have it\)\ncreate dois .*\n2 changes\. To apply exactly this plan: averba apply --hash [0-9a-f]{64}$/,
   )
   const hash = planned.out.split(' ').at(-1) ?? ''
 
@@ -192,25 +192,25 @@ test('control characters in texts of the portal are printed as codes, and start 
 })
 
 test.each([
-  ['is missing', 'no.config.ts', undefined, /NOT_FOUND: Cannot load ".*": it is not there\n.*averba init/],
+  ['is missing', 'no.config.ts', undefined, /NOT_FOUND: Cannot load ".*": the file is missing\n.*averba init/],
   ['exports nothing', 'empty.config.ts', 'export {}', /MISCONFIGURED: .*exports no options by default/],
   [
     'lacks a variable',
     'variable.config.ts',
     "throw new Error('The environment variable AVERBA_X is not set')",
-    /MISCONFIGURED: .*AVERBA_X is not set\nSet what is missing/,
+    /MISCONFIGURED: .*AVERBA_X is not set\nSet them/,
   ],
   [
     'cannot be read as a module',
     'syntax.config.ts',
     'export default {',
-    /^MISCONFIGURED: .*it ends with SyntaxError\nIts package.json has to say "type": "module". To see /,
+    /^MISCONFIGURED: .*it throws SyntaxError\nIts package.json has to say "type": "module". To see /,
   ],
   [
     'fails with a secret in its message',
     'failing.config.ts',
     `throw new TypeError('${secret}')`,
-    /^MISCONFIGURED: Cannot load ".*": it ends with TypeError\nTo see .*: node ".*failing.config.ts"\n$/,
+    /^MISCONFIGURED: Cannot load ".*": it throws TypeError\nTo see .*: node ".*failing.config.ts"\n$/,
   ],
 ])('a configuration that %s is reported, with exit code 1', async (_, name, text, error) => {
   if (text !== undefined) writeFileSync(join(folder, name), text)
@@ -228,7 +228,7 @@ test('an invalid plan, or two plans, are refused', async () => {
   })
   expect(await averba('apply', '--plan', 'nowhere.json')).toMatchObject({
     code: 1,
-    error: expect.stringMatching(/it is not there, or no JSON\nWrite one with: averba plan --json/),
+    error: expect.stringMatching(/it is missing or not JSON\nWrite one with: averba plan --json/),
   })
   expect(await averba('apply', '--plan', 'none.json', '--hash', 'a')).toMatchObject({ code: 1 })
 })
