@@ -1,6 +1,6 @@
 /**
- * averba: consents, identity validations and customs webhooks of Brazilian government services, kept in an
- * append-only log.
+ * averba: consents, identity validations and customs webhooks of Brazilian government services, kept in an append-only
+ * log.
  */
 
 /** The contracts' tables, with the contracts' own field names. */

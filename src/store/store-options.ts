@@ -54,9 +54,9 @@ export interface StoreMedium {
  *
  * The checkpoint is the whole signed note: its text, an empty line, and the signature lines with the last newline. A
  * time-stamp authority has to stamp exactly these bytes (their SHA-256, SHA-384 or SHA-512), and nothing derived from
- * them, such as the root. A time stamp of anything else is stored and logged, but verification ignores it. Answers
- * over 64 kB are not stored. A witness signs the text of the note alone, as in C2SP, and answers with the note and
- * its own signature line after the others.
+ * them, such as the root. A time stamp of anything else is stored and logged, but verification ignores it. Answers over
+ * 64 kB are not stored. A witness signs the text of the note alone, as in C2SP, and answers with the note and its own
+ * signature line after the others.
  */
 export type Anchor = (checkpoint: Uint8Array) => Promise<Uint8Array | undefined>
 

@@ -20,8 +20,8 @@ export interface Keys {
 const rootBytes = 32
 
 /**
- * Takes the root key of a log from an environment variable: 32 random bytes in base64, as printed by
- * `openssl rand -base64 32`. Without it nothing in the keyring file opens.
+ * Takes the root key of a log from an environment variable: 32 random bytes in base64, as printed by `openssl rand
+ * -base64 32`. Without it nothing in the keyring file opens.
  *
  * @throws {AverbaError} `KEYS_MISSING` when the variable is not set, `KEYS_MISMATCH` when it holds something else
  */

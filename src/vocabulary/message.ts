@@ -5,8 +5,8 @@
  *                  ^                     |                                |
  *                  +------- replay ------+<----- Event <------------------+
  *
- * A command is what someone wants. An event is what happened. An effect is a call to make to the outside world.
- * An outcome is how that call ended. A part is encrypted personal data, stored beside its event.
+ * A command is what someone wants. An event is what happened. An effect is a call to make to the outside world. An
+ * outcome is how that call ended. A part is encrypted personal data, stored beside its event.
  */
 
 /** An instant as ISO 8601 text in UTC with milliseconds, such as `2026-11-20T12:00:00.000Z`. */

@@ -7,8 +7,8 @@ import { type Listing, readListing, trimEndSlashes } from '../http/listing.ts'
 import { type CienciaDetalhada, type ConsentimentoDetalhado, statusSchema } from './wire.ts'
 
 /**
- * Writes the requests of the consent service and reads its answers: pure, and the only place that translates its
- * names. Readers require only what they need, and keep everything else unchanged.
+ * Writes the requests of the consent service and reads its answers: pure, and the only place that translates its names.
+ * Readers require only what they need, and keep everything else unchanged.
  *
  * @see document 1, sections 2 and 4
  */

@@ -24,8 +24,8 @@ export async function readBounded(
 }
 
 /**
- * Reads a whole body as text. Throws `OversizedError` when it is larger than allowed. Tries UTF-8 before the charset
- * of the content type: servers often label UTF-8 JSON wrongly.
+ * Reads a whole body as text. Throws `OversizedError` when it is larger than allowed. Tries UTF-8 before the charset of
+ * the content type: servers often label UTF-8 JSON wrongly.
  */
 export async function readBoundedText(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,

@@ -32,8 +32,8 @@ const blockCode = 'PUCX-ER1001'
 const stopCodes: ReadonlySet<string> = new Set(['PUCX-ER0401', 'PUCX-ER0014'])
 
 /**
- * Times when the portal answers no calls: publicly known, not in its contract. The portal reports them by a code,
- * under any status. Nothing is sent meanwhile, also after a restart: any call extends a block.
+ * Times when the portal answers no calls: publicly known, not in its contract. The portal reports them by a code, under
+ * any status. Nothing is sent meanwhile, also after a restart: any call extends a block.
  *
  * - A function that is called too often is blocked for the rest of the hour, the second time on a day for one more
  *   hour, from the third time on for two more. Midnight in Brasilia ends all blocks.

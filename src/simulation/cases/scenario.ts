@@ -16,8 +16,8 @@ export interface Scenario<G, R> {
   readonly when: (world: World, given: G) => R | Promise<R>
   readonly expected?: ScenarioEnding<G, R>
   /**
-   * Repeats the run for every crash point during `when`, and crashes the engine there. Each time the engine restarts and
-   * does its pending work, and `when` is called again, as a host would do. So give your commands ids.
+   * Repeats the run for every crash point during `when`, and crashes the engine there. Each time the engine restarts
+   * and does its pending work, and `when` is called again, as a host would do. So give your commands ids.
    */
   readonly survivesCrashes?: boolean
 }
@@ -66,8 +66,8 @@ export interface ScenarioResult<R> {
 
 /**
  * Runs a scenario in its own world, and closes it. After `when`, faults end, pending effects run, and failed handlers
- * are called again. Every scenario then checks that each view equals a replay of the log, that no effect is pending, and
- * that no handler waits for a retry.
+ * are called again. Every scenario then checks that each view equals a replay of the log, that no effect is pending,
+ * and that no handler waits for a retry.
  *
  * @throws {ExpectationError} when an expectation is not met: with the seed and the recorded events
  * @throws {TypeError} before the run, when `expected` is empty or names an event that no machine records

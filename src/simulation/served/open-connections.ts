@@ -27,8 +27,8 @@ export class OpenConnections {
   }
 
   /**
-   * Ends idle connections now, and the others after their answer. Resolves when the idle ones are closed: a request sent
-   * then comes over a new connection.
+   * Ends idle connections now, and the others after their answer. Resolves when the idle ones are closed: a request
+   * sent then comes over a new connection.
    */
   async renew(): Promise<void> {
     const idle = [...this.#answering].filter(([, answers]) => answers === 0)

@@ -21,8 +21,8 @@ const consentPolicies = z.strictObject({
   /** The format of date-times: UTC, or Brasilia time without a zone. */
   dates: z.enum(['utc', 'zoneless']).optional(),
   /**
-   * The clients that may use operations 1 to 5, by the name in their certificate: one list for all five, or one list per
-   * operation number. Without a list every client may.
+   * The clients that may use operations 1 to 5, by the name in their certificate: one list for all five, or one list
+   * per operation number. Without a list every client may.
    */
   authorizedClients: z
     .union([

@@ -4,7 +4,9 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
 import type { TokenPolicies } from './policies.ts'
 
-/** The token endpoint as document 2 describes it. Behaviour that it does not show is a policy of docs/unspecified.md. */
+/**
+ * The token endpoint as document 2 describes it. Behaviour that it does not show is a policy of docs/unspecified.md.
+ */
 export interface TokenSimulator {
   fetch(request: Request): Promise<Response>
   /** Reports whether a bearer token is valid now. */

@@ -15,8 +15,8 @@ interface EngineLife {
 export type AtWrite = (when: 'beforeWrite' | 'afterWrite') => boolean
 
 /**
- * A store medium that outlives a crash of its engine: the database, and for a database in memory also the keyring. After
- * a crash the calls of that engine never settle, and only its committed writes remain.
+ * A store medium that outlives a crash of its engine: the database, and for a database in memory also the keyring.
+ * After a crash the calls of that engine never settle, and only its committed writes remain.
  */
 export class CrashableMedium implements StoreMedium {
   readonly #path: string

@@ -56,7 +56,8 @@ export class SimulatedProcess {
   /**
    * Opens an engine on the store.
    *
-   * @throws {AverbaError} what `openAverba` throws; `CLOSED` when the process crashes meanwhile, or the store was closed
+   * @throws {AverbaError} what `openAverba` throws; `CLOSED` when the process crashes meanwhile, or the store was
+   * closed
    */
   async start(): Promise<Averba> {
     if (this.#hasEnded) throw closedWorldError('open an engine')

@@ -41,9 +41,9 @@ const [firstTime, lastTime] = [
 ]
 
 /**
- * A clock that moves only on command. It advances to the next due time, wakes one sleeper, and waits until all is quiet:
- * until no work can run without a further move. This takes no real time and is the same in every run. Register outside
- * work, such as reading a file or a socket, with `hold`: the clock then waits for it.
+ * A clock that moves only on command. It advances to the next due time, wakes one sleeper, and waits until all is
+ * quiet: until no work can run without a further move. This takes no real time and is the same in every run. Register
+ * outside work, such as reading a file or a socket, with `hold`: the clock then waits for it.
  *
  * Time without a due sleeper passes at once. `averba.run` sleeps for a second at a time, so an idle day takes long: to
  * let months pass, call `advance` and `averba.settle` in turn instead.
@@ -118,8 +118,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Resolves when all is quiet, for one caller at a time: each arrives after all effects of the one before. So the order
-   * of events depends neither on the runtime nor on how long its promises take.
+   * Resolves when all is quiet, for one caller at a time: each arrives after all effects of the one before. So the
+   * order of events depends neither on the runtime nor on how long its promises take.
    */
   arrive(): Promise<void> {
     return new Promise(resolve => {
@@ -204,8 +204,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Lets time pass until the work has ended, and returns or throws what it does. Without a sleeper it waits in real time,
-   * for outside work; it never resolves for work of a crashed engine.
+   * Lets time pass until the work has ended, and returns or throws what it does. Without a sleeper it waits in real
+   * time, for outside work; it never resolves for work of a crashed engine.
    *
    * @throws {AverbaError} `ENDLESS` after `wakesMax` wake-ups
    */

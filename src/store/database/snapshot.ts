@@ -94,9 +94,7 @@ export class Snapshot {
     return wrapSqliteErrors(this.#displayName, read)
   }
 
-  /**
-   * Copies it page by page to an empty file. The copy has no write-ahead log. Errors use `displayName`.
-   */
+  /** Copies it page by page to an empty file. The copy has no write-ahead log. Errors use `displayName`. */
   async copyTo(
     path: string,
     displayName: string,

@@ -39,8 +39,8 @@ export async function loadSqlite(): Promise<typeof import('better-sqlite3')> {
  * better-sqlite3 is built to fall back to `synchronous=NORMAL` in WAL mode, which loses acknowledged events on power
  * loss. So every required pragma is set, and read back after a write.
  *
- * @throws {AverbaError} `STORE_UNSAFE` when durability cannot be guaranteed, `NOT_OURS` when the file is not a
- * database of averba, `STORE_BUSY` when another process holds it, `CORRUPT` when it was cut off
+ * @throws {AverbaError} `STORE_UNSAFE` when durability cannot be guaranteed, `NOT_OURS` when the file is not a database
+ * of averba, `STORE_BUSY` when another process holds it, `CORRUPT` when it was cut off
  */
 export async function openSqlite(path: string): Promise<Connection> {
   const Sqlite = await loadSqlite()

@@ -31,8 +31,8 @@ export interface AppendContext {
 }
 
 /**
- * Checks an append against the log and the appends staged before it, and stages it. The batch and the cache change
- * only in the last step, so that a conflict or an error leaves them unchanged.
+ * Checks an append against the log and the appends staged before it, and stages it. The batch and the cache change only
+ * in the last step, so that a conflict or an error leaves them unchanged.
  */
 export function* stageAppend(context: AppendContext, input: Append): Steps<Appended> {
   const { batch, cache } = context

@@ -195,9 +195,7 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
   }
 }
 
-/**
- * Requests the failure records from before a subscription became ours. It requests nothing if it was ours already.
- */
+/** Requests the failure records from before a subscription became ours. It requests nothing if it was ours already. */
 export async function requestPastFailures({
   store,
   clock,
