@@ -32,10 +32,7 @@ export async function benchVerify(folder: string, say: Say): Promise<Figures> {
   await validateAll(await openEngine(store), verifiedEvents, callers)
   await store.close()
   const log = await readLog(path)
-  const bytes = log.map(({ header, parts }) => [
-    Buffer.from(`\0${header}`),
-    ...parts.map(({ sealed }) => sealed),
-  ])
+  const bytes = log.map(({ header, parts }) => [Buffer.from(`\0${header}`), ...parts.map(({ sealed }) => sealed)])
   const size = bytes.flat().reduce((sum, each) => sum + each.length, 0)
   say(`verify: ${log.length} events of ${Math.round(size / log.length)} bytes each, sealed parts included`)
   const rates = await interleave(
@@ -70,9 +67,7 @@ function toPresent({ name, owner, sealed }: Stored['parts'][number]): PresentPar
 async function readLog(path: string): Promise<Stored[]> {
   const snapshot = await Snapshot.open(path)
   try {
-    const events = snapshot.run(() =>
-      rows<{ position: number; header: string }>({ sql: selectEvents, parameters: [] }),
-    )
+    const events = snapshot.run(() => rows<{ position: number; header: string }>({ sql: selectEvents, parameters: [] }))
     const parts = snapshot.run(() =>
       rows<Stored['parts'][number] & { position: number }>({ sql: selectParts, parameters: [] }),
     )

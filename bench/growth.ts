@@ -46,9 +46,7 @@ export async function benchGrowth(folder: string, say: Say): Promise<Figures> {
       () => rateOf(fullEvents, () => validateAll(engines[0], fullEvents, 64)),
       () => rateOf(fullEvents, () => validateAll(engines[1], fullEvents, 64)),
     )
-    say(
-      `  round ${round}: bare ${bare.map(Math.round).join(' and ')}/s, full ${full.map(Math.round).join(' and ')}/s`,
-    )
+    say(`  round ${round}: bare ${bare.map(Math.round).join(' and ')}/s, full ${full.map(Math.round).join(' and ')}/s`)
     if (round === 0) continue
     ratios.bare.push(bare[1] / bare[0])
     ratios.full.push(full[1] / full[0])

@@ -39,9 +39,7 @@ const parts: Readonly<Record<string, Bench>> = Object.assign({}, ...Object.value
 const [name = ''] = process.argv.slice(2).filter(argument => !argument.startsWith('--'))
 const figures = await run(name)
 if (!figures) {
-  console.error(
-    `Name a benchmark (${Object.keys(benches).join(', ')}) or a part (${Object.keys(parts).join(', ')})`,
-  )
+  console.error(`Name a benchmark (${Object.keys(benches).join(', ')}) or a part (${Object.keys(parts).join(', ')})`)
   process.exitCode = 1
 } else if (process.argv.includes('--json')) console.log(JSON.stringify(figures))
 

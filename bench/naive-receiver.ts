@@ -26,9 +26,7 @@ export class NaiveReceiver {
       const chunks: Buffer[] = []
       incoming.on('data', chunk => chunks.push(chunk))
       incoming.on('end', () => {
-        const named = ['event-type', 'destinatario-tipo', 'destinatario-id'].map(
-          name => incoming.headers[name],
-        )
+        const named = ['event-type', 'destinatario-tipo', 'destinatario-id'].map(name => incoming.headers[name])
         insert.run(new Date().toISOString(), ...named, Buffer.concat(chunks).toString())
         outgoing.writeHead(204).end()
       })

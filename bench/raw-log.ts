@@ -1,14 +1,7 @@
 import Sqlite from 'better-sqlite3'
 
 /** A row of the log's table, as averba writes it. */
-export type RawRow = [
-  position: number,
-  stream: number,
-  version: number,
-  type: string,
-  header: string,
-  leaf: Buffer,
-]
+export type RawRow = [position: number, stream: number, version: number, type: string, header: string, leaf: Buffer]
 
 /** What the rows of a log are like: everything but their keys, which ascend. */
 export interface RawRows {

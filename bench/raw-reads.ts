@@ -4,9 +4,7 @@ const pageRows = 1_000
 
 /** The limit of reading: pages of headers, each parsed. */
 export function rawScan(database: Sqlite.Database, see: (event: Header) => void): void {
-  const page = database.prepare(
-    'select position, header from event where position > ? order by position limit ?',
-  )
+  const page = database.prepare('select position, header from event where position > ? order by position limit ?')
   for (let after = 0; ; ) {
     const rows = page.all(after, pageRows) as { position: number; header: string }[] // As asked.
     for (const { header } of rows) see(JSON.parse(header))
@@ -34,10 +32,7 @@ export function rawRebuild(log: Sqlite.Database, out: Sqlite.Database): void {
   const insert = out.prepare('insert into rows values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
   out.transaction(() => {
     for (const row of rows.values()) {
-      const { consent, subject, status, createdAt, expiresAt, controller, changed_at } = row as Record<
-        string,
-        string
-      >
+      const { consent, subject, status, createdAt, expiresAt, controller, changed_at } = row as Record<string, string>
       const cells = [consent, subject, status, createdAt, expiresAt, controller, changed_at, 'known']
       insert.run(...cells, `${consent}/1/record`, null, null)
     }

@@ -71,8 +71,7 @@ export class RawRows {
 
   /** Inserts them, with one transaction for all callers. */
   insert(appends: readonly RowsOfAppend[], callers: number): void {
-    for (let done = 0; done < appends.length; done += callers)
-      this.#insertAll(appends.slice(done, done + callers))
+    for (let done = 0; done < appends.length; done += callers) this.#insertAll(appends.slice(done, done + callers))
   }
 
   close(): void {

@@ -48,9 +48,7 @@ export async function benchReceiver(folder: string, say: Say): Promise<Figures> 
     told(done)
     return done.perSecond
   }
-  say(
-    `receiver: ${connections} connections, ${seconds} s each, bodies of ${bodies.join('').length} bytes and more`,
-  )
+  say(`receiver: ${connections} connections, ${seconds} s each, bodies of ${bodies.join('').length} bytes and more`)
   const rates = await interleave(
     {
       bare: () =>

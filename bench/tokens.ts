@@ -98,9 +98,7 @@ async function overhead(): Promise<{ overheadUs: number; callUs: number }> {
   const address = { baseUrl: 'https://validacao.exemplo.br', service: 'demo' }
   const answer = { clock, fetch: async () => Response.json({ nome: true }) }
   const send = (bearer: string) =>
-    sendRequest(answer, 'once', () =>
-      writeValidatePerson(address, { bearer, cpf: samples.cpf, claims: { nome: 'X' } }),
-    )
+    sendRequest(answer, 'once', () => writeValidatePerson(address, { bearer, cpf: samples.cpf, claims: { nome: 'X' } }))
   const token = await tokens.current()
   if (token.status !== 'held') throw new TypeError(`There is no token: ${token.reason}`)
   const timed = async (call: () => Promise<unknown>) => {

@@ -35,11 +35,7 @@ export async function openEngine(store: Store): Promise<BenchEngine> {
 }
 
 /** Requests validations: each with a machine, a receipt, an effect, a row of a view, a leaf and a sealed part. */
-export async function validateAll(
-  { engine, subjects }: BenchEngine,
-  count: number,
-  callers: number,
-): Promise<void> {
+export async function validateAll({ engine, subjects }: BenchEngine, count: number, callers: number): Promise<void> {
   await Promise.all(
     Array.from({ length: callers }, async (_, caller) => {
       for (let n = 0; n < count / callers; n++) {

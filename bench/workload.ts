@@ -64,8 +64,7 @@ export class Callers {
     await Promise.all(
       this.#streams.map(async stream => {
         for (let n = 0; n < each; n++) {
-          if (stream.version === eventsPerStream)
-            Object.assign(stream, { name: `consent-${createId()}`, version: 0 })
+          if (stream.version === eventsPerStream) Object.assign(stream, { name: `consent-${createId()}`, version: 0 })
           stream.version += 1
           const { status } = await this.#store.append(appendOne(stream.name, stream.version))
           if (status !== 'appended') throw new TypeError(status)

@@ -1,12 +1,5 @@
 import * as wire from '../src/adapters/consent/wire.ts'
-import {
-  aboutMarks,
-  type Document,
-  type Operation,
-  type Parameter,
-  type Response,
-  type Schema,
-} from './document.ts'
+import { aboutMarks, type Document, type Operation, type Parameter, type Response, type Schema } from './document.ts'
 import { listOf, ref, toSchemas } from './schemas.ts'
 
 /** Document 1: the seven operations of the consent service. */

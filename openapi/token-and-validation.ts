@@ -87,8 +87,7 @@ contract shows neither required fields nor domains.`,
         'text/plain': { schema: { type: 'string' } },
         'application/json': {
           schema: ref('ValidationError'),
-          'x-averba-policy':
-            'For an unknown person, under the setting `notFound` of the policy `unknownPerson`.',
+          'x-averba-policy': 'For an unknown person, under the setting `notFound` of the policy `unknownPerson`.',
         },
       },
       'x-averba-policy': allIsOurs,
@@ -109,9 +108,7 @@ const ourConstraints = ['required', 'maxLength']
 
 /** Removes our own constraints from a request schema. */
 function withoutConstraints(schema: Schema): Schema {
-  return JSON.parse(
-    JSON.stringify(schema, (key, value) => (ourConstraints.includes(key) ? undefined : value)),
-  )
+  return JSON.parse(JSON.stringify(schema, (key, value) => (ourConstraints.includes(key) ? undefined : value)))
 }
 
 const { ValidationRequest = {}, ...schemas } = toSchemas({

@@ -1,12 +1,5 @@
 import * as wire from '../src/adapters/portal/wire.ts'
-import {
-  aboutMarks,
-  type Document,
-  type Operation,
-  type Parameter,
-  type Response,
-  type Schema,
-} from './document.ts'
+import { aboutMarks, type Document, type Operation, type Parameter, type Response, type Schema } from './document.ts'
 import { listOf, ref, toSchemas } from './schemas.ts'
 
 /** Document 3: the five operations of the webhook portal, and its notification. */
@@ -129,14 +122,10 @@ const notify: Operation = {
   tags: ['notificacao'],
   security: [{}, { chaveAutenticacao: [] }],
   parameters: [
-    header(
-      'destinatario-tipo',
-      'A natural person, the representatives of a legal person, or a public body.',
-      {
-        type: 'string',
-        enum: wire.recipientKinds,
-      },
-    ),
+    header('destinatario-tipo', 'A natural person, the representatives of a legal person, or a public body.', {
+      type: 'string',
+      enum: wire.recipientKinds,
+    }),
     header('destinatario-id', 'The recipient, in the format of its kind.', { type: 'string' }),
     header('event-type', 'The event.', { type: 'string', maxLength: wire.limits.evento }),
     header(

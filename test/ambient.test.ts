@@ -10,16 +10,14 @@ import { walkThroughManyCalls } from './simulation/world/many-calls.ts'
  */
 const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string> }> = {
   'the time of the machine': {
-    pattern:
-      /\bDate\.now\b|\bnew Date\(\s*\)|(?<!new |\.)\bDate\(|\bperformance\.|\bhrtime\b|\buptime\(|\bTemporal\b/,
+    pattern: /\bDate\.now\b|\bnew Date\(\s*\)|(?<!new |\.)\bDate\(|\bperformance\.|\bhrtime\b|\buptime\(|\bTemporal\b/,
     allowed: {
       'runtime/clock.ts': 'the system clock',
       'cli/program.ts': 'prints how long the demonstration took',
     },
   },
   'timers of the machine': {
-    pattern:
-      /\bset(Timeout|Interval|Immediate)\b|\bAbortSignal\.timeout\b|node:timers|\bscheduler\.|\bAtomics\.wait/,
+    pattern: /\bset(Timeout|Interval|Immediate)\b|\bAbortSignal\.timeout\b|node:timers|\bscheduler\.|\bAtomics\.wait/,
     allowed: {
       'runtime/clock.ts': 'the system clock',
       'runtime/event-loop.ts': 'waits for turns of the event loop',

@@ -215,8 +215,7 @@ test('simulated services share only the wire schemas with the clients, no mappin
   )
   expect(wrong.map(formatImport)).toEqual([])
   const others = ofServices.filter(
-    ({ to }) =>
-      !/^(vocabulary|runtime|simulation\/(services|faults|served))\//.test(to) && !to.endsWith('/wire.ts'),
+    ({ to }) => !/^(vocabulary|runtime|simulation\/(services|faults|served))\//.test(to) && !to.endsWith('/wire.ts'),
   )
   expect(others.map(formatImport)).toEqual([])
 })
@@ -247,9 +246,7 @@ test('the sources contain no TODO comments', () => {
 test('no comment is wider than 120 columns', () => {
   const comment = /^\s*(?:\/\/|\/\*|\*)|\s\/\/ /
   const wrong = files.flatMap(({ path, text }) =>
-    text
-      .split('\n')
-      .flatMap((line, i) => (line.length > 120 && comment.test(line) ? `${path}:${i + 1}` : [])),
+    text.split('\n').flatMap((line, i) => (line.length > 120 && comment.test(line) ? `${path}:${i + 1}` : [])),
   )
   expect(wrong).toEqual([])
 })

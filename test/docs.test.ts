@@ -67,9 +67,7 @@ describe.each(pages)('%s', page => {
   })
 
   test('names files that exist', () => {
-    const names = [...read(page).matchAll(/`((?:src|test|docs|examples)\/[\w./-]+)`/g)].map(
-      ([, name = '']) => name,
-    )
+    const names = [...read(page).matchAll(/`((?:src|test|docs|examples)\/[\w./-]+)`/g)].map(([, name = '']) => name)
     expect(names.filter(name => !existsSync(join(root, name)))).toEqual([])
   })
 })
@@ -126,12 +124,8 @@ test('the code in the pages runs', async () => {
     /match mismatch not-evaluated\nreused from order-1\nunknown inconclusive\nBUDGET_SPENT\norder-1 answered 26 \norder-3 inconclusive 26 true\norder-4 answered 26 \ntoken requests: 1\n/,
   )
   expect(all).toContain('recorded subject.enrolled\n2 0 true 0 true\n')
-  expect(all).toMatch(
-    /alone self-consistent, against what was kept held: 2 events\nevent 1 is proven: true\n/,
-  )
-  expect(all).toContain(
-    'disclosed and proven: true, claims\nits part "claims" is not the one that the event names\n',
-  )
+  expect(all).toMatch(/alone self-consistent, against what was kept held: 2 events\nevent 1 is proven: true\n/)
+  expect(all).toContain('disclosed and proven: true, claims\nits part "claims" is not the one that the event names\n')
   expect(all).toMatch(/then active today revoked\nfaults 0 signature right\n(.+ Serviço de consentimento\n)+/)
   expect(all).toMatch(/restored up to 2; owed then: 0\n0 problems, \d+ bytes per event\n/)
 }, 120_000)
@@ -145,8 +139,7 @@ test.each([
   const named = rows.flatMap(([, tests = '']) => tests.split('<br>').map(test => test.split(' > ')))
   // Each of them exists, under this very title: a missing one is shown with its file.
   const missing = named.filter(
-    ([file = '', title = '']) =>
-      !existsSync(join(root, 'test', file)) || !read(`test/${file}`).includes(`'${title}'`),
+    ([file = '', title = '']) => !existsSync(join(root, 'test', file)) || !read(`test/${file}`).includes(`'${title}'`),
   )
   expect(missing).toEqual([])
   const tables = read(page).match(/^\| (?:trap|trouble) \|.*\n\| --- .*\n(?:\|.*\n)+/gm) ?? []
@@ -162,9 +155,7 @@ test('the page about running has every metric, field of a line, check, exit code
     ...[...metrics.matchAll(/gauge\(\s*'(\w+)'/g)].map(([, name]) => `averba_${name}`),
   ]
   expect(names.length).toBeGreaterThan(14)
-  const rows = [...page.matchAll(/^\| (`averba_.*)$/gm)].flatMap(([, row = '']) => [
-    ...row.matchAll(/`(averba_\w+)`/g),
-  ])
+  const rows = [...page.matchAll(/^\| (`averba_.*)$/gm)].flatMap(([, row = '']) => [...row.matchAll(/`(averba_\w+)`/g)])
   expect(rows.map(([, name]) => name).sort()).toEqual(names.sort())
   const labels = [...metrics.matchAll(/labelNames: \[(.*)\]|, \[('.*')\]\)/g)].flatMap(([, a, b]) => [
     ...`${a ?? b}`.matchAll(/'(\w+)'/g),

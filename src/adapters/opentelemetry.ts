@@ -6,22 +6,13 @@ const suppressionKey = 'OpenTelemetry SDK Context Key SUPPRESS_TRACING'
 type Api = typeof import('@opentelemetry/api')
 
 /** Uses `@opentelemetry/api` if the host has it. Its spans do nothing unless the host registers a provider. */
-export async function loadTracing(
-  load: () => Promise<Api> = () => import('@opentelemetry/api'),
-): Promise<Tracing> {
+export async function loadTracing(load: () => Promise<Api> = () => import('@opentelemetry/api')): Promise<Tracing> {
   // The package is optional, and not every runtime can check beforehand whether it is installed.
   const api = await load().catch(() => undefined)
   return api ? createTracing(api) : noTracing
 }
 
-function createTracing({
-  context,
-  createContextKey,
-  ROOT_CONTEXT,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-}: Api): Tracing {
+function createTracing({ context, createContextKey, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace }: Api): Tracing {
   const kinds = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT, server: SpanKind.SERVER }
   const suppressed = createContextKey(suppressionKey)
   return {

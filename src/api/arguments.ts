@@ -75,10 +75,7 @@ export function checkOneOf(given: unknown, known: readonly string[], what: strin
 /** Checks an actor. Throws as `checkId` does. */
 export function checkActor({ kind, ref }: Actor): void {
   if (kind !== 'subject' && kind !== 'person' && kind !== 'system') {
-    throw new AverbaError(
-      'INVALID_INPUT',
-      "Cannot use the actor's kind: it is not one of subject, person, system",
-    )
+    throw new AverbaError('INVALID_INPUT', "Cannot use the actor's kind: it is not one of subject, person, system")
   }
   checkClearText(ref, "actor's ref", idMax)
 }
@@ -94,10 +91,7 @@ export function checkBasis({ purpose, legalBasis }: Basis): void {
  *
  * @throws {AverbaError} `INVALID_INPUT`
  */
-export function checkPageOptions({
-  format = 'json',
-  language = 'pt-BR',
-}: PageOptions = {}): Required<PageOptions> {
+export function checkPageOptions({ format = 'json', language = 'pt-BR' }: PageOptions = {}): Required<PageOptions> {
   const isKnown = ['json', 'html'].includes(format) && ['pt-BR', 'en'].includes(language)
   if (isKnown) return { format, language }
   throw new AverbaError('INVALID_INPUT', 'Cannot write the report: its format or its language is unknown', {
@@ -124,10 +118,7 @@ function checkClearText(text: unknown, what: string, max: number): asserts text 
  */
 export function checkText(text: unknown, what: string, max: number): asserts text is string {
   if (typeof text === 'string' && text !== '' && text.length <= max && text.isWellFormed()) return
-  throw new AverbaError(
-    'INVALID_INPUT',
-    `Cannot use the ${what}: it must be a text of 1 to ${max} characters`,
-  )
+  throw new AverbaError('INVALID_INPUT', `Cannot use the ${what}: it must be a text of 1 to ${max} characters`)
 }
 
 /** Consents do not change more often, and the service has other clients. */

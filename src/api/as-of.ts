@@ -21,10 +21,7 @@ type AsOfContext = Pick<ApiContext, 'store' | 'clock'>
  *
  * @throws {AverbaError} `INVALID_INPUT` when it is neither an instant nor a position, or lies in the future
  */
-export async function resolveKnownAt(
-  { store, clock }: AsOfContext,
-  knownAt: Instant | number,
-): Promise<KnownBound> {
+export async function resolveKnownAt({ store, clock }: AsOfContext, knownAt: Instant | number): Promise<KnownBound> {
   const end = await store.readLast()
   const last = { position: end?.position ?? 0, at: end?.at ?? toInstant(clock.now()) }
   if (typeof knownAt === 'number') {
@@ -45,11 +42,7 @@ export async function resolveKnownAt(
  *
  * @throws {AverbaError} `INVALID_INPUT`
  */
-export async function checkNotFuture(
-  { store, clock }: AsOfContext,
-  at: Instant,
-  what: string,
-): Promise<void> {
+export async function checkNotFuture({ store, clock }: AsOfContext, at: Instant, what: string): Promise<void> {
   checkInstant(at, what)
   if (fromInstant(at) <= clock.now() + nearNowMs) return
   const end = await store.readLast()

@@ -89,12 +89,7 @@ export function checkOptionShape(options: HostOptions): void {
 }
 
 /** Checks required options: a missing one would be sent as `undefined`, in an address or as a credential. */
-function checkRequiredOptions({
-  consentService,
-  tokenService,
-  validationService,
-  portal,
-}: HostOptions): void {
+function checkRequiredOptions({ consentService, tokenService, validationService, portal }: HostOptions): void {
   const { redirectUrls = [] } = consentService ?? {}
   // A string also has `includes`, which would match every substring.
   if (!Array.isArray(redirectUrls) || redirectUrls.some(each => typeof each !== 'string'))
@@ -110,8 +105,7 @@ function checkRequiredOptions({
   }
   if (!validationService) return
   checkOptionText('validationService.service', validationService.service)
-  if (validationService.bearer !== undefined)
-    checkSecret('validationService.bearer', validationService.bearer)
+  if (validationService.bearer !== undefined) checkSecret('validationService.bearer', validationService.bearer)
 }
 
 /** Checks a secret; a function is called only when the secret is needed. */
@@ -205,13 +199,7 @@ function checkStore(store: unknown): void {
   }
 }
 
-function checkAddresses({
-  consentService,
-  tokenService,
-  validationService,
-  portal,
-  receiver,
-}: HostOptions): void {
+function checkAddresses({ consentService, tokenService, validationService, portal, receiver }: HostOptions): void {
   const addresses: Readonly<Record<string, unknown>> = {
     ...(consentService && { 'consentService.baseUrl': consentService.baseUrl }),
     ...(tokenService && { 'tokenService.url': tokenService.url }),
@@ -248,9 +236,7 @@ function checkLimits({ consentService, validationService, portal }: HostOptions)
   }
   const { failuresBytesMax = 1 } = portal ?? {}
   if (!Number.isInteger(failuresBytesMax) || failuresBytesMax < 1 || failuresBytesMax > failuresBytesCap) {
-    throw optionError(
-      `Cannot use portal.failuresBytesMax: it is not a whole number from 1 to ${failuresBytesCap}`,
-    )
+    throw optionError(`Cannot use portal.failuresBytesMax: it is not a whole number from 1 to ${failuresBytesCap}`)
   }
 }
 

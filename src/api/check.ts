@@ -25,9 +25,7 @@ export interface HealthCheck extends CheckResult {
 }
 
 /** Checks by name; the result is `undefined` when the options do not concern the check. */
-export type HealthChecks = Readonly<
-  Partial<Record<HealthCheck['name'], () => Promise<CheckResult | undefined>>>
->
+export type HealthChecks = Readonly<Partial<Record<HealthCheck['name'], () => Promise<CheckResult | undefined>>>>
 
 /**
  * Summarizes the calls that have not ended. Unknown outcomes are reported, but do not fail the check. `left` has the
@@ -41,10 +39,7 @@ export function checkPending(
     pending.filter(each => each.state === state).reduce((sum, each) => sum + each.count, 0)
   const parked = count('parked')
   const unknown = count('unknown')
-  const see = [
-    ...(parked > 0 ? ['effects.retry'] : []),
-    ...(unknown > 0 ? ["effects.list({ state: 'unknown' })"] : []),
-  ]
+  const see = [...(parked > 0 ? ['effects.retry'] : []), ...(unknown > 0 ? ["effects.list({ state: 'unknown' })"] : [])]
   const detail = `${parked} parked, ${unknown} with an unknown outcome`
   const summary = see.length > 0 ? `${detail}: see ${see.join(' and ')}` : detail
   if (left.length === 0) return { ok: parked === 0, detail: summary }
@@ -55,13 +50,7 @@ export function checkPending(
 }
 
 /** Summarizes the notifications for which a handler failed. */
-export function checkHandlers({
-  failing,
-  parked,
-}: {
-  readonly failing: number
-  readonly parked: number
-}): CheckResult {
+export function checkHandlers({ failing, parked }: { readonly failing: number; readonly parked: number }): CheckResult {
   const detail = `${parked} parked, ${failing} to be retried`
   if (parked === 0) return { ok: true, detail }
   return { ok: false, detail: `${detail}: fix the handler, then call notifications.replay({ parked: true })` }

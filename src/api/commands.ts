@@ -126,8 +126,7 @@ export class Commands {
     const pending = await this.#store.effect(id)
     if (pending?.state !== 'unknown' && pending?.state !== 'declined') return pending
     const probes = await this.#store.effects({ stream: pending.stream, states: ['owed'] })
-    const isOfEnd = (probe: PendingEffect) =>
-      pending.state === 'unknown' || probe.position === pending.settledAt
+    const isOfEnd = (probe: PendingEffect) => pending.state === 'unknown' || probe.position === pending.settledAt
     for (const probe of probes.filter(isOfEnd)) await this.#engine.perform(probe.id)
     return this.#store.effect(id)
   }
@@ -160,8 +159,7 @@ export class Commands {
           next: this.#engine.classOf(pending.type) === 'probed' ? 'probe' : 'person',
         } as const
       case 'cancelled':
-        if (await this.#isWithdrawn(pending))
-          return { status: 'declined', problem: withdrawnProblem } as const
+        if (await this.#isWithdrawn(pending)) return { status: 'declined', problem: withdrawnProblem } as const
         if (await this.#mayHaveLeft(pending)) return { status: 'unknown', next: 'person' } as const
         return { status: 'declined', problem: erasedProblem } as const
       case 'declined':
@@ -210,8 +208,7 @@ export class Commands {
   /** Opens the problem sealed with the event; there is none when a reading resolved an unknown outcome. */
   async #openProblem(event: RecordedEvent): Promise<Problem> {
     const problem = await this.#store.open(`${event.id}/problem`)
-    if (problem === undefined)
-      return { status: 0, code: 'NOT_DONE', title: 'A reading showed that it was not done' }
+    if (problem === undefined) return { status: 0, code: 'NOT_DONE', title: 'A reading showed that it was not done' }
     return problem as unknown as Problem // Sealed as such by the adapter.
   }
 

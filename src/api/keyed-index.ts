@@ -14,10 +14,7 @@ export type Opener = (name: string, of?: string) => Promise<Json | undefined>
 export type IndexedEvent = RecordedEvent<string, Readonly<Record<string, string>>>
 
 /** Returns the index rows of one type of event. */
-export type IndexRows = (
-  event: IndexedEvent,
-  open: Opener,
-) => readonly IndexRow[] | Promise<readonly IndexRow[]>
+export type IndexRows = (event: IndexedEvent, open: Opener) => readonly IndexRow[] | Promise<readonly IndexRow[]>
 
 /** Returns one row, or none when its text or its value is missing. */
 export function indexRow(

@@ -68,10 +68,7 @@ export class Subjects {
   }
 
   /** Finds the subject of a CPF, or returns what to record to enrol one. */
-  async prepareSubject(
-    cpf: Cpf,
-    origin: SubjectOrigin,
-  ): Promise<DecisionRequest & { readonly subject: SubjectRef }> {
+  async prepareSubject(cpf: Cpf, origin: SubjectOrigin): Promise<DecisionRequest & { readonly subject: SubjectRef }> {
     const known = await this.#store.lookUp('cpf', cpf)
     if (known !== undefined)
       // As above.

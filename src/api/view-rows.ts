@@ -28,11 +28,7 @@ export function createRows({ viewReader }: Pick<Store, 'viewReader'>): ViewRows 
   return {
     find: async <N extends keyof Views>(view: N, key: string, stream = key) =>
       (await viewReader.find(view, key, stream)) as Views[N] | undefined, // The view of this name has these rows.
-    async select<N extends keyof Views>(
-      view: N,
-      query: { execute(): Promise<Views[N][]> },
-      source: RowSource,
-    ) {
+    async select<N extends keyof Views>(view: N, query: { execute(): Promise<Views[N][]> }, source: RowSource) {
       try {
         return await query.execute()
       } catch (error) {

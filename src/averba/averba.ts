@@ -104,10 +104,7 @@ export interface Averba
    * Subscribes to committed events and diagnostic events in this process. Delivery is best effort, for screens and
    * metrics: use `log.follow` for work that must not be missed.
    */
-  on<T extends keyof Events | keyof EngineEvents>(
-    type: T,
-    listener: (payload: ListenerPayload<T>) => void,
-  ): () => void
+  on<T extends keyof Events | keyof EngineEvents>(type: T, listener: (payload: ListenerPayload<T>) => void): () => void
   /**
    * Performs due calls, runs schedules and calls followers until the signal. Wakes at once when this process appends,
    * and polls every second for other processes. Several processes may run on one file. Closing ends it too.
@@ -230,8 +227,7 @@ async function openContext(
 function logStoreTroubles(log: (line: LogLine) => void) {
   return {
     onTrouble: (what: string, error: unknown) => log({ message: what, error: errorName(error) }),
-    onViewStopped: (view: string) =>
-      log({ message: 'a view failed and is stopped; it is tried again', view }),
+    onViewStopped: (view: string) => log({ message: 'a view failed and is stopped; it is tried again', view }),
     onViewTaken: (view: string) =>
       log({
         message: 'another process has stopped a view, or has another version of it: see health',
@@ -287,10 +283,8 @@ function createTopMethods(context: ApiContext, modules: readonly Module[]) {
         return (await store.viewAsOf(name, asOf)) as Views[N][] // The view of this name has these rows.
       }),
     // A handler that caused the event does not wait for its listeners. The cast: the type names the payload.
-    on: <T extends keyof Events | keyof EngineEvents>(
-      type: T,
-      listener: (payload: ListenerPayload<T>) => void,
-    ) => engine.on(type, payload => followers.scope.outside(() => listener(payload as never))),
+    on: <T extends keyof Events | keyof EngineEvents>(type: T, listener: (payload: ListenerPayload<T>) => void) =>
+      engine.on(type, payload => followers.scope.outside(() => listener(payload as never))),
     run: ({ signal }: { signal: AbortSignal }) =>
       engine.admit(closing =>
         engine.answer(over => {

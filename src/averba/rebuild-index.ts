@@ -17,12 +17,8 @@ export interface IndexRebuildResult {
  * Rebuilds the index by which CPFs and service ids are found, from the log and its parts. Erased data is not found
  * again, except failure records, whose ids are in clear.
  */
-export async function rebuildKeyedIndex(
-  store: Store,
-  modules: readonly Module[],
-): Promise<IndexRebuildResult> {
-  const makeRows = () =>
-    Object.assign({}, ...modules.map(each => each.indexRows?.())) as Record<string, IndexRows> // By type.
+export async function rebuildKeyedIndex(store: Store, modules: readonly Module[]): Promise<IndexRebuildResult> {
+  const makeRows = () => Object.assign({}, ...modules.map(each => each.indexRows?.())) as Record<string, IndexRows> // By type.
   let rowsOf = makeRows()
   const claims = new Map<string, IndexEntry>()
   const hidden = new Set<SubjectRef>()

@@ -70,11 +70,7 @@ interface RunEnd {
  * and failures are logged and retried. After the signal, work in progress is waited for, up to a limit; calls that have
  * not ended by then stay in the ledger as begun.
  */
-export async function runAll(
-  context: ApiContext,
-  modules: readonly Module[],
-  { signal, over }: RunEnd,
-): Promise<void> {
+export async function runAll(context: ApiContext, modules: readonly Module[], { signal, over }: RunEnd): Promise<void> {
   const { engine, followers, store, clock, log } = context
   const limiter = new LogLimiter(clock)
   /** Logs each failure at most once a minute: most work is tried again every second. */
@@ -94,9 +90,7 @@ export async function runAll(
     ...engine.services.map(service => makeCalls(context, service, signal, logFailure(`calls of ${service}`))),
     every('schedules', () => engine.admit(() => runDueJobs(context, modules)), scheduleEveryMs),
     every('subscriptions', () => engine.admit(() => reportToModules(modules)), scheduleEveryMs),
-    every('views', () =>
-      engine.admit(closing => store.retryStoppedViews(AbortSignal.any([closing, signal]))),
-    ),
+    every('views', () => engine.admit(closing => store.retryStoppedViews(AbortSignal.any([closing, signal])))),
     every('followers', () => followers.run(signal)),
   ])
   const ended = new AbortController()
@@ -126,8 +120,7 @@ async function makeCalls(
     calls.onceRoom(() => roomFree.abort())
     return engine.admit(() => calls.begin())
   }
-  const rest = () =>
-    clock.sleep(lookEveryMs, AbortSignal.any([signal, roomFree.signal]), `run: calls of ${service}`)
+  const rest = () => clock.sleep(lookEveryMs, AbortSignal.any([signal, roomFree.signal]), `run: calls of ${service}`)
   await repeatUntil(begin, rest, signal, logFailure)
   await calls.waitForAll()
 }

@@ -28,8 +28,6 @@ export function handleBrokenOutput(): void {
     if (!continuesWithoutOutput) process.exitCode = 1
     if (isReported) return
     isReported = true
-    console.error(
-      `Cannot write the output (${code})${continuesWithoutOutput ? ': continuing without it' : ''}`,
-    )
+    console.error(`Cannot write the output (${code})${continuesWithoutOutput ? ': continuing without it' : ''}`)
   })
 }

@@ -58,10 +58,7 @@ function loadErrorReason(cause: unknown, path: string): string {
  *
  * @throws {AverbaError} `NOT_FOUND` when the log does not exist
  */
-export async function withExisting<T>(
-  file: string | undefined,
-  work: (averba: Averba) => Promise<T>,
-): Promise<T> {
+export async function withExisting<T>(file: string | undefined, work: (averba: Averba) => Promise<T>): Promise<T> {
   const { store } = await loadConfig(file)
   if (typeof store === 'string' && store !== ':memory:' && !existsSync(store)) {
     const hint = 'Run it in the folder of the log, or give the store an absolute path in the configuration'
@@ -71,10 +68,7 @@ export async function withExisting<T>(
 }
 
 /** Opens the log of a configuration for one task. Log lines go to standard error. */
-export async function withConfigured<T>(
-  file: string | undefined,
-  work: (averba: Averba) => Promise<T>,
-): Promise<T> {
+export async function withConfigured<T>(file: string | undefined, work: (averba: Averba) => Promise<T>): Promise<T> {
   const options = await loadConfig(file)
   const averba = await openAverba({
     ...options,

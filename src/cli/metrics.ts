@@ -132,8 +132,7 @@ function createFigureGauges(registers: Registry[]) {
     for (const { view, behind } of views) viewLag.set({ view }, behind)
     followerLag.set(followers.behindMax)
     followersParked.set(followers.parked)
-    for (const [state, count] of Object.entries(figures.notifications ?? {}))
-      notifications.set({ state }, count)
+    for (const [state, count] of Object.entries(figures.notifications ?? {})) notifications.set({ state }, count)
     setAge(newest, readings.newestAt, now)
     setAge(oldest, readings.oldestAt, now)
   }

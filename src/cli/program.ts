@@ -96,9 +96,7 @@ function addSimulationCommands(program: Command): void {
     .action(runSimulateCommand)
   program
     .command('dev')
-    .description(
-      'Let the simulated portal notify a receiver on this machine, without root and without port 443.',
-    )
+    .description('Let the simulated portal notify a receiver on this machine, without root and without port 443.')
     .option('--evento <evento...>', 'the events to subscribe to', ['dimp-situacao-import'])
     .option('--to <host:port>', 'your receiver; by default a receiver of averba')
     .option('--path <path>', "the path of your receiver's address", '/averba')
@@ -187,16 +185,12 @@ async function runSimulateCommand({
       const { consentService, tokenService, validationService, portal, control, env, samples } = addresses
       console.log(`consent service     ${consentService.baseUrl}/consentimento/v1`)
       console.log(`token service       ${tokenService.url}`)
-      console.log(
-        `validation service  ${validationService.baseUrl}/${validationService.service}/v2/validate/pf`,
-      )
+      console.log(`validation service  ${validationService.baseUrl}/${validationService.service}/v2/validate/pf`)
       console.log(`portal              ${portal.baseUrl}/portal/api/ext/webhook`)
       console.log(`control             ${control.baseUrl}`)
       console.log(`certificates        ${consentService.ca}, and others in its folder`)
       console.log(`environment         ${env}, for the configuration of averba init`)
-      console.log(
-        `samples             CPF ${samples.cpf}, CNPJ ${samples.cnpj}: made up, and known to all services`,
-      )
+      console.log(`samples             CPF ${samples.cpf}, CNPJ ${samples.cnpj}: made up, and known to all services`)
       console.log('Stop with Ctrl-C. --json prints all of this for programs.')
     },
     { ...options, faults },
@@ -215,9 +209,7 @@ async function runDemoCommand({ json = false, dir }: { json?: boolean; dir?: str
   }
   const seconds = ((performance.now() - started) / 1_000).toFixed(1)
   console.log('')
-  console.log(
-    `${result.events} events, ${result.notifications} notifications, ${result.tokenRequests} token requests,`,
-  )
+  console.log(`${result.events} events, ${result.notifications} notifications, ${result.tokenRequests} token requests,`)
   console.log(
     `${result.deliveries} deliveries of which ${result.failures} failed, ${result.deletedByPortal} subscription`,
   )

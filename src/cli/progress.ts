@@ -8,9 +8,7 @@ interface Terminal {
 const barWidth = 24
 
 /** Shows a progress bar on a terminal. Prints nothing when the output is not a terminal. */
-export function createProgress(
-  terminal: Terminal = process.stderr,
-): (what: string, done: number, end: number) => void {
+export function createProgress(terminal: Terminal = process.stderr): (what: string, done: number, end: number) => void {
   if (!terminal.isTTY) return () => undefined
   let shown = ''
   return (what, done, end) => {

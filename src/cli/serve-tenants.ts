@@ -74,9 +74,7 @@ async function serveGroup(group: readonly ServedTenant[]): Promise<ReceiverServe
 }
 
 /** The certificate for each host name. */
-function certificatesByName(
-  group: readonly ServedTenant[],
-): NonNullable<ServeReceiversOptions['certificates']> {
+function certificatesByName(group: readonly ServedTenant[]): NonNullable<ServeReceiversOptions['certificates']> {
   const byName: Record<string, ServeReceiversOptions['certificate']> = {}
   for (const { config, receiver, serverOptions } of group) {
     const { certificate: main, certificates } = serverOptions

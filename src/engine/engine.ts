@@ -187,8 +187,7 @@ export class Engine {
   /** Runs an effect once at a time for all callers. If an earlier caller gave up waiting, the next one tries. */
   #performUntil(signal: AbortSignal, id: string): Promise<boolean> {
     const running = this.#performing.get(id)
-    if (running)
-      return running.then(hadTurn => hadTurn || (!signal.aborted && this.#performUntil(signal, id)))
+    if (running) return running.then(hadTurn => hadTurn || (!signal.aborted && this.#performUntil(signal, id)))
     const work = this.#track(this.#perform(id, signal)).finally(() => this.#performing.delete(id))
     this.#performing.set(id, work)
     return work
@@ -198,15 +197,11 @@ export class Engine {
     const found = await this.#effectRunner.claimer.findClaimable(id)
     // An effect that cannot be claimed takes no turn of the throttle.
     if (!found) return true
-    return this.#throttleOf(serviceOf(found.pending.type)).run(
-      () => this.#effectRunner.makeAttempt(found),
-      signal,
-    )
+    return this.#throttleOf(serviceOf(found.pending.type)).run(() => this.#effectRunner.makeAttempt(found), signal)
   }
 
   #throttleOf(service: string): Throttle {
-    const throttle =
-      this.#throttles.get(service) ?? new Throttle(this.#parts.clock, this.#limits[service] ?? {})
+    const throttle = this.#throttles.get(service) ?? new Throttle(this.#parts.clock, this.#limits[service] ?? {})
     this.#throttles.set(service, throttle)
     return throttle
   }
@@ -331,10 +326,7 @@ export class Engine {
       const left = () => [...this.#running].filter(each => !this.#waitedFor.has(each))
       while (left().length > 0) await Promise.allSettled(left())
     }
-    await Promise.race([
-      ended(),
-      this.#parts.clock.sleep(closeWaitMs, stop.signal, 'work in progress to end'),
-    ])
+    await Promise.race([ended(), this.#parts.clock.sleep(closeWaitMs, stop.signal, 'work in progress to end')])
     stop.abort()
     this.#waitOver.abort()
     await Promise.allSettled(this.#answers)

@@ -28,8 +28,7 @@ export async function addTables(store: Store, machines: readonly Machine[], cloc
   for (let tries = 0; tries < triesMax; tries++) {
     const events = await store.read({ stream: logStream, types: tableEventTypes })
     const known = events.flatMap(({ data }) => (data as { machines?: MachineTable[] }).machines ?? []) // Written here.
-    const isNew = ({ name, version }: Machine) =>
-      !known.some(each => each.name === name && each.version === version)
+    const isNew = ({ name, version }: Machine) => !known.some(each => each.name === name && each.version === version)
     const added = machines.filter(isNew)
     if (added.length === 0) return
     const newest = await store.readLast({ stream: logStream })

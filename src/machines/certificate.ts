@@ -46,8 +46,7 @@ const chart = setup({
 function decide(state: SnapshotFrom<typeof chart>, { data }: CertificateMessage) {
   const isExpiring = state.matches('expiring')
   const level = warningLevel(data.daysLeft)
-  if (level === undefined)
-    return isExpiring ? record({ type: 'certificate.renewed', data } as const) : record()
+  if (level === undefined) return isExpiring ? record({ type: 'certificate.renewed', data } as const) : record()
   // Another level than the last one: a lower one, or a higher one when the replacement also expires soon.
   if (isExpiring && warningLevel(state.context.daysLeft) === level) return record()
   return record({ type: 'certificate.expiring', data } as const)

@@ -76,10 +76,7 @@ export type HandlingState = (typeof handlingStates)[number]
 export const handlingStates = ['received', 'failing', 'handled', 'parked'] as const
 
 /** Returns the handlers' states after an event. */
-export function handlingsAfter(
-  before: readonly HandlerState[],
-  event: NotificationEvent,
-): readonly HandlerState[] {
+export function handlingsAfter(before: readonly HandlerState[], event: NotificationEvent): readonly HandlerState[] {
   switch (event.type) {
     case 'notification.handled':
       return applyHandlerResult(before, event.data, {
@@ -197,10 +194,7 @@ const chart = setup({
   },
 })
 
-function decide(
-  state: SnapshotFrom<typeof chart>,
-  message: NotificationMessage,
-): Decision<NotificationEvent> {
+function decide(state: SnapshotFrom<typeof chart>, message: NotificationMessage): Decision<NotificationEvent> {
   const { evento, handlings } = state.context
   const isAbsent = state.matches('absent')
   switch (message.type) {
@@ -214,9 +208,7 @@ function decide(
       return isAbsent ? record() : decideHandlerResult(handlings, message)
     case 'notification.replay': {
       const { which } = message.data
-      const again = handlings.filter(
-        each => each.state === 'parked' || (which === 'all' && each.state === 'handled'),
-      )
+      const again = handlings.filter(each => each.state === 'parked' || (which === 'all' && each.state === 'handled'))
       if (again.length === 0) return refuse('no handler needs to be called again')
       const handlers = again.map(each => each.handler)
       return record({ type: 'notification.replayed', data: { evento, handlers } })

@@ -17,10 +17,7 @@ export type PortalEvent =
    * Failure records of these days are read soon, to recover lost notifications. A day in `again` is being read now, and
    * is read once more afterwards.
    */
-  | Event<
-      'portal.recoveryHastened',
-      { reason: RecoveryReason; days: readonly DueDay[]; again?: readonly DueDay[] }
-    >
+  | Event<'portal.recoveryHastened', { reason: RecoveryReason; days: readonly DueDay[]; again?: readonly DueDay[] }>
   /** Its part `answered` lists the records in the portal's answer. */
   | Event<'portal.failuresListed', ListedFailures>
   /** A failed delivery of an event without a subscription of ours; its part `failure` holds the record. */
@@ -150,8 +147,7 @@ const chart = setup({
     }),
     endSoon: assign({
       soon: ({ context, event }) => {
-        if (event.type !== 'portal.failuresListed' && event.type !== 'portal.readDeclined')
-          return context.soon
+        if (event.type !== 'portal.failuresListed' && event.type !== 'portal.readDeclined') return context.soon
         const { day } = event.data
         return context.soon.map(each => (each.day === day ? afterReading(each, event.type) : each))
       },

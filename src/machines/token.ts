@@ -93,10 +93,8 @@ interface TokenContext extends Holder, Lifetime {
 const chart = setup({
   types: { context: {} as TokenContext, events: {} as TokenEvent },
   guards: {
-    isCurrent: ({ context, event }) =>
-      event.type === 'token.rejected' && event.data.generation === context.generation,
-    isAwaited: ({ context, event }) =>
-      event.type !== 'token.requested' && event.data.generation === context.asked,
+    isCurrent: ({ context, event }) => event.type === 'token.rejected' && event.data.generation === context.generation,
+    isAwaited: ({ context, event }) => event.type !== 'token.requested' && event.data.generation === context.asked,
   },
   actions: {
     keepRequest: assign({
@@ -113,12 +111,9 @@ const chart = setup({
       credential: ({ context, event }) => holderIn(event, context).credential,
     }),
     keepGeneration: assign({
-      generation: ({ context, event }) =>
-        event.type === 'token.renewed' ? event.data.generation : context.generation,
-      issuedAt: ({ context, event }) =>
-        event.type === 'token.renewed' ? event.data.issuedAt : context.issuedAt,
-      expiresAt: ({ context, event }) =>
-        event.type === 'token.renewed' ? event.data.expiresAt : context.expiresAt,
+      generation: ({ context, event }) => (event.type === 'token.renewed' ? event.data.generation : context.generation),
+      issuedAt: ({ context, event }) => (event.type === 'token.renewed' ? event.data.issuedAt : context.issuedAt),
+      expiresAt: ({ context, event }) => (event.type === 'token.renewed' ? event.data.expiresAt : context.expiresAt),
     }),
     keepRejection: assign({
       // A token that worked restarts the count of those that never worked.

@@ -16,11 +16,7 @@ type OnProgress = NonNullable<BackupOptions['onProgress']>
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
-export function backupStore(options: {
-  store: string
-  to: string
-  onProgress?: OnProgress
-}): Promise<BackupResult> {
+export function backupStore(options: { store: string; to: string; onProgress?: OnProgress }): Promise<BackupResult> {
   return makeBackup({ ...options, entropy: systemEntropy })
 }
 

@@ -39,13 +39,8 @@ export function rebuildStore(options: OpenedWith & RebuildAll): Promise<RebuildR
  */
 export function migrationsFrom(version: number, dialect: string): string[] {
   const isKnown = Number.isInteger(version) && version >= 0 && version <= migrations.length
-  if (isKnown && (dialect === 'sqlite' || dialect === 'postgres'))
-    return migrationStatements(version, dialect)
-  throw new AverbaError(
-    'INVALID_INPUT',
-    'Cannot print the migrations: the version or the dialect is unknown',
-    {
-      hint: `Versions are 0 to ${migrations.length}, dialects sqlite and postgres`,
-    },
-  )
+  if (isKnown && (dialect === 'sqlite' || dialect === 'postgres')) return migrationStatements(version, dialect)
+  throw new AverbaError('INVALID_INPUT', 'Cannot print the migrations: the version or the dialect is unknown', {
+    hint: `Versions are 0 to ${migrations.length}, dialects sqlite and postgres`,
+  })
 }

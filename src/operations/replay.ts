@@ -142,17 +142,11 @@ function formatDecided({ type, data, effects, anomaly, resolves }: Event): strin
 }
 
 function selectMachines(machines: readonly Machine[], against: string | undefined): Map<string, Machine> {
-  const chosen = machines.filter(
-    ({ name, version }) => against === undefined || against === `${name}@${version}`,
-  )
+  const chosen = machines.filter(({ name, version }) => against === undefined || against === `${name}@${version}`)
   if (chosen.length > 0) return new Map(chosen.map(machine => [machine.name, machine]))
-  throw new AverbaError(
-    'INVALID_INPUT',
-    `Cannot replay against "${against}": this version does not exist here`,
-    {
-      hint: `Use one of ${machines.map(({ name, version }) => `${name}@${version}`).join(', ')}`,
-    },
-  )
+  throw new AverbaError('INVALID_INPUT', `Cannot replay against "${against}": this version does not exist here`, {
+    hint: `Use one of ${machines.map(({ name, version }) => `${name}@${version}`).join(', ')}`,
+  })
 }
 
 function isPastEnd({ position, at }: RecordedEvent, until: number | string | undefined): boolean {

@@ -26,8 +26,7 @@ export async function withStore<T>(
   more: Pick<StoreOptions, 'medium' | 'highWaterMark' | 'acceptRollback'> = {},
 ): Promise<T> {
   // Otherwise `Store.open` would create it.
-  if (!more.medium && !existsSync(path))
-    throw new AverbaError('NOT_FOUND', `Cannot open "${path}": it does not exist`)
+  if (!more.medium && !existsSync(path)) throw new AverbaError('NOT_FOUND', `Cannot open "${path}": it does not exist`)
   const createId = createIds(clock, entropy)
   const keys = rootKey && { keys: rootKey }
   const store = await Store.open({ path, views, clock, entropy, createId, ...keys, ...more })

@@ -10,10 +10,7 @@ export function getLanguageWords(language: Language): LanguageWords {
 }
 
 /** Describes an event in a sentence. */
-export function describeEvent(
-  { type, data }: Pick<RecordedEvent, 'type' | 'data'>,
-  words: LanguageWords,
-): string {
+export function describeEvent({ type, data }: Pick<RecordedEvent, 'type' | 'data'>, words: LanguageWords): string {
   const events: Readonly<Record<string, ((data: never) => string) | undefined>> = words.events
   return events[type]?.(data as never) ?? words.otherEvent(type) // The text of a type takes the data of that type.
 }

@@ -25,8 +25,7 @@ export const englishEvents: EventWords = {
   'subject.syncRequested': () => 'Reading of the consents requested',
   'subject.awarenessRequested': () => 'Reading of the awareness records requested',
   'subject.loginRequested': () => 'Login state requested',
-  'subject.scheduled': ({ everyMs }) =>
-    `Consents to be read again every ${Math.round(everyMs / 60_000)} minutes`,
+  'subject.scheduled': ({ everyMs }) => `Consents to be read again every ${Math.round(everyMs / 60_000)} minutes`,
   'subject.unscheduled': () => 'Consents are no longer read periodically',
   'subject.synced': ({ read, changed }) => `List of consents read: ${countRecords(read)}, ${changed} changed`,
   'subject.awarenessAppeared': () => 'An awareness record appeared',
@@ -68,8 +67,7 @@ export const englishEvents: EventWords = {
   'consent.changeWithheld': ({ asked, sentBefore, isDone }) =>
     `The change to ${asked} was not sent${sentBefore ? ' again' : ''}: the service had already shown ${isDone ? 'this' : 'another'} status`,
   'consent.changeLost': () => 'The answer to the change was lost: it may have been made',
-  'consent.changeNotMade': ({ asked, status }) =>
-    `The change to ${asked} was not made: the consent is still ${status}`,
+  'consent.changeNotMade': ({ asked, status }) => `The change to ${asked} was not made: the consent is still ${status}`,
   'consent.detailRequested': () => 'Full reading of the consent requested',
   'consent.changeSeen': ({ status }) =>
     status === null
@@ -108,8 +106,7 @@ export const englishEvents: EventWords = {
       ? "The person's data was erased, except what the law requires to keep"
       : "The person's data was erased",
   'subject.erasureCompleted': () => 'Erasure completed: keys renewed, and the file searched',
-  'subject.epochsDestroyed': () =>
-    'Older keys destroyed: no backup opens the erased data, unless its key was kept',
+  'subject.epochsDestroyed': () => 'Older keys destroyed: no backup opens the erased data, unless its key was kept',
   'consent.erased': () => 'The data of this consent was erased',
   'validation.erased': () => 'The data of this validation was erased',
   'reveal.recorded': ({ purpose, isDisclosed }) =>

@@ -6,8 +6,7 @@ const portuguese = {
   subjectLead:
     'O que se guarda sobre você, desde quando, com que base, quem agiu e com quem foi compartilhado (LGPD, arts. 18 e 19).',
   consentTitle: 'Este consentimento valia?',
-  consentLead:
-    'A resposta, os eventos em que se apoia e a prova de que estão no registro (LGPD, art. 8º, § 2º).',
+  consentLead: 'A resposta, os eventos em que se apoia e a prova de que estão no registro (LGPD, art. 8º, § 2º).',
   processingTitle: 'Registro das operações de tratamento',
   processingLead: 'Operações com dados pessoais no período, por finalidade e base legal (LGPD, art. 37).',
   log: 'Registro',
@@ -137,8 +136,7 @@ const english: Labels = {
   consentLead:
     'The answer, the events that it is based on, and the proof that they are in the log (LGPD, article 8, § 2).',
   processingTitle: 'Record of processing operations',
-  processingLead:
-    'Operations with personal data in the period, by purpose and legal basis (LGPD, article 37).',
+  processingLead: 'Operations with personal data in the period, by purpose and legal basis (LGPD, article 37).',
   log: 'Log',
   upTo: 'Up to position',
   subject: 'Data subject',
@@ -149,8 +147,7 @@ const english: Labels = {
   until: 'Until',
   origin: 'Origin',
   erasure: 'Erasure',
-  erasedLead:
-    'The personal data of this person was erased. Below are the remaining records, without the data.',
+  erasedLead: 'The personal data of this person was erased. Below are the remaining records, without the data.',
   requester: 'Requested by',
   erasedParts: 'Pieces destroyed',
   cancelledCalls: 'Calls cancelled',
@@ -217,8 +214,7 @@ const english: Labels = {
   proof: 'Proof',
   checking: 'Checking the proof in this browser…',
   noScript: 'The proof was not checked: this reader does not run the script of the page.',
-  noCrypto:
-    'The proof was not checked: the browser offers no cryptography here. Open the file locally or over HTTPS.',
+  noCrypto: 'The proof was not checked: the browser offers no cryptography here. Open the file locally or over HTTPS.',
   right: 'The proof is valid',
   partly: 'The proof is valid in part',
   wrong: 'The proof is NOT valid',

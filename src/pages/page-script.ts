@@ -71,8 +71,7 @@ async function showPageCheck(
     ...(differing.length === 0 ? [texts.shownRight] : []),
   ]
   const isEmpty = proof.events.length === 0
-  if (isEmpty || faults.length > 0 || differing.length > 0 || signature === 'wrong')
-    say('no', texts.wrong, lines)
+  if (isEmpty || faults.length > 0 || differing.length > 0 || signature === 'wrong') say('no', texts.wrong, lines)
   else if (signature === 'unsupported') say('doubt', texts.partly, lines)
   else say('yes', texts.right, lines)
 }

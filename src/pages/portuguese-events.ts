@@ -31,8 +31,7 @@ export const portugueseEvents: EventWords = {
   'subject.synced': ({ read, changed }) =>
     `Lista de consentimentos lida: ${countRecords(read)}, ${changed} com mudança`,
   'subject.awarenessAppeared': () => 'Uma ciência de tratamento passou a constar',
-  'subject.awarenessAmended': () =>
-    'Data ou controlador de uma ciência de tratamento corrigidos pelo serviço',
+  'subject.awarenessAmended': () => 'Data ou controlador de uma ciência de tratamento corrigidos pelo serviço',
   'subject.awarenessVanished': () => 'Uma ciência de tratamento deixou de constar no serviço',
   'subject.awarenessListed': ({ read }) => `Lista de ciências de tratamento lida: ${countRecords(read)}`,
   'subject.awarenessDetailRequested': () => 'Leitura completa de uma ciência de tratamento pedida',
@@ -124,9 +123,7 @@ export const portugueseEvents: EventWords = {
     `Prazo de conservação encerrado, dados eliminados: ${portugueseRetained[kind] ?? kind}`,
   'effect.attempted': ({ attempts }) => `Tentativa ${attempts} de fazer a chamada iniciada`,
   'effect.deferred': ({ wait }) =>
-    wait === 'known'
-      ? 'Chamada adiada até um horário conhecido'
-      : 'Chamada ainda não feita: haverá nova tentativa',
+    wait === 'known' ? 'Chamada adiada até um horário conhecido' : 'Chamada ainda não feita: haverá nova tentativa',
   'effect.parked': ({ by }) =>
     by === 'operator' ? 'Chamada suspensa por um operador' : 'Chamada suspensa depois de muitas tentativas',
   'effect.withdrawn': () => 'Chamada retirada: outra toma o seu lugar',

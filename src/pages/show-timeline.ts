@@ -62,11 +62,7 @@ function isRoutine({ type, anomaly }: TimelineEntry): boolean {
   return routineTypes.has(type) && anomaly === null
 }
 
-function foldRoutine(
-  run: readonly TimelineEntry[],
-  labels: Labels,
-  show: (entry: TimelineEntry) => Html,
-): Html {
+function foldRoutine(run: readonly TimelineEntry[], labels: Labels, show: (entry: TimelineEntry) => Html): Html {
   const [first] = run
   return html`<li>${showInstant(first?.at ?? null, labels)}
 <details><summary>${run.length} ${labels.routine}</summary><ol class="timeline">${run.map(show)}</ol></details></li>

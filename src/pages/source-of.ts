@@ -8,14 +8,7 @@ const writtenByAverba: ReadonlySet<string> = new Set([
 ])
 
 /** Names of parts that services give. */
-const givenByServices: ReadonlySet<string> = new Set([
-  'record',
-  'detail',
-  'unreadable',
-  'address',
-  'result',
-  'problem',
-])
+const givenByServices: ReadonlySet<string> = new Set(['record', 'detail', 'unreadable', 'address', 'result', 'problem'])
 
 /** Finds who gave a kind of sealed data (`<event type>/<part name>`): a service, otherwise the host. */
 export function findDataSource(kind: string): DataSource {

@@ -3,13 +3,7 @@ import { type Html, html } from './html.ts'
 import { showInstant } from './instants.ts'
 import { type Labels, labelsOf } from './labels.ts'
 import { showTimeline } from './show-timeline.ts'
-import type {
-  ActorCount,
-  ReportedCall,
-  ReportedErasure,
-  ReportedLog,
-  SubjectReport,
-} from './subject-report.ts'
+import type { ActorCount, ReportedCall, ReportedErasure, ReportedLog, SubjectReport } from './subject-report.ts'
 
 /** Writes a subject report as one HTML page. Pure: one report gives one text. */
 export function writeSubjectPage(report: SubjectReport): string {
@@ -95,9 +89,7 @@ ${showTable(labels.bases, headings, rows, labels)}`
 
 function showActors(actors: readonly ActorCount[], labels: Labels): Html {
   const rows = actors.map(({ actor, events, first, last }) => [
-    actor
-      ? `${labels.actorKinds[actor.kind]} ${actor.ref}`
-      : html`<span class="none">${labels.noActor}</span>`,
+    actor ? `${labels.actorKinds[actor.kind]} ${actor.ref}` : html`<span class="none">${labels.noActor}</span>`,
     events,
     showInstant(first, labels),
     showInstant(last, labels),
@@ -126,14 +118,7 @@ function showCalls(told: readonly ReportedCall[], labels: Labels): Html {
       showInstant(last?.endedAt ?? last?.owedAt ?? null, labels),
     ]
   })
-  const headings = [
-    labels.recipient,
-    labels.operation,
-    labels.opened,
-    labels.outcome,
-    labels.times,
-    labels.last,
-  ]
+  const headings = [labels.recipient, labels.operation, labels.opened, labels.outcome, labels.times, labels.last]
   return html`<h2>${labels.told}</h2>
 <p class="soft">${labels.toldNote}</p>
 ${showTable(labels.told, headings, rows, labels)}`
@@ -148,14 +133,7 @@ function showConsents({ consents }: SubjectReport, labels: Labels): Html {
     showInstant(each.expiresAt, labels),
     `${each.used} ${labels.allowed}, ${each.refused} ${labels.refused}`,
   ])
-  const headings = [
-    labels.consent,
-    labels.controller,
-    labels.status,
-    labels.since,
-    labels.expires,
-    labels.uses,
-  ]
+  const headings = [labels.consent, labels.controller, labels.status, labels.since, labels.expires, labels.uses]
   return html`<h2>${labels.consents}</h2>
 ${showTable(labels.consents, headings, rows, labels)}`
 }

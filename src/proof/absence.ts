@@ -67,8 +67,7 @@ export class AbsenceCheck {
     let erased = 0
     for (const part of this.#missing) {
       if (this.#isErased(part)) erased += 1
-      else
-        faults.add('parts', `the part "${part.name}" at ${part.position} is missing, and no event says why`)
+      else faults.add('parts', `the part "${part.name}" at ${part.position} is missing, and no event says why`)
     }
     return erased
   }

@@ -36,8 +36,7 @@ export type PageFault = 'checkpoint' | 'path' | 'position'
 export async function checkPageProof(proof: PageProof, subtle: typeof crypto.subtle): Promise<PageCheck> {
   const utf8 = (text: string) => new TextEncoder().encode(text)
   const hexOf = (bytes: Uint8Array) => Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
-  const fromHex = (text: string) =>
-    Uint8Array.from(text.match(/../g) ?? [], pair => Number.parseInt(pair, 16))
+  const fromHex = (text: string) => Uint8Array.from(text.match(/../g) ?? [], pair => Number.parseInt(pair, 16))
   const fromBase64 = (text: string) => Uint8Array.from(atob(text), char => char.charCodeAt(0))
   const sha256 = async (...pieces: readonly (readonly number[] | Uint8Array)[]) =>
     new Uint8Array(await subtle.digest('SHA-256', Uint8Array.from(pieces.flatMap(piece => [...piece]))))

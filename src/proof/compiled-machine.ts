@@ -54,9 +54,7 @@ type Moves = ReadonlyMap<string, ReadonlyMap<string, readonly CompiledMove[]>>
 export function compileMachine(given: unknown): CompiledMachine | undefined {
   if (!isTable(given)) return undefined
   const { name, version, start, makes } = given
-  const moves: Moves = new Map(
-    Object.entries(given.moves).map(([state, of]) => [state, new Map(Object.entries(of))]),
-  )
+  const moves: Moves = new Map(Object.entries(given.moves).map(([state, of]) => [state, new Map(Object.entries(of))]))
   const statesByKey = new Map<string, PossibleStates>()
   const intern = (regions: readonly (readonly string[])[]): PossibleStates => {
     const key = regions.map(states => states.join('|')).join('&')
@@ -120,19 +118,14 @@ function addNextStates(moves: Moves, state: string, event: RecordedHeader, after
 }
 
 /** Returns why a rule does not allow an event; `undefined` when it does. */
-function ruleViolation(
-  rule: CompiledRule,
-  { regions }: PossibleStates,
-  event: RecordedHeader,
-): string | undefined {
+function ruleViolation(rule: CompiledRule, { regions }: PossibleStates, event: RecordedHeader): string | undefined {
   const { type, effects, anomaly } = event
   if (rule.if && !hasMembers(event.data, rule.if)) return `"${event.causedBy}" leads to another "${type}"`
   const { in: allowed } = rule
   const isAllowed = !allowed || regions.every(states => isStateAllowed(states, allowed, regions.length > 1))
   const needsMark = rule.anomaly === 'always' || (rule.anomaly === 'elsewhere' && !isAllowed)
   if (needsMark && anomaly === undefined) return `"${type}" is not marked as an anomaly`
-  if (!isAllowed && rule.anomaly !== 'elsewhere')
-    return `"${event.causedBy}" does not lead to "${type}" in this state`
+  if (!isAllowed && rule.anomaly !== 'elsewhere') return `"${event.causedBy}" does not lead to "${type}" in this state`
   const owed = effects.find(effect => !rule.owes?.includes(effect.type))
   return owed && `"${type}" may not request the effect "${owed.type}"`
 }

@@ -49,8 +49,7 @@ export function writeDisclosure({ proof, keys, parts }: Disclosure): string {
 /** Reads a disclosure without verifying it; `undefined` for a text of another form. */
 function parseDisclosure(text: string): Disclosure | undefined {
   const { format: given, proof, keys, parts } = parseObject(text) ?? {}
-  if (given !== format || typeof proof !== 'string' || !Array.isArray(keys) || !Array.isArray(parts))
-    return undefined
+  if (given !== format || typeof proof !== 'string' || !Array.isArray(keys) || !Array.isArray(parts)) return undefined
   const readKeys = keys.map(each => ({ owner: each?.owner, key: decodeOptional(each?.key) }))
   const readParts = parts.map(each => ({ name: each?.name, sealed: decodeOptional(each?.sealed) }))
   const isWhole =

@@ -38,8 +38,7 @@ export class Legality {
     const { name, version } = event.machine
     const machine = this.#findMachine(event.machine)
     if (!machine) return `the log has no table for version ${version} of the machine "${name}"`
-    if (!event.stream.startsWith(machine.prefix))
-      return `the machine "${name}" decided about "${event.stream}"`
+    if (!event.stream.startsWith(machine.prefix)) return `the machine "${name}" decided about "${event.stream}"`
     let { states = machine.start } = stream
     // Another version of the machine has the same states, by name.
     if (stream.machine && stream.machine !== machine) states = machine.adoptStates(states)
@@ -52,8 +51,7 @@ export class Legality {
 
   #findMachine({ name, version }: RecordedHeader['machine']): CompiledMachine | undefined {
     // Consecutive events often come from one machine.
-    if (this.#last?.name !== name || this.#last.version !== version)
-      this.#last = this.#machines.get(name)?.get(version)
+    if (this.#last?.name !== name || this.#last.version !== version) this.#last = this.#machines.get(name)?.get(version)
     return this.#last
   }
 

@@ -145,13 +145,9 @@ export class LogVerifier {
     )
       this.faults.add('origin', `at ${before + 1}, the log continues another log than the one before`)
     const key = parseVerifierKey(String(data.key))
-    if (key?.name !== data.origin)
-      this.faults.add('origin', `at ${before + 1}, the log does not name its key`)
+    if (key?.name !== data.origin) this.faults.add('origin', `at ${before + 1}, the log does not name its key`)
     if (this.#keys.size > 0 && !this.#keys.has(String(data.key)))
-      this.faults.add(
-        'origin',
-        `at ${before + 1}, the log names another key than the one it is verified with`,
-      )
+      this.faults.add('origin', `at ${before + 1}, the log names another key than the one it is verified with`)
     this.#origin = String(data.origin)
   }
 

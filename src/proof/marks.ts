@@ -70,8 +70,7 @@ export async function verifyCheckpoints(
     else if (stamp) stamped = { size: checkpoint.size, at: stamp.at }
     const texts = [note, ...(bytes ? [new TextDecoder().decode(bytes)] : [])]
     const cosigned = await countCosigners(checkpoint, texts, others)
-    if (cosigned === undefined)
-      faults.add('signatures', `a witness's signature of checkpoint ${i + 1} is wrong`)
+    if (cosigned === undefined) faults.add('signatures', `a witness's signature of checkpoint ${i + 1} is wrong`)
     else if (cosigned > 0) anchored = checkpoint.size
   }
   return { checkpoints, anchored, stamped, uncounted: uncounted.list() }
@@ -86,10 +85,7 @@ function limitAnchor(anchor: GivenCheckpoint['anchor']): GivenCheckpoint['anchor
 }
 
 /** Returns the checkpoint when the log has signed it, otherwise the fault in words. */
-export async function verifyCheckpoint(
-  note: string,
-  keys: readonly VerifierKey[],
-): Promise<SignedCheckpoint | string> {
+export async function verifyCheckpoint(note: string, keys: readonly VerifierKey[]): Promise<SignedCheckpoint | string> {
   const checkpoint = parseCheckpoint(note)
   if (!checkpoint) return 'is damaged'
   const own = keys.filter(key => key.name === checkpoint.origin)

@@ -32,8 +32,7 @@ export function rootOver(hashes: Buffer): Buffer {
       hashes.copy(node, 1, i * hashBytes, (i + 2) * hashBytes)
       hashes.write(hash('sha256', node, fastEncoding), (i / 2) * hashBytes, fastEncoding)
     }
-    if (count % 2 === 1)
-      hashes.copyWithin(((count - 1) / 2) * hashBytes, (count - 1) * hashBytes, count * hashBytes)
+    if (count % 2 === 1) hashes.copyWithin(((count - 1) / 2) * hashBytes, (count - 1) * hashBytes, count * hashBytes)
   }
   return hashes.subarray(0, hashBytes)
 }

@@ -68,8 +68,7 @@ export function signNote(text: string, name: string, signer: Signer): string {
 
 /** Reads a signed note; `undefined` for a text of another form. */
 export function parseNote(note: string): SignedNote | undefined {
-  if (note.length > noteLengthMax || !note.isWellFormed() || hasControls(note) || !note.endsWith('\n'))
-    return undefined
+  if (note.length > noteLengthMax || !note.isWellFormed() || hasControls(note) || !note.endsWith('\n')) return undefined
   const end = note.lastIndexOf('\n\n')
   if (end < 1) return undefined
   const lines = note.slice(end + 2, -1).split('\n')
@@ -108,11 +107,7 @@ export async function verifyNote(
   return signed
 }
 
-async function isSigned(
-  text: string,
-  signature: Uint8Array<ArrayBuffer>,
-  key: VerifierKey,
-): Promise<boolean> {
+async function isSigned(text: string, signature: Uint8Array<ArrayBuffer>, key: VerifierKey): Promise<boolean> {
   if (signature.length !== (key.type === 1 ? 64 : 72)) return false
   const { publicKey } = key
   const made = signature.slice(signature.length - 64)
@@ -121,11 +116,7 @@ async function isSigned(
 }
 
 /** A cosignature covers the time as well (C2SP tlog-cosignature). */
-function signedBytes(
-  text: string,
-  signature: Uint8Array<ArrayBuffer>,
-  type: SignatureType,
-): Uint8Array<ArrayBuffer> {
+function signedBytes(text: string, signature: Uint8Array<ArrayBuffer>, type: SignatureType): Uint8Array<ArrayBuffer> {
   if (type === 1) return toBytes(text)
   const seconds = new DataView(signature.buffer).getBigUint64(0)
   return toBytes(`cosignature/v1\ntime ${seconds}\n${text}`)

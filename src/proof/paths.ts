@@ -75,8 +75,7 @@ export function isConsistent(
   after: { readonly size: number; readonly root: string },
   path: readonly string[],
 ): boolean {
-  if (!isCount(before.size) || !isCount(after.size) || before.size === 0 || before.size > after.size)
-    return false
+  if (!isCount(before.size) || !isCount(after.size) || before.size === 0 || before.size > after.size) return false
   if (before.size === after.size) return path.length === 0 && before.root === after.root
   const ranges = consistencyRanges(before.size, after.size)
   if (ranges.length !== path.length) return false

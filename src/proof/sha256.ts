@@ -58,8 +58,7 @@ function addBlock(state: Int32Array, view: DataView, offset: number): void {
   for (let i = 0; i < 64; i++) {
     const s1 = rotateRight(e, 6) ^ rotateRight(e, 11) ^ rotateRight(e, 25)
     const one = (h + s1 + ((e & f) ^ (~e & g)) + (roundConstants[i] as number) + at(i)) | 0 // i is below 64.
-    const two =
-      ((rotateRight(a, 2) ^ rotateRight(a, 13) ^ rotateRight(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0
+    const two = ((rotateRight(a, 2) ^ rotateRight(a, 13) ^ rotateRight(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0
     h = g
     g = f
     f = e

@@ -68,8 +68,7 @@ function parseElements(bytes: Uint8Array<ArrayBuffer>): DerElement[] {
     const more = first < 128 ? 0 : first - 128
     const start = at + 2 + more
     if (first === 128 || more > 4 || start > bytes.length) return []
-    const length =
-      more === 0 ? first : bytes.subarray(at + 2, start).reduce((sum, byte) => sum * 256 + byte, 0)
+    const length = more === 0 ? first : bytes.subarray(at + 2, start).reduce((sum, byte) => sum * 256 + byte, 0)
     if (start + length > bytes.length) return []
     elements.push({ tag, content: bytes.subarray(start, start + length) })
     at = start + length
@@ -88,9 +87,7 @@ function contentHex(element: DerElement | undefined, tag: number): string {
 /** Reads a DER time such as `20261121161321Z`, with or without a fraction. */
 function parseGeneralizedTime(bytes: Uint8Array): string | undefined {
   const [, year, month, day, hour, minute, second, fraction = ''] =
-    /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\.\d{1,9})?Z$/.exec(
-      String.fromCharCode(...bytes.subarray(0, 32)),
-    ) ?? []
+    /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\.\d{1,9})?Z$/.exec(String.fromCharCode(...bytes.subarray(0, 32))) ?? []
   const whole = `${year}-${month}-${day}T${hour}:${minute}:${second}`
   const ms = Date.parse(`${whole}Z`)
   // Some runtimes read 30 February as a day of March: a valid time formats back to the same text.

@@ -2,13 +2,7 @@ import { fromBase64 } from './encoding.ts'
 import { Faults } from './faults.ts'
 import { readLines } from './lines.ts'
 import { LogVerifier, type PresentPart } from './log-verifier.ts'
-import {
-  anchorBytesMax,
-  anchorTooLong,
-  type GivenCheckpoint,
-  verifyCheckpoint,
-  verifyCheckpoints,
-} from './marks.ts'
+import { anchorBytesMax, anchorTooLong, type GivenCheckpoint, verifyCheckpoint, verifyCheckpoints } from './marks.ts'
 import { parseVerifierKey, type VerifierKey, writeVerifierKey } from './note.ts'
 import { parseObject } from './recorded-header.ts'
 import { sha256 } from './sha256.ts'
@@ -59,8 +53,7 @@ export async function verifyBundle(read: ReadFile, options: VerifyBundleOptions 
   await verifyEvents(read, verifier, faults, done => options.onProgress?.(done, end))
   const verified = verifier.finish()
   faults.addAll(verifier.faults.list())
-  if (verified.events > end)
-    faults.add('bundle', `it holds ${verified.events - end} events after its checkpoint`)
+  if (verified.events > end) faults.add('bundle', `it holds ${verified.events - end} events after its checkpoint`)
   return conclude({
     ...verified,
     faults: faults.list(),
@@ -88,10 +81,7 @@ async function verifyEvents(
       if (verifier.size % progressEvery === 0) onProgress(verifier.size)
     }
   } catch (error) {
-    faults.add(
-      'bundle',
-      `leaves.ndjson cannot be read after event ${verifier.size}: ${readFailureReason(error)}`,
-    )
+    faults.add('bundle', `leaves.ndjson cannot be read after event ${verifier.size}: ${readFailureReason(error)}`)
   }
   await parts.finish()
 }
@@ -154,8 +144,7 @@ class PartReader {
 function parsePart(text: string): (PresentPart & { position: number }) | undefined {
   const { position, name, owner, sealed } = parseObject(text) ?? {}
   const bytes = typeof sealed === 'string' ? fromBase64(sealed) : undefined
-  if (typeof position !== 'number' || typeof name !== 'string' || typeof owner !== 'string' || !bytes)
-    return undefined
+  if (typeof position !== 'number' || typeof name !== 'string' || typeof owner !== 'string' || !bytes) return undefined
   return { position, name, owner, hash: sha256(bytes), bytes: bytes.length }
 }
 
@@ -184,8 +173,7 @@ async function readCheckpoints(read: ReadFile, faults: Faults): Promise<GivenChe
   } catch (error) {
     faults.add('bundle', `checkpoints.ndjson cannot be read: ${readFailureReason(error)}`)
   }
-  if (given.at(-1)?.note !== newest)
-    faults.add('bundle', 'its checkpoint is not the newest of checkpoints.ndjson')
+  if (given.at(-1)?.note !== newest) faults.add('bundle', 'its checkpoint is not the newest of checkpoints.ndjson')
   return given
 }
 

@@ -10,11 +10,7 @@ export interface TimeLimit {
 }
 
 /** Runs work with a time limit. When the time is up, it aborts the work and rejects with a `LateError`. */
-export async function withinTime<T>(
-  clock: Clock,
-  ms: number,
-  work: (limit: TimeLimit) => Promise<T>,
-): Promise<T> {
+export async function withinTime<T>(clock: Clock, ms: number, work: (limit: TimeLimit) => Promise<T>): Promise<T> {
   const late = new AbortController()
   let isDone = false
   let changed = new AbortController()

@@ -38,14 +38,7 @@ import { WriteTrial } from './ledger/write-trial.ts'
 import { type LastFilter, type ReadFilter, readAt, readOrSearch, readWithEnd } from './log/read.ts'
 import { treeRoot } from './log/tree.ts'
 import type { Schemas } from './log/upcasters.ts'
-import {
-  beginLog,
-  checkKeyringId,
-  openFile,
-  openKeyring,
-  outdatedKeyringError,
-  prepareTables,
-} from './opening.ts'
+import { beginLog, checkKeyringId, openFile, openKeyring, outdatedKeyringError, prepareTables } from './opening.ts'
 import { Owners } from './owners/owners.ts'
 import { isOlderThanLog } from './owners/unopened-keys.ts'
 import { openPart } from './parts/parts.ts'

@@ -226,13 +226,9 @@ export function createKeyringFile(path: string, entropy: Entropy): Keyring {
 export function openKeyringFile(path: string, entropy: Entropy): Keyring {
   const file = readKeyringFile(path)
   if (file.root === undefined) {
-    throw new AverbaError(
-      'KEYS_MISSING',
-      `Cannot open the keyring "${path}": it does not hold its root key`,
-      {
-        hint: 'Pass the root key: keys to openAverba, rootKey to a function on a store, --root-key-from to a command',
-      },
-    )
+    throw new AverbaError('KEYS_MISSING', `Cannot open the keyring "${path}": it does not hold its root key`, {
+      hint: 'Pass the root key: keys to openAverba, rootKey to a function on a store, --root-key-from to a command',
+    })
   }
   return new Keyring(
     throwAsDamaged(path, () => unwrapRootedKeyring(file)),
@@ -258,13 +254,9 @@ export async function createKeyringFileUnder(keys: Keys, path: string, entropy: 
 export async function openKeyringFileUnder(keys: Keys, path: string, entropy: Entropy): Promise<Keyring> {
   const file = readKeyringFile(path)
   if (file.id === keys.id) return new Keyring(await unwrapKeyring(file, path, keys), { path, keys }, entropy)
-  throw new AverbaError(
-    'KEYS_MISMATCH',
-    `Cannot open the keyring "${path}": it was created under another root key`,
-    {
-      hint: `Pass the keys with id ${file.id} instead of ${keys.id}`,
-    },
-  )
+  throw new AverbaError('KEYS_MISMATCH', `Cannot open the keyring "${path}": it was created under another root key`, {
+    hint: `Pass the keys with id ${file.id} instead of ${keys.id}`,
+  })
 }
 
 /** Reports whether a keyring file holds its own root key. Throws as `openKeyringFile` does. */

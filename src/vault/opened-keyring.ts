@@ -28,11 +28,7 @@ export function newRootedFile(entropy: Entropy): KeyringFile {
  *
  * @throws {AverbaError} `KEYS_MISMATCH` when the root key does not open it
  */
-export async function unwrapKeyring(
-  file: KeyringFile,
-  path: string,
-  keys: Keys | undefined,
-): Promise<OpenedKeyring> {
+export async function unwrapKeyring(file: KeyringFile, path: string, keys: Keys | undefined): Promise<OpenedKeyring> {
   if (file.root !== undefined) return throwAsDamaged(path, () => unwrapRootedKeyring(file))
   const { unwrap } = requireKeys(keys)
   try {
@@ -42,11 +38,7 @@ export async function unwrapKeyring(
     const digest = await unwrap(decodeKey(file.digest ?? ''))
     return { file, epochs, digest: hmacKey(Buffer.from(digest)), signer: deriveSigner(digest) }
   } catch (cause) {
-    throw new AverbaError(
-      'KEYS_MISMATCH',
-      `Cannot open the keyring "${path}": its root key did not open it`,
-      { cause },
-    )
+    throw new AverbaError('KEYS_MISMATCH', `Cannot open the keyring "${path}": its root key did not open it`, { cause })
   }
 }
 

@@ -23,10 +23,7 @@ export interface ErasureToRemember extends Omit<RememberedErasure, 'epoch'> {
 }
 
 /** Copies a keyring file with an erasure added. */
-export function withErasure<F extends FileWithErasures>(
-  file: F,
-  { subject, ...erasure }: ErasureToRemember,
-): F {
+export function withErasure<F extends FileWithErasures>(file: F, { subject, ...erasure }: ErasureToRemember): F {
   const epoch = Math.max(...Object.keys(file.epochs).map(Number))
   return { ...file, erased: { ...file.erased, [subject]: { ...erasure, epoch } } }
 }

@@ -131,10 +131,7 @@ export class Vault {
     const unwrap = () => this.keyring.unwrap(key.wrapped, key.epoch, key.owner)
     const unwrapped = openOrCorrupt(`the key of "${key.owner}"`, unwrap)
     if (!ownerKeyCommitment(unwrapped.export(), key.owner).equals(key.commitment))
-      throw new AverbaError(
-        'KEYS_MISMATCH',
-        `Cannot use the key of "${key.owner}": it was replaced by another key`,
-      )
+      throw new AverbaError('KEYS_MISMATCH', `Cannot use the key of "${key.owner}": it was replaced by another key`)
     return unwrapped
   }
 

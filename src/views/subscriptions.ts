@@ -93,10 +93,7 @@ const healthy = {
 
 const undeleted = { deleted_by: null, deleted_at: null, reason: null } as const
 
-function changedColumns(
-  row: SubscriptionRow,
-  event: RecordedOf<SubscriptionEvent>,
-): Partial<SubscriptionRow> {
+function changedColumns(row: SubscriptionRow, event: RecordedOf<SubscriptionEvent>): Partial<SubscriptionRow> {
   switch (event.type) {
     case 'subscription.registrationRequested':
       return { state: 'registering', endpoint: event.data.endpoint }

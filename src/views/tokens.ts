@@ -37,10 +37,7 @@ export const tokens = defineView<TokenRow, RecordedOf<TokenEvent>>({
   },
 })
 
-function changedColumns(
-  requests: number,
-  event: RecordedOf<TokenEvent>,
-): Pick<TokenRow, 'state'> & Partial<TokenRow> {
+function changedColumns(requests: number, event: RecordedOf<TokenEvent>): Pick<TokenRow, 'state'> & Partial<TokenRow> {
   switch (event.type) {
     case 'token.requested':
       return { state: 'requesting', requests: requests + 1 }

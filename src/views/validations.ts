@@ -86,9 +86,7 @@ function partAddressIn({ id, parts = [] }: RecordedOf<ValidationEvent>, name: st
   return parts.some(part => part.name === name) ? `${id}/${name}` : null
 }
 
-function newRow(
-  event: RecordedOf<ValidationEvent> & { data: { id: string; subject: string } },
-): ValidationRow {
+function newRow(event: RecordedOf<ValidationEvent> & { data: { id: string; subject: string } }): ValidationRow {
   const { id, subject } = event.data
   return {
     ...{ validation: event.stream, id, subject, state: 'requested', requested_at: event.at, ended_at: null },

@@ -70,11 +70,7 @@ export class AverbaError extends Error {
   declare readonly hint?: string
   declare readonly path?: string
 
-  constructor(
-    code: ErrorCode,
-    message: string,
-    options: { hint?: string; cause?: unknown; path?: string } = {},
-  ) {
+  constructor(code: ErrorCode, message: string, options: { hint?: string; cause?: unknown; path?: string } = {}) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined)
     this.code = code
     if (options.hint !== undefined) this.hint = options.hint

@@ -69,11 +69,7 @@ export const clockSkewMaxMs = 60_000
 export function parseInstant(text: string): Instant {
   const ms = /^\d{4}-\d{2}-\d{2}(T[\d:.]+Z)?$/.test(text) ? fromInstant(text) : Number.NaN
   if (!Number.isNaN(ms)) return toInstant(ms)
-  throw new AverbaError(
-    'INVALID_INPUT',
-    'Cannot read the instant: it is neither a day nor an instant in UTC',
-    {
-      hint: 'Give it as 2026-01-31 or 2026-01-31T00:00:00.000Z',
-    },
-  )
+  throw new AverbaError('INVALID_INPUT', 'Cannot read the instant: it is neither a day nor an instant in UTC', {
+    hint: 'Give it as 2026-01-31 or 2026-01-31T00:00:00.000Z',
+  })
 }

@@ -19,14 +19,7 @@ export const partKinds = {
 export type PartKind = keyof typeof partKinds
 
 /** The kinds of records that can have their own keys: the machines whose events have parts. */
-export const recordKinds = [
-  'consent',
-  'notification',
-  'portal',
-  'subject',
-  'subscription',
-  'validation',
-] as const
+export const recordKinds = ['consent', 'notification', 'portal', 'subject', 'subscription', 'validation'] as const
 
 /** A kind of records that can have their own keys. */
 export type RecordKind = (typeof recordKinds)[number]

@@ -30,11 +30,7 @@ export interface Performer {
    *
    * @param mayLeave called before each request of a `probed` or `once` effect, also before it is sent again
    */
-  perform(
-    pending: PendingEffect,
-    opened: Readonly<Record<string, Json>>,
-    mayLeave?: MayLeave,
-  ): Promise<AttemptOutcome>
+  perform(pending: PendingEffect, opened: Readonly<Record<string, Json>>, mayLeave?: MayLeave): Promise<AttemptOutcome>
   /** The fact to record when an attempt never reported its outcome; used for `probed` and `once` only. */
   lostFact(pending: PendingEffect): MessageWithParts
   /** The fact to record when it is given up and parked, if its stream waits for the answer. */

@@ -11,9 +11,7 @@ export function printable(text: string): string {
 
 /** Escapes invisible characters except tabs and line ends. */
 export function printableText(text: string): string {
-  return text.replace(invisibleCharacters, char =>
-    char === '\t' || char === '\n' ? char : escapeCharacter(char),
-  )
+  return text.replace(invisibleCharacters, char => (char === '\t' || char === '\n' ? char : escapeCharacter(char)))
 }
 
 /** Escapes a character as in JSON, by its UTF-16 units. */

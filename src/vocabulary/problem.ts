@@ -19,9 +19,7 @@ function quotesRequest(code: string, sent: readonly string[]): boolean {
   return sent.some(text => {
     const sentWords = extractWords(text)
     if (joined.length >= wordLengthMin && sentWords.join('').includes(joined)) return true
-    return sentWords.some(
-      word => words.includes(word) || (word.length > wordLengthMin && joined.includes(word)),
-    )
+    return sentWords.some(word => words.includes(word) || (word.length > wordLengthMin && joined.includes(word)))
   })
 }
 

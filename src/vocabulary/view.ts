@@ -40,6 +40,4 @@ export function defineView<Row extends object, E extends RecordedEvent>(definiti
 }
 
 /** Every event of a union, as stored in the log. */
-export type RecordedOf<E> = E extends { type: infer T extends string; data: infer D }
-  ? RecordedEvent<T, D>
-  : never
+export type RecordedOf<E> = E extends { type: infer T extends string; data: infer D } ? RecordedEvent<T, D> : never

@@ -40,10 +40,7 @@ describe('opening the log reports what is missing in the options', () => {
       { tokenService: { url: 'https://a.exemplo.br/token', consumerKey: 'a', consumerSecret: '' } },
     ],
     ['a service', { validationService: { baseUrl: 'https://a.exemplo.br', bearer: 't' } }],
-    [
-      'the name of a service',
-      { validationService: { baseUrl: 'https://a.exemplo.br', service: '', bearer: 't' } },
-    ],
+    ['the name of a service', { validationService: { baseUrl: 'https://a.exemplo.br', service: '', bearer: 't' } }],
     [
       'a bearer token that is empty',
       { validationService: { baseUrl: 'https://a.exemplo.br', service: 'demo', bearer: '' } },
@@ -54,10 +51,7 @@ describe('opening the log reports what is missing in the options', () => {
       { subscriptions: [{ evento: 'e', endpoint: 'https://a.exemplo.br', chavesecreta: 'x' }] },
     ],
     ['a group that is misspelt', { consentservice: {} }],
-    [
-      'a password in an address',
-      { portal: { baseUrl: 'https://u:p@a.exemplo.br', authenticate: async () => ({}) } },
-    ],
+    ['a password in an address', { portal: { baseUrl: 'https://u:p@a.exemplo.br', authenticate: async () => ({}) } }],
     [
       'a query in an address that paths are added to',
       { portal: { baseUrl: 'https://a.exemplo.br/?x=', authenticate: async () => ({}) } },
@@ -122,11 +116,7 @@ test('an area without its service refuses every method and names the service', a
 test('an id that looks like a CPF is refused in every option and method', async () => {
   const averba = await openAverba({ store: ':memory:' })
   const id = 'cliente-25774435016'
-  for (const ask of [
-    { commandId: id },
-    { correlationId: id },
-    { actor: { kind: 'person', ref: id } as const },
-  ]) {
+  for (const ask of [{ commandId: id }, { correlationId: id }, { actor: { kind: 'person', ref: id } as const }]) {
     const enrolling = averba.consents.enrol({ cpf: '25774435016' }, ask)
     await expect(enrolling).rejects.toMatchObject({ code: 'PERSONAL_ID' })
   }

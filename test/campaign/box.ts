@@ -4,11 +4,7 @@ import type { Averba } from '../../src/averba/averba.ts'
 import { currentDefinitions, type Definitions } from '../../src/averba/averba.ts'
 import type { AverbaOptions } from '../../src/index.ts'
 import type { Entropy } from '../../src/runtime/entropy.ts'
-import {
-  createSimulators,
-  credentials,
-  type Simulators,
-} from '../../src/simulation/services/create-simulators.ts'
+import { createSimulators, credentials, type Simulators } from '../../src/simulation/services/create-simulators.ts'
 import { seededEntropy } from '../../src/simulation/world/seeded-entropy.ts'
 import { withinBudget } from '../../src/simulation/world/simulate.ts'
 import { AverbaError } from '../../src/vocabulary/errors.ts'
@@ -225,8 +221,7 @@ export class Box {
     const limit = this.clock.now() + waitMaxMs
     while (!(await this.#isQuiet(() => ended.length > 0))) {
       const next = this.clock.nextDue()
-      if (next === undefined)
-        throw new TypeError('Cannot continue: the work waits for something other than the clock')
+      if (next === undefined) throw new TypeError('Cannot continue: the work waits for something other than the clock')
       if (next > limit) return undefined
       await this.clock.advanceTo(next)
     }

@@ -85,9 +85,7 @@ export function drawDelayedCalls(seed: number, days: number): { deed: Deed; at: 
   const random = new Chance(seed + 3_000_003)
   return Array.from({ length: Math.ceil(days / daysPerStory) }, () => {
     const began = random.below(days * dayMs)
-    const story = random.of([validationUnderConsent, changedDecision, rejectedToken, lateUse, lateUse])(
-      random,
-    )
+    const story = random.of([validationUnderConsent, changedDecision, rejectedToken, lateUse, lateUse])(random)
     return story.map(([afterMs, deed]) => ({ deed, at: began + afterMs }))
   }).flat()
 }

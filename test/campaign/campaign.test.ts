@@ -60,9 +60,7 @@ test('a seed has the same digest alone and among others, and the total covers th
     print('--first', '3', '--seeds', '2', '--days', '2'),
     print('--seed', '4', '--days', '2', '--json'),
   ])
-  const lines = many.flatMap(
-    line => /^seed (\d+): \d+ events, 0 failures, digest (\w{64})$/.exec(line)?.slice(1) ?? [],
-  )
+  const lines = many.flatMap(line => /^seed (\d+): \d+ events, 0 failures, digest (\w{64})$/.exec(line)?.slice(1) ?? [])
   const digests = new Map([lines.slice(0, 2), lines.slice(2)] as [string, string][])
   // Only the object.
   expect(alone.map(line => JSON.parse(line))).toEqual([

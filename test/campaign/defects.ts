@@ -26,14 +26,10 @@ const outputBytesMax = 64_000_000
 const { values } = parseArgs({ options: { only: { type: 'string' } } })
 
 let isGood = true
-for (const { name, check, seeds } of defects.filter(
-  each => values.only === undefined || each.name === values.only,
-)) {
+for (const { name, check, seeds } of defects.filter(each => values.only === undefined || each.name === values.only)) {
   const found = findIn(name, check, seeds)
   isGood &&= found !== undefined
-  console.log(
-    `${name}: ${found === undefined ? `NOT FOUND within ${seeds} seeds` : `${check}, with seed ${found}`}`,
-  )
+  console.log(`${name}: ${found === undefined ? `NOT FOUND within ${seeds} seeds` : `${check}, with seed ${found}`}`)
 }
 if (!isGood) process.exitCode = 1
 

@@ -64,8 +64,7 @@ export class Disk {
 
   empty(): void {
     this.#isFull = false
-    for (const database of this.#databases)
-      if (database.open) database.pragma(`max_page_count = ${unbounded}`)
+    for (const database of this.#databases) if (database.open) database.pragma(`max_page_count = ${unbounded}`)
   }
 
   remove(): void {

@@ -37,13 +37,11 @@ export const explanations: readonly Explanation[] = [
   { names: /^certificate: /, reason: 'a client certificate needs a socket' },
   {
     names: /^token: (requesting -> locked|locked -> requesting) /,
-    reason:
-      'after the gateway refused key and secret the engine waits until they change, and here they never do',
+    reason: 'after the gateway refused key and secret the engine waits until they change, and here they never do',
   },
   {
     names: /^token: valid -> requesting /,
-    reason:
-      'secrets are sealed again before older keys are destroyed, so a token is stored while it is valid',
+    reason: 'secrets are sealed again before older keys are destroyed, so a token is stored while it is valid',
   },
   {
     names: /^subscription: (absent|declared|registering\.\w+|active\.\w+|changing\.\w+) -> deleted\.byUs /,

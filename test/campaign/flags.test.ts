@@ -13,9 +13,7 @@ function run(...args: readonly string[]) {
 test('a campaign runs twenty seeds for thirty days by default, and flags change that', () => {
   const many = { days: 30, first: 1, seeds: 20, until: undefined, json: false }
   expect(readFlags([])).toEqual(many)
-  expect(
-    readFlags(['--seeds', '300', '--days=60', '--first', '0', '--until', 'paid-once', '--json']),
-  ).toEqual({
+  expect(readFlags(['--seeds', '300', '--days=60', '--first', '0', '--until', 'paid-once', '--json'])).toEqual({
     days: 60,
     first: 0,
     seeds: 300,
@@ -46,10 +44,7 @@ test.each([
   [['--seeds', '0'], '--seeds takes a whole number of up to twelve digits, 1 or more, not "0"'],
   [['--days', '0'], '--days takes a whole number of up to twelve digits, 1 or more, not "0"'],
   [['--first', '1e3'], '--first takes a whole number of up to twelve digits, 0 or more, not "1e3"'],
-  [
-    ['--seed', '3', '--seeds', '4'],
-    'Cannot use --seeds with --seed: --seeds is for many seeds, --seed runs one',
-  ],
+  [['--seed', '3', '--seeds', '4'], 'Cannot use --seeds with --seed: --seeds is for many seeds, --seed runs one'],
   [['--seed', '3', '--seed', '4'], '--seed is given twice'],
   [['--shrink'], '--shrink needs --seed <number>, the seed with the failure'],
   [['--shrink=no', '--seed', '3'], '--shrink takes no value, not "no"'],

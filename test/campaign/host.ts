@@ -29,10 +29,7 @@ export class Host {
   }
 
   /** Calls the engine. Repeats the call, with the same command id, when the engine crashes. */
-  async ask<T>(
-    work: (averba: Averba) => Promise<T>,
-    expected: readonly ErrorCode[] = [],
-  ): Promise<AskResult<T>> {
+  async ask<T>(work: (averba: Averba) => Promise<T>, expected: readonly ErrorCode[] = []): Promise<AskResult<T>> {
     const box = this.#box
     for (let repeats = 0; repeats < attemptsMax; repeats++) {
       await box.open()

@@ -54,8 +54,7 @@ export class EngineProcess {
   static async start(dependencies: ProcessDependencies, options: AverbaOptions): Promise<EngineProcess> {
     const engineProcess = new EngineProcess(dependencies)
     watchDatabases(engineProcess.#watcher())
-    const fetch: AverbaOptions['fetch'] = request =>
-      engineProcess.#send(request, options.fetch ?? neverSettles)
+    const fetch: AverbaOptions['fetch'] = request => engineProcess.#send(request, options.fetch ?? neverSettles)
     try {
       engineProcess.#averba = await engineProcess.whileAlive(
         openOn(undefined, { ...options, fetch, clock: engineProcess.#clock() }, dependencies.version()),

@@ -62,8 +62,7 @@ async function runMany({ until, json, ...numbers }: Extract<Flags, { seeds: numb
     if (isShrunk && !result.failures.some(({ check }) => check === timeoutCheck))
       await printShortest(result, numbers.days)
   }
-  if (!json && campaign.unreached.length > 0)
-    console.log(`not reached:\n  ${campaign.unreached.join('\n  ')}`)
+  if (!json && campaign.unreached.length > 0) console.log(`not reached:\n  ${campaign.unreached.join('\n  ')}`)
   for (const name of campaign.refuted) console.log(`reached, but explained as unreachable: ${name}`)
   console.log(JSON.stringify(campaign))
   const isReached = campaign.unreached.length === 0 || campaign.seeds * numbers.days < longDays

@@ -33,12 +33,7 @@ Sqlite.prototype.prepare = function prepareWatched(this: Database, sql: string) 
   return watchStatement(statement, this, sql, own) as never // The same.
 }
 
-function watchStatement(
-  statement: Statement,
-  database: Database,
-  sql: string,
-  own: DatabaseWatcher,
-): Statement {
+function watchStatement(statement: Statement, database: Database, sql: string, own: DatabaseWatcher): Statement {
   const run = statement.run.bind(statement)
   statement.run = (...parameters: unknown[]) => {
     if (sql !== 'commit') own.onBegin(database, sql === 'begin immediate')

@@ -42,9 +42,7 @@ export class PeopleAtService {
 
   /** Reads the record directly, without faults and engine. */
   async read({ cpf, id }: ConsentAddress): Promise<ReadConsent> {
-    const request = new Request(
-      `https://consentimento.exemplo.br/consentimento/v1/consentimentos/${cpf}/${id}`,
-    )
+    const request = new Request(`https://consentimento.exemplo.br/consentimento/v1/consentimentos/${cpf}/${id}`)
     const response = await this.#service.fetch(request, { clientName: 'campanha' })
     return (await response.json()) as ReadConsent // The simulator's schema.
   }

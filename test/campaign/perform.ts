@@ -9,10 +9,7 @@ import type { Box } from './box.ts'
 import type { Deed, Step } from './step.ts'
 
 /** Does one kind of deed. */
-export type Perform<K extends Deed['do'] = Deed['do']> = (
-  box: Box,
-  step: Extract<Step, { do: K }>,
-) => Promise<unknown>
+export type Perform<K extends Deed['do'] = Deed['do']> = (box: Box, step: Extract<Step, { do: K }>) => Promise<unknown>
 
 export type Performers<K extends Deed['do']> = { readonly [D in K]: Perform<D> }
 

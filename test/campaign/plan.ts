@@ -46,10 +46,7 @@ const deeds: readonly (readonly [weight: number, make: CreateDeed])[] = [
       to: r.of(['ATIVO', 'NEGADO', 'REVOGADO']),
     }),
   ],
-  [
-    8,
-    r => ({ do: 'use', person: r.person, consent: r.below(20), ageMaxMinutes: r.of([0, 1, 60, 6_000, -1]) }),
-  ],
+  [8, r => ({ do: 'use', person: r.person, consent: r.below(20), ageMaxMinutes: r.of([0, 1, 60, 6_000, -1]) })],
   [
     8,
     r => ({

@@ -21,8 +21,7 @@ export async function settleDown(box: Box): Promise<void> {
   box.host.failing = { follower: 0, handler: 0 }
   await box.open()
   // A token request that was pending before a restore stays unknown until a token is needed again.
-  if (box.rollbacks > 0)
-    await performAll(box, [{ do: 'validate', person: 0, isTrue: true, count: 1, hours: 0 }])
+  if (box.rollbacks > 0) await performAll(box, [{ do: 'validate', person: 0, isTrue: true, count: 1, hours: 0 }])
   for (let round = 0; round < roundsMax; round++) {
     await performAll(box, [{ do: 'operate' }, { do: 'settle' }])
     const waitMs = waitsMs[round]
@@ -39,13 +38,9 @@ export async function settleDown(box: Box): Promise<void> {
 }
 
 /** The effects that are due and have not ended. */
-export async function dueEffects(
-  box: Box,
-): Promise<readonly { readonly id: string; readonly what: string }[]> {
+export async function dueEffects(box: Box): Promise<readonly { readonly id: string; readonly what: string }[]> {
   const now = new Date(box.clock.now()).toISOString()
-  const asked = await box.host.ask(averba =>
-    Promise.all(openStates.map(state => averba.effects.list({ state }))),
-  )
+  const asked = await box.host.ask(averba => Promise.all(openStates.map(state => averba.effects.list({ state }))))
   if (!asked || !('value' in asked)) return [{ id: '-', what: 'the engine does not answer' }]
   return asked.value
     .flat()

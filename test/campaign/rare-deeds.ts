@@ -12,12 +12,7 @@ const changingCalls = [
   { service: 'consentService', method: 'PUT' },
   { service: 'validationService', method: 'POST' },
 ] as const
-const callFaults = [
-  { kind: 'lose' },
-  { kind: 'reset' },
-  { kind: 'html' },
-  { kind: 'status', status: 422 },
-] as const
+const callFaults = [{ kind: 'lose' }, { kind: 'reset' }, { kind: 'html' }, { kind: 'status', status: 422 }] as const
 
 /** Faults of a change at the portal, for `changeMind`. */
 const portalFaults: readonly Fault[] = [

@@ -62,8 +62,5 @@ test('only the copy of a backup waits for a thread or for real time', async () =
   )
   expect([...waited].sort()).toEqual(inMemory)
   const backup: Step = { do: 'backUp', id: 1, at: 0 }
-  expect([...(await asyncTypesOf(() => performSteps(seed, [backup])))].sort()).toEqual([
-    'FSREQCALLBACK',
-    ...inMemory,
-  ])
+  expect([...(await asyncTypesOf(() => performSteps(seed, [backup])))].sort()).toEqual(['FSREQCALLBACK', ...inMemory])
 })

@@ -29,7 +29,6 @@ export async function shrink(
 function simplerThan(step: Step): Step | undefined {
   if (step.do === 'notify' && step.count * (step.copies + 1) > 1) return { ...step, count: 1, copies: 0 }
   if (step.do === 'crash' && step.crash.skip > 0) return { ...step, crash: { ...step.crash, skip: 0 } }
-  if (step.do === 'fault' && (step.fault.times ?? 1) > 1)
-    return { ...step, fault: { ...step.fault, times: 1 } }
+  if (step.do === 'fault' && (step.fault.times ?? 1) > 1) return { ...step, fault: { ...step.fault, times: 1 } }
   return undefined
 }

@@ -64,10 +64,7 @@ const stories: readonly ((random: Chance) => Story)[] = [
   // A status change is first seen when the consent is read in full.
   r =>
     withFreshConsent(r, 400, (person, isActive) => [
-      [
-        2,
-        { do: 'changeThere', person, consent: newest, to: isActive ? 'REVOGADO' : r.of(['ATIVO', 'NEGADO']) },
-      ],
+      [2, { do: 'changeThere', person, consent: newest, to: isActive ? 'REVOGADO' : r.of(['ATIVO', 'NEGADO']) }],
       [3, { do: 'readInFull', person, consent: newest }],
     ]),
   r => withFreshConsent(r, 20, person => [[21 * hourMs, { do: 'readInFull', person, consent: newest }]]),
@@ -88,10 +85,7 @@ const stories: readonly ((random: Chance) => Story)[] = [
     ]),
   // Our change of a subscription is not sent, or its result is unknown, and another client deletes the subscription.
   r => [
-    [
-      0,
-      addFault({ kind: r.of(['refuse', 'reset']), service: 'portal', method: 'PUT', times: r.of([1, 30]) }),
-    ],
+    [0, addFault({ kind: r.of(['refuse', 'reset']), service: 'portal', method: 'PUT', times: r.of([1, 30]) })],
     [1, { do: 'rotate' }],
     [2, { do: 'meddle', evento: rotated, how: 'delete' }],
     [3, { do: 'calm' }],

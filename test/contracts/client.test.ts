@@ -30,9 +30,7 @@ const opened = { cpf: '25774435016', id: 'a', record, claims: { nome: 'X' } }
 function consentOutcomes(fetch: Fetch) {
   const performers = createConsentClient('https://consentimento.exemplo.br', { fetch, clock })
   return Promise.all(
-    Object.entries(performers).map(
-      async ([verb, { perform }]) => [verb, await perform(pending, opened)] as const,
-    ),
+    Object.entries(performers).map(async ([verb, { perform }]) => [verb, await perform(pending, opened)] as const),
   )
 }
 
@@ -126,8 +124,7 @@ test('a refusal of a token request is declined only if it is about the credentia
   const wrong = JSON.stringify({ error: 'invalid_client' })
   expect(await statusOf(401)).toBe('declined')
   for (const status of [400, 401, 403]) expect(await statusOf(status, wrong), `${status}`).toBe('declined')
-  for (const status of [400, 403, 404, 408, 415, 429, 500])
-    expect(await statusOf(status), `${status}`).toBe('deferred')
+  for (const status of [400, 403, 404, 408, 415, 429, 500]) expect(await statusOf(status), `${status}`).toBe('deferred')
 })
 
 test('a validation that is answered 5xx or not at all is unknown', async () => {
@@ -214,8 +211,7 @@ test('notifications are accepted from the three ranges only, first and last addr
   for (const address of [...inside, '200.198.192.0', '200.198.255.255'])
     expect(await statusFrom(address), address).toBe(200)
   const outside = ['161.147.255.255', '161.149.0.0', '189.8.255.255', '189.10.0.0', '200.198.191.255']
-  for (const address of [...outside, '200.199.0.0', '::1'])
-    expect(await statusFrom(address), address).toBe(403)
+  for (const address of [...outside, '200.199.0.0', '::1']) expect(await statusFrom(address), address).toBe(403)
 })
 
 test('the limits are those of the contract', () => {

@@ -61,12 +61,7 @@ async function expectProblem(response: Response, status: number): Promise<void> 
 }
 
 /** Lists the ids of consents or awareness records, with the parameter `cnpj` if given. */
-async function listIds(
-  { at, send }: Ground,
-  list: 'consentimentos' | 'ciencias',
-  of: string,
-  filter?: string,
-) {
+async function listIds({ at, send }: Ground, list: 'consentimentos' | 'ciencias', of: string, filter?: string) {
   const query = filter === undefined ? '' : `?cnpj=${filter}`
   const url = `${at.consentService}/consentimento/v1/${list}/${of}${query}`
   const response = await send(new Request(url))
@@ -594,12 +589,7 @@ const controller = {
 }
 
 /** Performs an operation as the engine does, for a missing record. */
-function perform(
-  options: Parameters<typeof createConsentClient>[1],
-  baseUrl: string,
-  operation: string,
-  of = own,
-) {
+function perform(options: Parameters<typeof createConsentClient>[1], baseUrl: string, operation: string, of = own) {
   const performer = createConsentClient(baseUrl, options)[`consentService.${operation}`]
   const pending: PendingEffect = {
     ...{ type: `consentService.${operation}`, id: 's/1/1', stream: 's', position: 1, state: 'owed' },

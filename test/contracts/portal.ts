@@ -40,8 +40,7 @@ export function portalContract(name: string, open: Open): void {
       const { at, send } = ground
       const url = `${at.portal}/portal/api/ext/webhook`
       const headers = { ...portalHeaders, 'content-type': 'application/json' }
-      const post = (body: object) =>
-        send(new Request(url, { method: 'POST', headers, body: JSON.stringify(body) }))
+      const post = (body: object) => send(new Request(url, { method: 'POST', headers, body: JSON.stringify(body) }))
       const put = (id: number, body: object) =>
         send(new Request(`${url}/${id}`, { method: 'PUT', headers, body: JSON.stringify(body) }))
       const get = (path: string) => send(new Request(`${url}${path}`, { headers: portalHeaders }))
@@ -351,9 +350,7 @@ export function portalContract(name: string, open: Open): void {
 
     /** Subscribes as another user of the portal, to a path of the receiver. */
     const subscribeAs = async ({ at, send }: Ground, headers: Record<string, string>, path: string) => {
-      const response = await send(
-        writeSubscribe(at.portal, headers, { ...wanted, endpoint: `https://${host}${path}` }),
-      )
+      const response = await send(writeSubscribe(at.portal, headers, { ...wanted, endpoint: `https://${host}${path}` }))
       return readSubscribed(await response.text()) ?? 0
     }
 
@@ -410,9 +407,7 @@ export function portalContract(name: string, open: Open): void {
       const { portal, received, subscribe, id } = await givenReceiver()
       const other = await subscribe({ evento: 'outro', endpoint: `${endpoint}/2` })
       expect((await portal.notify(notice)).map(each => each.subscription)).toEqual([id])
-      expect((await portal.notify({ ...notice, evento: 'outro' })).map(each => each.subscription)).toEqual([
-        other,
-      ])
+      expect((await portal.notify({ ...notice, evento: 'outro' })).map(each => each.subscription)).toEqual([other])
       expect(await portal.notify({ ...notice, evento: 'nenhum' })).toEqual([])
       expect(received.map(each => each.path)).toEqual(['/averba', '/averba/2'])
     })
@@ -429,9 +424,7 @@ export function portalContract(name: string, open: Open): void {
       const { portal, received, answer, failures, listed } = await givenReceiver()
       for (const status of [302, 400, 404, 500, 503]) {
         answer.status = status
-        expect(await portal.notify(notice)).toMatchObject([
-          { isDelivered: false, description: `HTTP ${status}` },
-        ])
+        expect(await portal.notify(notice)).toMatchObject([{ isDelivered: false, description: `HTTP ${status}` }])
       }
       expect(received).toHaveLength(5)
       expect(await failures()).toHaveLength(5)

@@ -5,12 +5,7 @@ import { connect } from 'node:tls'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createReceiver } from '../../src/adapters/receiver/receiver.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
-import {
-  type RunningServices,
-  type ServicesOptions,
-  startServices,
-  VirtualClock,
-} from '../../src/simulation/index.ts'
+import { type RunningServices, type ServicesOptions, startServices, VirtualClock } from '../../src/simulation/index.ts'
 import { consentContract } from './consent.ts'
 import { documentsContract } from './documents.ts'
 import { openInProcess, openOverTls, portalHeaders } from './ground.ts'
@@ -79,12 +74,7 @@ test('the services speak TLS 1.2 or higher', async () => {
         socket.destroy()
       })
     })
-  for (const address of [
-    consentService.baseUrl,
-    tokenService.url,
-    validationService.baseUrl,
-    portal.baseUrl,
-  ]) {
+  for (const address of [consentService.baseUrl, tokenService.url, validationService.baseUrl, portal.baseUrl]) {
     expect(await handshake(address, 'TLSv1.1')).toBe('refused')
     expect(await handshake(address, 'TLSv1.2')).toBe('TLSv1.2')
     expect(await handshake(address, 'TLSv1.3')).toBe('TLSv1.3')
@@ -118,9 +108,7 @@ test('a receiver that takes longer than 3500 milliseconds is a delivery error', 
   // The time limit of a real socket is real time.
   expect(performance.now() - startedAt).toBeGreaterThan(3_400)
   const query = new Request(`${webhook}/falhas`, { headers: portalHeaders })
-  expect(await (await services.portal.fetch(query)).json()).toMatchObject([
-    { descricao: 'Tempo esgotado: 3500 ms' },
-  ])
+  expect(await (await services.portal.fetch(query)).json()).toMatchObject([{ descricao: 'Tempo esgotado: 3500 ms' }])
 }, 15_000)
 
 describe('what the 3500 milliseconds include', () => {
@@ -147,10 +135,7 @@ describe('what the 3500 milliseconds include', () => {
         openWithReceiver({}, slowBody, { policies }),
         openWithReceiver(slowHandshake, slowAnswer, { policies }),
       ])
-      const [ofBody, ofConnection] = await Promise.all([
-        body.portal.notify(notice),
-        connection.portal.notify(notice),
-      ])
+      const [ofBody, ofConnection] = await Promise.all([body.portal.notify(notice), connection.portal.notify(notice)])
       expect(ofBody).toMatchObject([{ isDelivered: isSlowBodyDelivered }])
       expect(ofConnection).toMatchObject([{ isDelivered: isSlowConnectionDelivered }])
     },
@@ -184,9 +169,7 @@ test('deliveries come from deliverFrom, and a receiver can filter by it', async 
   )
   expect(await services.portal.notify(notice)).toMatchObject([{ isDelivered: true }])
   receiver = refusing
-  expect(await services.portal.notify(notice)).toMatchObject([
-    { isDelivered: false, description: 'HTTP 403' },
-  ])
+  expect(await services.portal.notify(notice)).toMatchObject([{ isDelivered: false, description: 'HTTP 403' }])
   expect([seen, statuses, incoming]).toEqual([['127.9.9.9', '127.9.9.9'], [403], [evento]])
 })
 

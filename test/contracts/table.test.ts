@@ -81,9 +81,7 @@ test('no statement appears twice in a section', () => {
 })
 
 test('the files that a section names exist', () => {
-  const named = page
-    .split('\n')
-    .flatMap(line => (line.startsWith('|') ? [] : [...line.matchAll(/`([\w./-]+\.ts)`/g)]))
+  const named = page.split('\n').flatMap(line => (line.startsWith('|') ? [] : [...line.matchAll(/`([\w./-]+\.ts)`/g)]))
   const files = named.map(([, file = '']) => file).filter(file => !file.startsWith('test/'))
   expect(files.length).toBeGreaterThan(50)
   expect(files.filter(file => !existsSync(join(root, 'src', file)))).toEqual([])
@@ -123,9 +121,7 @@ describe('the tests of the suite', () => {
   test.each(suite)('%s: each of them belongs to a row', name => {
     const text = readFileSync(join(root, 'test/contracts', name), 'utf8')
     // The title is the first text after `test(`, or after the table of `test.each(`.
-    const titles = [...text.matchAll(/^ *(?:test|\](?: as const)?\))\(\n? *(['"])(.+?)\1,/gm)].map(
-      ([, , t]) => t,
-    )
+    const titles = [...text.matchAll(/^ *(?:test|\](?: as const)?\))\(\n? *(['"])(.+?)\1,/gm)].map(([, , t]) => t)
     expect(titles.length).toBeGreaterThan(2)
     const shown = new Set(rows.map(row => row.cells[1]))
     expect(titles.filter(title => !shown.has(`contracts/${name}: ${title}`))).toEqual([])

@@ -21,9 +21,7 @@ export async function checkEngine(path: string, messages: readonly LoadMessage[]
       const subject = await averba.consents.enrol({ cpf: each.cpf }, { commandId: each.commandId })
       if (subject !== each.subject) findings.lost.push(`the subject of ${each.commandId}`)
     }
-    for (const { id, cpf, status } of messages
-      .filter(one => one.type === 'validated')
-      .slice(-repeatedCount)) {
+    for (const { id, cpf, status } of messages.filter(one => one.type === 'validated').slice(-repeatedCount)) {
       const again = await averba.validations.validate({ id, cpf, claims: { nome: 'Maria de Exemplo' } })
       if (again.status !== status || !again.replayed) findings.lost.push(`the validation ${id}`)
     }

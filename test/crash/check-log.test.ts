@@ -16,9 +16,7 @@ beforeAll(async () => {
   await Promise.all(
     Array.from({ length: 300 }, async (_, n) => {
       const commandId = `c${n}`
-      const appended = await store.append(
-        createAppend(store, commandId, [{ stream: `token-${n % 7}`, expect: 'any' }]),
-      )
+      const appended = await store.append(createAppend(store, commandId, [{ stream: `token-${n % 7}`, expect: 'any' }]))
       if (appended.status !== 'appended') throw new TypeError('Cannot create the log of the test')
       acknowledged.push({ type: 'acknowledged', commandId, events: appended.events })
     }),
@@ -63,11 +61,7 @@ test('a missing or different acknowledged event is reported as lost', async () =
 })
 
 test.each([
-  [
-    'a header',
-    "update event set header = replace(header, '2030', '2031') where position = 9",
-    'the leaf at 9',
-  ],
+  ['a header', "update event set header = replace(header, '2030', '2031') where position = 9", 'the leaf at 9'],
   ['a leaf', 'update event set leaf = randomblob(32) where position = 9', 'the tile 1/0 does not'],
   ['a tile', 'update tile set hashes = randomblob(32)', 'the tile 1/0 does not'],
   ['a missing tile', 'delete from tile', 'the last tile on level 1 does not match'],
@@ -91,9 +85,7 @@ test('a command that was written twice is found', async () => {
   const { receipt, claims, ...again } = createAppend(store, 'c9', [{ stream: 'token-x', expect: 'none' }])
   await store.append(again)
   await store.close()
-  expect((await checkLog(path, acknowledged)).corrupt.join('; ')).toContain(
-    'the command c9 has 2 events instead of 1',
-  )
+  expect((await checkLog(path, acknowledged)).corrupt.join('; ')).toContain('the command c9 has 2 events instead of 1')
 })
 
 test('a log that does not open counts as completely lost', async () => {

@@ -90,15 +90,11 @@ async function* checkAnswers(
     const receipt = await store.receipt(commandId)
     if (receipt?.position !== lasts.get(commandId)?.position || receipt?.effect !== `${stream}/${version}/0`)
       yield `the receipt of ${commandId} differs`
-    if ((await store.open(`${stream}/${version}/secret`)) !== commandId)
-      yield `the part of ${commandId} differs`
-    if ((await store.lookUp('crash', commandId)) !== commandId)
-      yield `the index entry of ${commandId} differs`
+    if ((await store.open(`${stream}/${version}/secret`)) !== commandId) yield `the part of ${commandId} differs`
+    if ((await store.lookUp('crash', commandId)) !== commandId) yield `the index entry of ${commandId} differs`
   }
   // Lost commands were counted already.
-  for (const { commandId, events } of acknowledged
-    .filter(each => lasts.has(each.commandId))
-    .slice(-repeatedCount)) {
+  for (const { commandId, events } of acknowledged.filter(each => lasts.has(each.commandId)).slice(-repeatedCount)) {
     const streams: Append['streams'] = [{ stream: 'token-again', expect: 'none' }]
     const again = await store.append(createAppend(store, commandId, streams))
     const position = events.at(-1)?.position

@@ -91,13 +91,8 @@ function merkleRoot(leaves: readonly Buffer[]): Buffer {
   const [only] = leaves
   if (only && leaves.length === 1) return only
   const half = 2 ** Math.ceil(Math.log2(leaves.length) - 1)
-  const node = Buffer.concat([
-    Buffer.alloc(1, 1),
-    merkleRoot(leaves.slice(0, half)),
-    merkleRoot(leaves.slice(half)),
-  ])
-  if (node.length !== 1 + 2 * hashBytes)
-    throw new TypeError('Cannot compute the root: a node must have two hashes')
+  const node = Buffer.concat([Buffer.alloc(1, 1), merkleRoot(leaves.slice(0, half)), merkleRoot(leaves.slice(half))])
+  if (node.length !== 1 + 2 * hashBytes) throw new TypeError('Cannot compute the root: a node must have two hashes')
   return hash('sha256', node, 'buffer')
 }
 
@@ -116,10 +111,7 @@ function* checkEffectsAndParts(database: Database, headers: readonly Header[]): 
     parts.map(part => `${position}/${part.name}/${part.hash}`),
   )
   if (!isSameSet(sealed, marked)) yield 'the parts differ from those in the headers'
-  const beyond = database
-    .prepare('select count(*) from receipt where position > ?')
-    .pluck()
-    .get(headers.length)
+  const beyond = database.prepare('select count(*) from receipt where position > ?').pluck().get(headers.length)
   if (beyond !== 0) yield 'a receipt is of an event that does not exist'
 }
 

@@ -3,8 +3,7 @@ import { Disk } from './disk.ts'
 import { Random } from './random.ts'
 import { readTrace, type Step } from './trace.ts'
 
-const hex = (text: string) =>
-  [...Buffer.from(text)].map(byte => `\\x${byte.toString(16).padStart(2, '0')}`).join('')
+const hex = (text: string) => [...Buffer.from(text)].map(byte => `\\x${byte.toString(16).padStart(2, '0')}`).join('')
 const path = '/d/log'
 const write = (offset: number, text: string): Step => ({
   type: 'write',
@@ -40,9 +39,7 @@ test('a trace is parsed call by call, with data and without failed calls', () =>
     { type: 'link', from: '/d/a', to: '/d/b' },
     { type: 'unlink', path: '/d/a' },
   ])
-  expect(() => readTrace([`pwrite64(3<${hex('/d')}>, "${hex('a')}"..., 9, 8) = 9`])).toThrow(
-    'cut the data short',
-  )
+  expect(() => readTrace([`pwrite64(3<${hex('/d')}>, "${hex('a')}"..., 9, 8) = 9`])).toThrow('cut the data short')
 })
 
 test('synced changes are kept, and unsynced ones may survive or not', () => {
@@ -60,9 +57,7 @@ test('a file name is certain once its folder was synced, and name changes keep t
   ]
   const disk = diskAfter(...linked)
   expect([...disk.image('none').keys()]).toEqual([])
-  const seen = new Set(
-    Array.from({ length: 50 }, (_, seed) => [...disk.image(new Random(seed)).keys()].join()),
-  )
+  const seen = new Set(Array.from({ length: 50 }, (_, seed) => [...disk.image(new Random(seed)).keys()].join()))
   expect([...seen].sort()).toEqual(['', '/d/log', '/d/new', '/d/new,/d/log'])
   expect([
     ...diskAfter(...linked, syncNames)
@@ -73,13 +68,8 @@ test('a file name is certain once its folder was synced, and name changes keep t
 
 test('a long write is torn only at sectors', () => {
   const disk = diskAfter(write(0, '.'.repeat(2_048)), sync, syncNames, write(100, 'x'.repeat(1_500)))
-  const images = Array.from(
-    { length: 60 },
-    (_, seed) => disk.image(new Random(seed)).get(path)?.toString() ?? '',
-  )
-  const sectors = images.map(image =>
-    [0, 512, 1_024].map(from => image.slice(from, from + 512).includes('x')),
-  )
+  const images = Array.from({ length: 60 }, (_, seed) => disk.image(new Random(seed)).get(path)?.toString() ?? '')
+  const sectors = images.map(image => [0, 512, 1_024].map(from => image.slice(from, from + 512).includes('x')))
   expect(new Set(sectors.map(String)).size).toBe(8)
   for (const image of images) {
     for (const [from, to] of [

@@ -58,8 +58,7 @@ export class Disk {
   image(survivors: Survivors): Map<string, Buffer> {
     const states = [this.#keptNames, ...this.#pendingNames]
     const last = survivors === 'none' ? 0 : states.length - 1
-    const names =
-      states[typeof survivors === 'string' ? last : survivors.below(states.length)] ?? this.#keptNames
+    const names = states[typeof survivors === 'string' ? last : survivors.below(states.length)] ?? this.#keptNames
     return new Map([...names].map(([path, file]) => [path, fileContent(file, survivors)]))
   }
 
@@ -111,8 +110,7 @@ function tornPieces(change: Change, random: Random): Change[] {
   const pieces: Change[] = []
   for (let from = offset; from < offset + bytes.length; ) {
     const to = Math.min((Math.floor(from / sectorBytes) + 1) * sectorBytes, offset + bytes.length)
-    if (random.below(2) === 0)
-      pieces.push({ offset: from, bytes: bytes.subarray(from - offset, to - offset) })
+    if (random.below(2) === 0) pieces.push({ offset: from, bytes: bytes.subarray(from - offset, to - offset) })
     from = to
   }
   return pieces

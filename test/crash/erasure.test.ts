@@ -31,9 +31,7 @@ async function crashImages(store: string, work: () => Promise<void>): Promise<Im
     images.push({ when: `${images.length}: ${when}`, store: copy })
   }
   const undo = [
-    wrapMethod(Sqlite.prototype, 'pragma', take, source =>
-      String(source).startsWith('wal_checkpoint(truncate'),
-    ),
+    wrapMethod(Sqlite.prototype, 'pragma', take, source => String(source).startsWith('wal_checkpoint(truncate')),
     ...(['writeSync', 'fsyncSync', 'renameSync'] as const).map(name => wrapMethod(fs, name, take)),
   ]
   const prepare = Sqlite.prototype.prepare

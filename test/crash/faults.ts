@@ -6,14 +6,7 @@ import { addFindings, hasFindings, notRunRow, type Row } from './findings.ts'
 import type { LoadOptions } from './load.ts'
 import { Random } from './random.ts'
 import { logName, Scratch } from './scratch.ts'
-import {
-  fileCalls,
-  readCalls,
-  readTraceLines,
-  seccompFlag,
-  straceCommand,
-  whyTracingUnavailable,
-} from './strace.ts'
+import { fileCalls, readCalls, readTraceLines, seccompFlag, straceCommand, whyTracingUnavailable } from './strace.ts'
 
 /** The size of a fault matrix. */
 export interface FaultOptions {
@@ -146,8 +139,7 @@ async function tryFault(scratch: Scratch, template: string, fault: Fault, paths:
   const under = [...straceCommand(traces, phase.calls), ...only, ...inject]
   const ended = await startChild('load-store.ts', createLoadOptions(phase, folder), under).ended
   // The signal kills strace too, so the end of the trace is missing.
-  const happened =
-    kind === 'KILL' ? ended.code !== 0 : readTraceLines(traces).some(line => line.endsWith('(INJECTED)'))
+  const happened = kind === 'KILL' ? ended.code !== 0 : readTraceLines(traces).some(line => line.endsWith('(INJECTED)'))
   const acknowledged = ended.messages.filter(each => each.type === 'acknowledged')
   const where = `${kind} at ${call} ${n} while ${phase.name}`
   const { lost, corrupt } = await checkLog(join(folder, logName), acknowledged)
@@ -165,8 +157,7 @@ function findUnclear({ messages, errors }: ChildResult, { load }: Phase): string
   const broken = messages.flatMap(each => (each.type === 'broken' ? [each.what] : []))
   const done = messages.filter(each => each.type === 'acknowledged').length
   const asked = load.callers * (load.appends ?? 0)
-  if (messages.at(-1)?.type !== 'closed')
-    broken.push(`the process ended: ${errors.trim().split('\n').at(-1)}`)
+  if (messages.at(-1)?.type !== 'closed') broken.push(`the process ended: ${errors.trim().split('\n').at(-1)}`)
   else if (done !== asked) broken.push(`${done} commands were done instead of ${asked}`)
   return broken
 }

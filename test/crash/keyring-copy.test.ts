@@ -13,8 +13,7 @@ test('a keyring copy that cannot be removed is an error with a code, and the log
   // SQLite removes its journal first.
   const inject = [seccompFlag, '-e', 'inject=unlink:error=EIO:when=2']
   const under = [...straceCommand(scratch.folder()), ...inject]
-  const { messages } = await startChild('load-store.ts', { path, seed: 1, callers: 1, appends: 1 }, under)
-    .ended
+  const { messages } = await startChild('load-store.ts', { path, seed: 1, callers: 1, appends: 1 }, under).ended
   expect(messages.map(each => each.type)).toEqual(['failed', 'opened', 'acknowledged', 'closed'])
   expect(messages[0]).toMatchObject({ code: 'STORE_UNSAFE' })
   const acknowledged = messages.filter(each => each.type === 'acknowledged')

@@ -62,11 +62,7 @@ async function runKills(name: string, script: Script, seed: number, kills: numbe
   return row
 }
 
-async function checkAfterKill(
-  script: Script,
-  path: string,
-  messages: readonly LoadMessage[],
-): Promise<Findings> {
+async function checkAfterKill(script: Script, path: string, messages: readonly LoadMessage[]): Promise<Findings> {
   const acknowledged = messages.filter(each => each.type === 'acknowledged')
   const findings = await checkLog(path, acknowledged, allViews)
   if (script === 'load-engine.ts') addFindings(findings, 'engine', await checkEngine(path, messages))

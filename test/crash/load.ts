@@ -88,10 +88,7 @@ export function createAppend(store: Store, commandId: string, streams: Append['s
 }
 
 /** Sends the acknowledgement of an append. */
-export function sendAcknowledged(
-  commandId: string,
-  { events }: Extract<Appended, { status: 'appended' }>,
-): void {
+export function sendAcknowledged(commandId: string, { events }: Extract<Appended, { status: 'appended' }>): void {
   sendMessage({
     type: 'acknowledged',
     commandId,

@@ -17,22 +17,15 @@ const { values } = parseArgs({
     strict: { type: 'boolean', default: false },
   },
 })
-const [seed, kills, images] = [values.seed, values.kills, values.images].map(Number) as [
-  number,
-  number,
-  number,
-] // Three values.
+const [seed, kills, images] = [values.seed, values.kills, values.images].map(Number) as [number, number, number] // Three values.
 const faults = values.faults === 'all' ? Number.POSITIVE_INFINITY : Number(values.faults)
-if ([seed, kills, images, faults].some(Number.isNaN))
-  throw new TypeError('Cannot read the flags: they must be numbers')
+if ([seed, kills, images, faults].some(Number.isNaN)) throw new TypeError('Cannot read the flags: they must be numbers')
 
 console.log(`seed ${seed}`)
 const rows: Row[] = []
 for await (const row of runCampaign({ seed, kills, faults, images })) {
   rows.push(row)
-  console.log(
-    `${row.name}: ${row.notRun === undefined ? `${row.faults} faults tried` : `not run: ${row.notRun}`}`,
-  )
+  console.log(`${row.name}: ${row.notRun === undefined ? `${row.faults} faults tried` : `not run: ${row.notRun}`}`)
 }
 for (const row of rows.filter(each => !hasPassed(each))) {
   const found = [...(row.mustLose ? [] : row.lost), ...row.corrupt, ...row.unclear]

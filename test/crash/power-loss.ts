@@ -45,8 +45,7 @@ export async function cutPower({ seed, images, isWeakened = false }: PowerLossOp
   const cuts = random.spread(createCuts(steps, random), images)
   for (const [i, step] of steps.entries()) {
     disk.apply(step)
-    if (step.type === 'output')
-      acknowledged.push(...step.messages.filter(each => each.type === 'acknowledged'))
+    if (step.type === 'output') acknowledged.push(...step.messages.filter(each => each.type === 'acknowledged'))
     for (const { survivors, label } of cuts.filter(cut => cut.after === i)) {
       const image = scratch.folder()
       for (const [path, content] of disk.image(survivors)) writeFileSync(join(image, basename(path)), content)
@@ -62,17 +61,9 @@ export async function cutPower({ seed, images, isWeakened = false }: PowerLossOp
   return row
 }
 
-async function recordTrace(
-  folder: string,
-  traces: string,
-  seed: number,
-  isWeakened: boolean,
-): Promise<Step[]> {
+async function recordTrace(folder: string, traces: string, seed: number, isWeakened: boolean): Promise<Step[]> {
   const load = { path: join(folder, logName), seed, callers: 4, appends: 12, checkpointPages: 40, isWeakened }
-  const { messages, errors } = await startChild('load-store.ts', load, [
-    ...straceCommand(traces),
-    seccompFlag,
-  ]).ended
+  const { messages, errors } = await startChild('load-store.ts', load, [...straceCommand(traces), seccompFlag]).ended
   if (messages.at(-1)?.type !== 'closed') throw new TypeError(`Cannot record a load: ${errors}`)
   return readTrace(readTraceLines(traces))
 }

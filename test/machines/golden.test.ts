@@ -13,8 +13,7 @@ test.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))(
       `In ${name} ${JSON.stringify(state.context)}`,
       ...messages.map(message => {
         const decision = machine.decide(state, message)
-        const answer =
-          'refused' in decision ? `refused: ${decision.refused}` : JSON.stringify(decision.events)
+        const answer = 'refused' in decision ? `refused: ${decision.refused}` : JSON.stringify(decision.events)
         return `  ${message.type} ${JSON.stringify(message.data)}\n    ${answer}`
       }),
     ])

@@ -22,50 +22,47 @@ function active(value: unknown, prefix = ''): string[] {
   })
 }
 
-describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))(
-  '$name',
-  ({ machine, messages }) => {
-    const reached = explore(machine, messages)
-    const chart = machine.chart as AnyStateMachine
-    const leaves = leavesOf(chart)
+describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))('$name', ({ machine, messages }) => {
+  const reached = explore(machine, messages)
+  const chart = machine.chart as AnyStateMachine
+  const leaves = leavesOf(chart)
 
-    test('its decisions reach every state of its chart', () => {
-      const found = new Set(reached.flatMap(each => active(each.state.value)))
-      expect(leaves.length).toBeGreaterThan(0)
-      expect([...found].sort()).toEqual([...leaves].sort())
-    })
+  test('its decisions reach every state of its chart', () => {
+    const found = new Set(reached.flatMap(each => active(each.state.value)))
+    expect(leaves.length).toBeGreaterThan(0)
+    expect([...found].sort()).toEqual([...leaves].sort())
+  })
 
-    test('replaying the shortest paths through the chart ends in the same states', () => {
-      const events = reached.flatMap(each => each.events)
-      const distinct = [...new Map(events.map(event => [JSON.stringify(event), event])).values()]
-      const paths = getShortestPaths(chart, {
-        events: distinct as never[],
-        serializeState: state => JSON.stringify((state as { value: unknown }).value),
-        limit: 100_000,
-      })
-      const ends = new Set<string>()
-      for (const path of paths) {
-        const state = path.steps
-          .filter(step => !step.event.type.startsWith('xstate.'))
-          .reduce((each, step) => machine.evolve(each, step.event as never), machine.initial)
-        expect(state.value).toEqual((path.state as { value: unknown }).value)
-        for (const leaf of active(state.value)) ends.add(leaf)
-      }
-      expect([...ends].sort()).toEqual([...leaves].sort())
+  test('replaying the shortest paths through the chart ends in the same states', () => {
+    const events = reached.flatMap(each => each.events)
+    const distinct = [...new Map(events.map(event => [JSON.stringify(event), event])).values()]
+    const paths = getShortestPaths(chart, {
+      events: distinct as never[],
+      serializeState: state => JSON.stringify((state as { value: unknown }).value),
+      limit: 100_000,
     })
+    const ends = new Set<string>()
+    for (const path of paths) {
+      const state = path.steps
+        .filter(step => !step.event.type.startsWith('xstate.'))
+        .reduce((each, step) => machine.evolve(each, step.event as never), machine.initial)
+      expect(state.value).toEqual((path.state as { value: unknown }).value)
+      for (const leaf of active(state.value)) ends.add(leaf)
+    }
+    expect([...ends].sort()).toEqual([...leaves].sort())
+  })
 
-    test('the chart has only assign actions, no timers and no actors', () => {
-      const { implementations, config } = chart as unknown as {
-        implementations: { actions: Record<string, { type?: string }>; actors: object; delays: object }
-        config: object
-      }
-      const kinds = Object.values(implementations.actions).map(action => action.type)
-      expect(new Set(kinds)).toEqual(new Set(kinds.length > 0 ? ['xstate.assign'] : []))
-      expect(implementations).toMatchObject({ actors: {}, delays: {} })
-      expect(JSON.stringify(config)).not.toMatch(/"(invoke|after|always)"/)
-      // All actions are named: an inline action would be a function and missing in the JSON.
-      const text = JSON.stringify(config, (_, value) => (typeof value === 'function' ? 'INLINE' : value))
-      expect(text).not.toContain('INLINE')
-    })
-  },
-)
+  test('the chart has only assign actions, no timers and no actors', () => {
+    const { implementations, config } = chart as unknown as {
+      implementations: { actions: Record<string, { type?: string }>; actors: object; delays: object }
+      config: object
+    }
+    const kinds = Object.values(implementations.actions).map(action => action.type)
+    expect(new Set(kinds)).toEqual(new Set(kinds.length > 0 ? ['xstate.assign'] : []))
+    expect(implementations).toMatchObject({ actors: {}, delays: {} })
+    expect(JSON.stringify(config)).not.toMatch(/"(invoke|after|always)"/)
+    // All actions are named: an inline action would be a function and missing in the JSON.
+    const text = JSON.stringify(config, (_, value) => (typeof value === 'function' ? 'INLINE' : value))
+    expect(text).not.toContain('INLINE')
+  })
+})

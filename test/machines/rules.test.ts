@@ -65,8 +65,7 @@ describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))
     })
 
     test('rejects every command that the machine refuses', () => {
-      const refused = (message: Message) =>
-        reached.filter(({ state }) => 'refused' in machine.decide(state, message))
+      const refused = (message: Message) => reached.filter(({ state }) => 'refused' in machine.decide(state, message))
       for (const message of messages.filter(each => !byContext.includes(each.type))) {
         for (const { standing } of refused(message)) {
           for (const rule of table.makes[message.type] ?? []) {

@@ -74,13 +74,7 @@ test('another secret of the same key shares the token of the contract and its wa
   const valid = [request('absent'), issued(1)]
   expect(after(...valid, request('changed', 'k1-new'))).toHaveProperty('refused')
   expect(after(...valid, request('changed', 'k2'))).toHaveProperty('events')
-  const twice = [
-    ...valid,
-    reject(1),
-    request('rejected', 'k1-new'),
-    issued(2, { credential: 'k1-new' }),
-    reject(2),
-  ]
+  const twice = [...valid, reject(1), request('rejected', 'k1-new'), issued(2, { credential: 'k1-new' }), reject(2)]
   expect(eventOf(...twice.slice(0, -1), reject(2))).toMatchObject({ times: 2 })
   expect(after(...twice, request('rejected', 'k1'))).toHaveProperty('refused')
   const again = [...valid, reject(1), request('rejected', 'k1-new'), repeated(2, until, 'k1-new')]
@@ -188,12 +182,7 @@ test('a token rejected after its expiry does not count as rejected soon, even if
   const twice = [request('absent'), issued(1), reject(1), request('rejected'), second]
   expect(eventOf(...twice, reject(2, '2026-11-20T12:00:29.999Z'))).toMatchObject({ times: 2 })
   expect(eventOf(...twice, reject(2, endsAt))).toMatchObject({ times: 1 })
-  const often = [
-    ...twice,
-    reject(2, endsAt, true),
-    request('rejected', 'k1', endsAt),
-    issued(3, { expiresAt: endsAt }),
-  ]
+  const often = [...twice, reject(2, endsAt, true), request('rejected', 'k1', endsAt), issued(3, { expiresAt: endsAt })]
   expect(eventOf(...often, reject(3, endsAt, true))).toMatchObject({ times: 1 })
 })
 
@@ -225,11 +214,7 @@ test('a token older than a minute does not count as rejected soon and causes no 
 test('a wait set by a clock that was ahead does not count', () => {
   const ahead = '2026-12-20T12:00:00.000Z'
   const twice = [request('absent'), issued(1), reject(1), request('rejected')]
-  const rejected = [
-    ...twice,
-    issued(2, { issuedAt: ahead, expiresAt: '2026-12-20T13:00:00.000Z' }),
-    reject(2, ahead),
-  ]
+  const rejected = [...twice, issued(2, { issuedAt: ahead, expiresAt: '2026-12-20T13:00:00.000Z' }), reject(2, ahead)]
   expect(eventOf(...rejected)).toMatchObject({ until: '2026-12-20T12:01:00.000Z' })
   expect(after(...rejected, request('rejected', 'k1', ahead))).toHaveProperty('refused')
   expect(after(...rejected, request('rejected'))).toHaveProperty('events')

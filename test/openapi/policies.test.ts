@@ -1,9 +1,5 @@
 import { expect, test } from 'vitest'
-import {
-  writeChangeStatus,
-  writeListConsents,
-  writeReadAwareness,
-} from '../../src/adapters/consent/protocol.ts'
+import { writeChangeStatus, writeListConsents, writeReadAwareness } from '../../src/adapters/consent/protocol.ts'
 import { writeRequestToken } from '../../src/adapters/token/protocol.ts'
 import { type Policies, samples, seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
 import { createSimulators } from '../../src/simulation/services/create-simulators.ts'

@@ -35,8 +35,7 @@ describe('a response', () => {
 
   test('with an extra nested field is wrong', async () => {
     const fault = { code: 1, message: '', description: '' }
-    const wrongs = (body: unknown) =>
-      checkResponse(operation('validatePerson'), Response.json(body, { status: 401 }))
+    const wrongs = (body: unknown) => checkResponse(operation('validatePerson'), Response.json(body, { status: 401 }))
     expect(await wrongs({ fault })).toEqual([])
     expect((await wrongs({ fault: { ...fault, type: '' } })).join()).toMatch(/^\S+, 401: .*"type"/)
   })
@@ -54,9 +53,7 @@ describe('a response', () => {
   test('with a body where there is none is wrong', async () => {
     const remove = operation('deleteSubscription')
     expect(await checkResponse(remove, new Response(null))).toEqual([])
-    expect(await checkResponse(remove, Response.json({}))).toEqual([
-      'deleteSubscription, 200: there is a body',
-    ])
+    expect(await checkResponse(remove, Response.json({}))).toEqual(['deleteSubscription, 200: there is a body'])
   })
 })
 
@@ -97,11 +94,7 @@ describe('a request', () => {
     ['with a text that is too long', () => post({ ...wanted, evento: 'e'.repeat(41) }), /more than 40/],
     ['under another Content-Type', () => post(wanted, { ...headers, 'content-type': 'text/plain' }), /media/],
     ['with a Content-Type and no body', () => wrongs(webhook, { headers }), /there is a body/],
-    [
-      'with a day of another format',
-      () => wrongs(`${webhook}/falhas?data=2026-11-20`, { headers }),
-      /data: /,
-    ],
+    ['with a day of another format', () => wrongs(`${webhook}/falhas?data=2026-11-20`, { headers }), /data: /],
     [
       'with another grant_type',
       () =>

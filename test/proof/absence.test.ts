@@ -95,9 +95,7 @@ test('the log explains exactly the missing parts that it destroyed (generated hi
       const destroyed = allParts.filter(part => !existing.has(partId(part)))
       expect(check(destroyed, events)).toEqual({ erased: destroyed.length, unexplained: [] })
       // With all parts missing, exactly those that the log did not destroy are unexplained.
-      expect(check(allParts, events).unexplained.toSorted()).toEqual(
-        [...existing].map(unexplained).toSorted(),
-      )
+      expect(check(allParts, events).unexplained.toSorted()).toEqual([...existing].map(unexplained).toSorted())
     }),
     { numRuns: 2_000 },
   )
@@ -122,8 +120,7 @@ test("an erasure explains its owner's older parts, retention the parts that it n
 
 test('100,000 missing parts of 10,000 erased owners are compared in linear time', () => {
   const absence = new AbsenceCheck()
-  for (let i = 0; i < 100_000; i++)
-    absence.addMissing({ position: i + 1, name: 'cpf', owner: `subject-${i % 10_000}` })
+  for (let i = 0; i < 100_000; i++) absence.addMissing({ position: i + 1, name: 'cpf', owner: `subject-${i % 10_000}` })
   for (let i = 0; i < 10_000; i++) observe(absence, 200_000 + i, 'subject.erased', `subject-${i}`, {})
   // Comparing each part with each erasure would take 10^9 comparisons, more than the timeout of a test allows.
   expect(absence.report(new Faults())).toBe(100_000)
@@ -133,8 +130,7 @@ test('100,000 erasures of one owner, each with a kept part, are compared in line
   const absence = new AbsenceCheck()
   for (let i = 0; i < 100_000; i++) absence.addMissing(partAt(200_000 + i))
   for (let i = 0; i < 100_000; i++) absence.addMissing(partAt(1, `${i}`))
-  for (let i = 0; i < 100_000; i++)
-    observe(absence, 100_000 + i, 'subject.erased', 'subject-a', { kept: ['1/x'] })
+  for (let i = 0; i < 100_000; i++) observe(absence, 100_000 + i, 'subject.erased', 'subject-a', { kept: ['1/x'] })
   const faults = new Faults()
   expect(absence.report(faults)).toBe(100_000)
   expect(faults.list()).toMatchObject([{ count: 100_000 }])

@@ -9,10 +9,7 @@ const { subtle } = globalThis.crypto
 const origin = 'log_of_one'
 
 function signerOf(seed: number): Signer {
-  const pkcs8 = Buffer.concat([
-    Buffer.from('302e020100300506032b657004220420', 'hex'),
-    Buffer.alloc(32, seed),
-  ])
+  const pkcs8 = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.alloc(32, seed)])
   const key = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' })
   const publicKey = createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(-32)
   return { publicKey: Uint8Array.from(publicKey), sign: text => sign(null, text, key) }

@@ -58,11 +58,7 @@ test('a disclosure opens the part that its record key sealed', async () => {
 
 test.each([
   ['a part that was sealed for another event', { place: 'validation-a/3/result' }, 'does not open'],
-  [
-    'a key that opens the part, but is not the one that the event names',
-    { recordKey: '0'.repeat(64) },
-    'the key for',
-  ],
+  ['a key that opens the part, but is not the one that the event names', { recordKey: '0'.repeat(64) }, 'the key for'],
   ['a part that the event did not seal under a record key', { recordKey: null }, 'the key for'],
   [
     'a key of the same owner for another record',

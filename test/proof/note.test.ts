@@ -39,9 +39,7 @@ test('the note published with the reference implementation in Go verifies', asyn
   ].join('\n')
   expect(published).toBeDefined()
   expect(await verifyNote(parsed(text), published ? [published] : [])).toEqual([published])
-  expect(
-    await verifyNote(parsed(text.replace('answer', 'Answer')), published ? [published] : []),
-  ).toBeUndefined()
+  expect(await verifyNote(parsed(text.replace('answer', 'Answer')), published ? [published] : [])).toBeUndefined()
 })
 
 describe('a key line', () => {
@@ -124,11 +122,7 @@ test('a checkpoint parses back to the signed one, and other forms are rejected',
   expect(signed.split('\n').slice(0, 3)).toEqual(['log', '0', '47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='])
   expect(checkpoint && (await verifyNote(checkpoint.note, [key]))).toEqual([key])
   for (const size of ['00', '-1', '1.0', '1e3', '', '9007199254740993', ' 1'])
-    expect(
-      parseCheckpoint(signNote(`log\n${size}\n${toBase64(new Uint8Array(32))}\n`, 'log', signer)),
-    ).toBeUndefined()
-  expect(
-    parseCheckpoint(signNote(`log\n1\n${toBase64(new Uint8Array(31))}\n`, 'log', signer)),
-  ).toBeUndefined()
+    expect(parseCheckpoint(signNote(`log\n${size}\n${toBase64(new Uint8Array(32))}\n`, 'log', signer))).toBeUndefined()
+  expect(parseCheckpoint(signNote(`log\n1\n${toBase64(new Uint8Array(31))}\n`, 'log', signer))).toBeUndefined()
   expect(parseCheckpoint(signNote('log\n1\n', 'log', signer))).toBeUndefined()
 })

@@ -200,21 +200,14 @@ test('both accept the same signed checkpoints', async () => {
     const checkpoint = parseCheckpoint(note)
     return checkpoint ? (await verifyNote(checkpoint.note, [key]))?.length === 1 : false
   }
-  const oracleAccepts = (note: string) =>
-    passes(() => verifyCheckpoint(entryOf('', 0, [], note), [authority]))
+  const oracleAccepts = (note: string) => passes(() => verifyCheckpoint(entryOf('', 0, [], note), [authority]))
   for (const size of [1, 2, 255, 256, sizeMax]) {
     const note = signCheckpoint({ origin: key.name, size, root: rootOf(0, size) }, signer)
     expect([await weAccept(note), oracleAccepts(note)]).toEqual([true, true])
     const seen = verifyCheckpoint(entryOf('', 0, [], note), [authority])
-    expect([seen.origin, Number(seen.logSize), seen.logHash.toString('hex')]).toEqual([
-      key.name,
-      size,
-      rootOf(0, size),
-    ])
+    expect([seen.origin, Number(seen.logSize), seen.logHash.toString('hex')]).toEqual([key.name, size, rootOf(0, size)])
     const path = inclusionRanges(size - 1, size).map(([from, to]) => rootOf(from, to))
-    expect(passes(() => verifyMerkleInclusion(entryOf(bodies[size - 1] ?? '', size - 1, path), seen))).toBe(
-      true,
-    )
+    expect(passes(() => verifyMerkleInclusion(entryOf(bodies[size - 1] ?? '', size - 1, path), seen))).toBe(true)
     // Without the last character of the signature: it has unused bits, which we reject and Sigstore ignores.
     for (let i = 0; i < note.trimEnd().replace(/=+$/, '').length - 1; i++) {
       const other = note[i] === 'A' ? 'B' : 'A'

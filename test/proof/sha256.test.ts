@@ -25,6 +25,5 @@ test('hexadecimal and base64 decode to the same bytes, and other base64 is rejec
       expect(fromBase64(toBase64(bytes))).toEqual(Uint8Array.from(bytes))
     }),
   )
-  for (const text of ['QQ', 'QR==', 'Q Q=', 'Q-_=', ' QQ==', 'QQ==\n', '*'])
-    expect(fromBase64(text)).toBeUndefined()
+  for (const text of ['QQ', 'QR==', 'Q Q=', 'Q-_=', ' QQ==', 'QQ==\n', '*']) expect(fromBase64(text)).toBeUndefined()
 })

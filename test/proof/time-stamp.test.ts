@@ -21,18 +21,7 @@ signer_key=./key.pem\nsigner_digest=sha256\ndefault_policy=1.2.3.4\ndigests=sha1
   writeFileSync(inFolder('serial'), '01\n')
   const usage = ['-addext', 'extendedKeyUsage=critical,timeStamping']
   const subject = ['-subj', '/CN=Autoridade de carimbo', '-days', '2', ...usage]
-  openssl(
-    'req',
-    '-x509',
-    '-newkey',
-    'rsa:2048',
-    '-nodes',
-    '-keyout',
-    'key.pem',
-    '-out',
-    'cert.pem',
-    ...subject,
-  )
+  openssl('req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', 'key.pem', '-out', 'cert.pem', ...subject)
 })
 
 /** The answer of the authority for a text: the token alone, or with its status. */
@@ -44,27 +33,23 @@ function stamp(text: string, digest = 'sha256', isToken = true): Uint8Array {
   return Uint8Array.from(readFileSync(inFolder('reply')))
 }
 
-test.each(['sha256', 'sha384', 'sha512'])(
-  'a time stamp with %s is read as Sigstore reads it',
-  async digest => {
-    const [token, answer] = [stamp('log\n3\nAAA\n', digest), stamp('log\n3\nAAA\n', digest, false)]
-    const theirs = RFC3161Timestamp.parse(Buffer.from(answer)).tstInfo
-    for (const bytes of [token, answer]) {
-      const read = readTimeStamp(bytes)
-      expect(read?.imprint).toBe(theirs.messageImprintHashedMessage.toString('hex'))
-      expect(read?.algorithm.replace('-', '').toLowerCase()).toBe(digest)
-      expect(Math.abs(Date.parse(read?.at ?? '') - theirs.genTime.getTime())).toBeLessThan(60_000)
-      expect(read && (await isStampOf(read, 'log\n3\nAAA\n'))).toBe(true)
-      expect(read && (await isStampOf(read, 'log\n4\nAAA\n'))).toBe(false)
-    }
-  },
-)
+test.each(['sha256', 'sha384', 'sha512'])('a time stamp with %s is read as Sigstore reads it', async digest => {
+  const [token, answer] = [stamp('log\n3\nAAA\n', digest), stamp('log\n3\nAAA\n', digest, false)]
+  const theirs = RFC3161Timestamp.parse(Buffer.from(answer)).tstInfo
+  for (const bytes of [token, answer]) {
+    const read = readTimeStamp(bytes)
+    expect(read?.imprint).toBe(theirs.messageImprintHashedMessage.toString('hex'))
+    expect(read?.algorithm.replace('-', '').toLowerCase()).toBe(digest)
+    expect(Math.abs(Date.parse(read?.at ?? '') - theirs.genTime.getTime())).toBeLessThan(60_000)
+    expect(read && (await isStampOf(read, 'log\n3\nAAA\n'))).toBe(true)
+    expect(read && (await isStampOf(read, 'log\n4\nAAA\n'))).toBe(false)
+  }
+})
 
 test('bytes that are not a time stamp, or a stamp with SHA-1, are rejected', () => {
   const token = stamp('text')
   expect(readTimeStamp(stamp('text', 'sha1'))).toBeUndefined()
-  for (let length = 0; length < token.length; length++)
-    expect(readTimeStamp(token.subarray(0, length))).toBeUndefined()
+  for (let length = 0; length < token.length; length++) expect(readTimeStamp(token.subarray(0, length))).toBeUndefined()
   fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), bytes => readTimeStamp(bytes) === undefined))
   // With any byte changed, reading returns a hash of some length or undefined.
   fc.assert(
@@ -144,14 +129,7 @@ test('a token with too many DER elements is rejected', () => {
   const row = (count: number) => {
     // The outer sequence of the token, with empty elements after its own two.
     const length = first * 256 + second + 2 * count
-    return Uint8Array.from([
-      0x30,
-      0x82,
-      length >> 8,
-      length & 255,
-      ...token.subarray(4),
-      ...new Uint8Array(2 * count),
-    ])
+    return Uint8Array.from([0x30, 0x82, length >> 8, length & 255, ...token.subarray(4), ...new Uint8Array(2 * count)])
   }
   expect(readTimeStamp(row(30))).toEqual(readTimeStamp(token))
   expect(readTimeStamp(row(31))).toBeUndefined()

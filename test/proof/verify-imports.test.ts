@@ -8,9 +8,7 @@ const entry = resolve(import.meta.dirname, '../../src/verify.ts')
 function importsOf(path: string, seen = new Map<string, string[]>()): Map<string, string[]> {
   if (seen.has(path)) return seen
   const text = readFileSync(path, 'utf8')
-  const found = [
-    ...text.matchAll(/^(?:import|export)(?! type)\s[^'"=(]*?from '([^']+)'|\bimport\('([^']+)'\)/gm),
-  ]
+  const found = [...text.matchAll(/^(?:import|export)(?! type)\s[^'"=(]*?from '([^']+)'|\bimport\('([^']+)'\)/gm)]
   const names = found.map(([, from, dynamic]) => from ?? dynamic ?? '')
   seen.set(path, names)
   for (const name of names) if (name.startsWith('.')) importsOf(resolve(dirname(path), name), seen)

@@ -18,15 +18,7 @@ test('ids sort in order of creation, also within a millisecond and when the cloc
 })
 
 test('instants sort as texts, for any number of milliseconds', () => {
-  const moments = [
-    -Infinity,
-    -8.64e15,
-    Date.parse('-000001-12-31T23:59:59.999Z'),
-    0,
-    253402300799999,
-    8.64e15,
-    9e15,
-  ]
+  const moments = [-Infinity, -8.64e15, Date.parse('-000001-12-31T23:59:59.999Z'), 0, 253402300799999, 8.64e15, 9e15]
   const instants = moments.map(toInstant)
   expect(instants).toEqual([...instants].sort())
   for (const instant of instants) expect(instant).toHaveLength('2026-11-20T12:00:00.000Z'.length)
@@ -37,8 +29,7 @@ test('instants sort as texts, for any number of milliseconds', () => {
 test('a virtual clock ends each sleep at its own time', async () => {
   const clock = new VirtualClock('2026-11-20T12:00:00.000Z')
   const woken: string[] = []
-  for (const ms of [3_000, 1_000, 2_000])
-    void clock.sleep(ms).then(() => woken.push(`${ms} ${toInstant(clock.now())}`))
+  for (const ms of [3_000, 1_000, 2_000]) void clock.sleep(ms).then(() => woken.push(`${ms} ${toInstant(clock.now())}`))
   await clock.advance(2_500)
   expect(woken).toEqual(['1000 2026-11-20T12:00:01.000Z', '2000 2026-11-20T12:00:02.000Z'])
   expect(toInstant(clock.now())).toBe('2026-11-20T12:00:02.500Z')

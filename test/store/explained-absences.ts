@@ -6,11 +6,7 @@ const [erased, stays, kept] = [cpfOf(1), cpfOf(2), cpfOf(3)]
 const request = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
 /** Erases one of three persons, and another one except for what the law requires to keep. */
-export async function eraseSamplePersons({
-  averba,
-  consentService,
-  validationService,
-}: World): Promise<void> {
+export async function eraseSamplePersons({ averba, consentService, validationService }: World): Promise<void> {
   let last = 0
   const validate = async (cpf: string) => {
     last += 1

@@ -51,10 +51,7 @@ export function describeResult(appended: Appended): string {
 }
 
 const streams = ['bench-a', 'bench-b', 'bench-c']
-const expectation = fc.oneof(
-  fc.constantFrom<StreamExpectation>('none', 'exists', 'any', 'any'),
-  fc.nat({ max: 4 }),
-)
+const expectation = fc.oneof(fc.constantFrom<StreamExpectation>('none', 'exists', 'any', 'any'), fc.nat({ max: 4 }))
 const anAppend: fc.Arbitrary<Append> = fc
   .record({
     expected: fc.uniqueArray(fc.record({ stream: fc.constantFrom(...streams), expect: expectation }), {
@@ -125,10 +122,7 @@ function inOrder(before: ModelLog, order: readonly (readonly Append[])[]) {
  * Checks that random appends by two stores on one log, one by one or concurrent, match the model. The appends of one
  * store in a round are one commit, so with two stores either order is right.
  */
-export async function checkAgainstModel(
-  newPlace: () => () => Promise<Store>,
-  numRuns: number,
-): Promise<void> {
+export async function checkAgainstModel(newPlace: () => () => Promise<Store>, numRuns: number): Promise<void> {
   const seen = new Set<string>()
   const check = fc.asyncProperty(rounds, async given => {
     const open = newPlace()

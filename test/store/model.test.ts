@@ -100,9 +100,7 @@ test('commands beyond the queue limit fail with STORE_BUSY, and facts are still 
   const commands = Array.from({ length: 10_002 }, (_, i) => store.append(one(`c${i}`)))
   const fact = store.append(one())
   const made = await Promise.allSettled(commands)
-  const refused = made.flatMap((each, i) =>
-    each.status === 'rejected' ? [{ i, code: each.reason.code }] : [],
-  )
+  const refused = made.flatMap((each, i) => (each.status === 'rejected' ? [{ i, code: each.reason.code }] : []))
   expect(refused).toEqual([
     { i: 10_000, code: 'STORE_BUSY' },
     { i: 10_001, code: 'STORE_BUSY' },

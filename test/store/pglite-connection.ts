@@ -115,9 +115,7 @@ class PgliteConnection implements Connection {
 /** Finds the tables that a query plan reads. */
 function tablesIn(plan: unknown): string[] {
   if (typeof plan !== 'object' || plan === null) return []
-  return Object.entries(plan).flatMap(([name, value]) =>
-    name === 'Relation Name' ? [String(value)] : tablesIn(value),
-  )
+  return Object.entries(plan).flatMap(([name, value]) => (name === 'Relation Name' ? [String(value)] : tablesIn(value)))
 }
 
 /** Runs steps and awaits each statement. */

@@ -22,8 +22,7 @@ async function openWorld() {
   })
   const { reach } = services
   const hosts: Record<string, (request: Request) => Promise<Response>> = {
-    'consentimento.exemplo.br': request =>
-      reach.consentService(request, { clientName: 'gestora-de-exemplo' }),
+    'consentimento.exemplo.br': request => reach.consentService(request, { clientName: 'gestora-de-exemplo' }),
     'gateway.exemplo.br': request => reach.tokenService(request),
     'validacao.exemplo.br': request => reach.validationService(request),
     'portal.exemplo.br': request => reach.portal(request),

@@ -13,8 +13,7 @@ export function withHooks(connection: Connection, { transact, read }: Connection
     compiler: connection.compiler,
     listTables: connection.listTables,
     foreignWrites: connection.foreignWrites,
-    transact: steps =>
-      transact ? transact(steps, work => connection.transact(work)) : connection.transact(steps),
+    transact: steps => (transact ? transact(steps, work => connection.transact(work)) : connection.transact(steps)),
     read: steps => (read ? read(steps, work => connection.read(work)) : connection.read(steps)),
     readOnly: query => connection.readOnly(query),
     emptyJournal: () => connection.emptyJournal(),

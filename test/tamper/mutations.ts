@@ -33,8 +33,7 @@ export const noEvidence: Readonly<Record<string, string>> = {
   follower: 'the progress of a handler: the log does not record it',
   projection: 'the progress of a view: the rows themselves are compared',
   'checkpoint.anchor': 'comes from an anchor: --witness verifies it when its key is known',
-  'owner_key.key of an erased owner':
-    'no other row refers to this number: the other columns of the row are compared',
+  'owner_key.key of an erased owner': 'no other row refers to this number: the other columns of the row are compared',
   'effect.attempts': 'the number of attempts is only here',
   'effect.due_at': 'the time of the next attempt is only here',
   'effect.given_at': 'the time at which due_at was set is only here',
@@ -62,10 +61,7 @@ function edit(store: string, work: (database: Database) => void): void {
   try {
     database.pragma('foreign_keys = off')
     database.pragma('ignore_check_constraints = on')
-    for (const name of database
-      .prepare("select name from sqlite_master where type = 'trigger'")
-      .pluck()
-      .all())
+    for (const name of database.prepare("select name from sqlite_master where type = 'trigger'").pluck().all())
       database.exec(`drop trigger "${name}"`)
     work(database)
   } finally {
@@ -78,9 +74,7 @@ export function listMutations(sample: string, rowsMax: number): Mutation[] {
   const database = new Sqlite(sample, { readonly: true })
   try {
     const tables = database
-      .prepare(
-        "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name",
-      )
+      .prepare("select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name")
       .pluck()
       .all() as string[] // Names are text.
     const evidence = tables.filter(isEvidence)
@@ -113,10 +107,7 @@ function columnChanges(database: Database, table: string, rowsMax: number): Muta
             apply: store =>
               edit(store, db => {
                 const { where, values } = matching(columnsOf(db, table), row)
-                db.prepare(`update or replace "${table}" set "${name}" = ? where ${where}`).run(
-                  value,
-                  ...values,
-                )
+                db.prepare(`update or replace "${table}" set "${name}" = ? where ${where}`).run(value, ...values)
               }),
           }),
         ),
@@ -125,11 +116,7 @@ function columnChanges(database: Database, table: string, rowsMax: number): Muta
 }
 
 /** Reports whether this is the key number of an erased owner: no other row refers to it. */
-function isErasedKeyNumber(
-  table: string,
-  column: string | undefined,
-  { epoch }: Record<string, Value>,
-): boolean {
+function isErasedKeyNumber(table: string, column: string | undefined, { epoch }: Record<string, Value>): boolean {
   return table === 'owner_key' && column === 'key' && epoch === 0
 }
 
@@ -200,14 +187,7 @@ function rowChanges(database: Database, table: string, rowsMax: number): Mutatio
 
 /** Mutations that exchange the content of two rows. */
 function swaps(database: Database, rowsMax: number): Mutation[] {
-  const swap = (
-    group: string,
-    table: string,
-    key: string,
-    columns: string,
-    a: Value,
-    b: Value,
-  ): Mutation => ({
+  const swap = (group: string, table: string, key: string, columns: string, a: Value, b: Value): Mutation => ({
     group,
     name: `${a} and ${b}`,
     apply: store =>
@@ -233,9 +213,7 @@ function swaps(database: Database, rowsMax: number): Mutation[] {
   const place = `(position || char(47) || name)`
   return [
     ...events.map(([a, b]) => swap('events: headers swapped', 'event', 'position', 'header', a, b)),
-    ...events.map(([a, b]) =>
-      swap('events: headers and leaves swapped', 'event', 'position', 'header, leaf', a, b),
-    ),
+    ...events.map(([a, b]) => swap('events: headers and leaves swapped', 'event', 'position', 'header, leaf', a, b)),
     ...parts.map(([a, b]) => swap('parts: swapped between events', 'part', place, 'sealed', a, b)),
     ...parts.map(([a, b]) => swap('parts: swapped with their owners', 'part', place, 'owner, sealed', a, b)),
     ...owners.map(([a, b]) => swap('owners: keys swapped', 'owner_key', 'key', 'wrapped', a, b)),
@@ -277,8 +255,8 @@ function rewritings(): Mutation[] {
   }
   const resign = (store: string, db: Database, withMark: boolean) => {
     const { signer } = createKeyring(systemEntropy)
-    const origin = JSON.parse(String(db.prepare('select header from event where position = 1').pluck().get()))
-      .data.origin
+    const origin = JSON.parse(String(db.prepare('select header from event where position = 1').pluck().get())).data
+      .origin
     const key = writeVerifierKey(createVerifierKey(origin, signer.publicKey))
     rewrite(db, (header, position) =>
       position === 1 ? header.replace(/"key":"[^"]*"/, `"key":${JSON.stringify(key)}`) : header,
@@ -308,9 +286,7 @@ function rewritings(): Mutation[] {
         rewrite(db, (header, position) => (position === 5 ? header.replace(/"at":"20/, '"at":"19') : header)),
       ),
     ),
-    one('re-signed with another key', 'the same events', store =>
-      edit(store, db => resign(store, db, false)),
-    ),
+    one('re-signed with another key', 'the same events', store => edit(store, db => resign(store, db, false))),
     one('re-signed with another key', 'the same events, and the mark', store =>
       edit(store, db => resign(store, db, true)),
     ),
@@ -353,10 +329,7 @@ function sampleRows(database: Database, table: string, rowsMax: number): Record<
 }
 
 /** The condition that finds a row by its primary key. */
-function matching(
-  columns: readonly Column[],
-  row: Record<string, Value>,
-): { where: string; values: Value[] } {
+function matching(columns: readonly Column[], row: Record<string, Value>): { where: string; values: Value[] } {
   const keys = columns.filter(column => column.pk > 0)
   return {
     where: keys.map(({ name }) => `"${name}" = ?`).join(' and '),

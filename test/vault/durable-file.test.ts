@@ -26,9 +26,7 @@ const keyring = (epochs: number) => ({
   format: 1,
   id: 'keys_x',
   root: Buffer.alloc(32, 1).toString('base64'),
-  epochs: Object.fromEntries(
-    Array.from({ length: epochs }, (_, i) => [i + 1, Buffer.alloc(60, i).toString('base64')]),
-  ),
+  epochs: Object.fromEntries(Array.from({ length: epochs }, (_, i) => [i + 1, Buffer.alloc(60, i).toString('base64')])),
 })
 
 /** Runs a script in a process whose files cannot grow beyond 4 KiB, and returns its output. */

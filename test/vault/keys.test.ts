@@ -1,14 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import {
-  AverbaError,
-  diagnoseStore,
-  environmentKeys,
-  type Keys,
-  openAverba,
-  valueOf,
-} from '../../src/index.ts'
+import { AverbaError, diagnoseStore, environmentKeys, type Keys, openAverba, valueOf } from '../../src/index.ts'
 import { systemEntropy } from '../../src/runtime/entropy.ts'
 import { simulate } from '../../src/simulation/index.ts'
 import { createKeyring } from '../../src/vault/keyring.ts'
@@ -45,15 +38,9 @@ const tryOpening = (store: string, keys?: Keys) =>
 test('a missing or malformed root key in the environment is an error that does not show it', () => {
   expect(thrownCode(() => keysFrom(undefined))).toBe('KEYS_MISSING')
   expect(thrownCode(() => keysFrom(''))).toBe('KEYS_MISSING')
-  for (const wrong of [
-    'segredo',
-    randomBytes(16).toString('base64'),
-    `${randomBytes(32).toString('base64')} `,
-  ]) {
+  for (const wrong of ['segredo', randomBytes(16).toString('base64'), `${randomBytes(32).toString('base64')} `]) {
     expect(thrownCode(() => keysFrom(wrong))).toBe('KEYS_MISMATCH')
-    expect(() => keysFrom(wrong)).toThrow(
-      expect.objectContaining({ message: expect.not.stringContaining(wrong) }),
-    )
+    expect(() => keysFrom(wrong)).toThrow(expect.objectContaining({ message: expect.not.stringContaining(wrong) }))
   }
 })
 

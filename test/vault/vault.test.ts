@@ -100,21 +100,15 @@ test('a keyring file is never replaced: an existing one is opened', () => {
 
 test('a keyring that cannot be written is STORE_UNSAFE', () => {
   const path = join(newPath(), 'no', 'log.keys')
-  expect(() => createKeyringFile(path, systemEntropy)).toThrow(
-    expect.objectContaining({ code: 'STORE_UNSAFE' }),
-  )
+  expect(() => createKeyringFile(path, systemEntropy)).toThrow(expect.objectContaining({ code: 'STORE_UNSAFE' }))
 })
 
 test('a missing keyring is KEYS_MISSING, a damaged one KEYS_MISMATCH', () => {
   const path = newPath()
-  expect(() => openKeyringFile(path, systemEntropy)).toThrow(
-    expect.objectContaining({ code: 'KEYS_MISSING' }),
-  )
+  expect(() => openKeyringFile(path, systemEntropy)).toThrow(expect.objectContaining({ code: 'KEYS_MISSING' }))
   writeFileSync(path, '{"format":1}')
   const hint = expect.stringContaining('Put back your backup of the keyring')
-  expect(() => openKeyringFile(path, systemEntropy)).toThrow(
-    expect.objectContaining({ code: 'KEYS_MISMATCH', hint }),
-  )
+  expect(() => openKeyringFile(path, systemEntropy)).toThrow(expect.objectContaining({ code: 'KEYS_MISMATCH', hint }))
 })
 
 test('the error for a damaged keyring shows nothing of its content', () => {

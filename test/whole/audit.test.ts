@@ -89,21 +89,13 @@ const wrongs: [string, string, (text: string) => string][] = [
   ['an event edited', 'leaves.ndjson', text => text.replace('"bodyBytes":', '"bodyBytes":1')],
   ['an event dropped', 'leaves.ndjson', text => lines(text, all => all.toSpliced(100, 1))],
   ['an event doubled', 'leaves.ndjson', text => lines(text, all => all.toSpliced(100, 0, all[100] ?? ''))],
-  [
-    'two events swapped',
-    'leaves.ndjson',
-    text => lines(text, ([a = '', b = '', ...rest]) => [b, a, ...rest]),
-  ],
+  ['two events swapped', 'leaves.ndjson', text => lines(text, ([a = '', b = '', ...rest]) => [b, a, ...rest])],
   ['the last event dropped', 'leaves.ndjson', text => lines(text, all => all.slice(0, -1))],
   ['a part edited', 'parts.ndjson', text => text.replace(/"sealed":"..../, '"sealed":"AAAA')],
   ['a part dropped', 'parts.ndjson', text => lines(text, all => all.toSpliced(10, 1))],
   ["another's part", 'parts.ndjson', text => text.replace(/"owner":"[^"]*"/, '"owner":"subject-x"')],
   ['another root', 'checkpoint', text => text.replace(/\n(.)/, '\n1$1')],
-  [
-    'another signature',
-    'checkpoint',
-    text => text.replace(/(— \S+ .{20})./, (_, to) => `${to}_`.replace('_', 'A')),
-  ],
+  ['another signature', 'checkpoint', text => text.replace(/(— \S+ .{20})./, (_, to) => `${to}_`.replace('_', 'A'))],
   ['another key', 'key', text => text.replace(/\+A/, '+B')],
 ]
 
@@ -162,9 +154,7 @@ describe('a bundle', () => {
       file,
       lines(readFileSync(file, 'utf8'), all => all.filter(each => !each.includes(stays))),
     )
-    expect((await run('python3', [programOf(dir)], dir)).stdout).toMatch(
-      /^BROKEN: the part \S+ at \d+ is missing/,
-    )
+    expect((await run('python3', [programOf(dir)], dir)).stdout).toMatch(/^BROKEN: the part \S+ at \d+ is missing/)
     expect((await verifyLog({ store: dir })).level).toBe('broken')
   })
 
@@ -178,9 +168,7 @@ describe('a bundle', () => {
     const dir = changed('checkpoints.ndjson', text => text.replace(/\}\n/, ',"anchor":"*"}\n'))
     const { code, stdout } = await averba('verify', dir)
     expect(code).toBe(3)
-    expect(stdout).toMatch(
-      /^ignored {6}anchors: 1\n +the answer of the anchor for checkpoint 1 is not base64\n/m,
-    )
+    expect(stdout).toMatch(/^ignored {6}anchors: 1\n +the answer of the anchor for checkpoint 1 is not base64\n/m)
   })
 
   test('is broken when it does not belong to the log of the given key', async () => {
@@ -294,10 +282,7 @@ test('the proof of one event verifies with its key only, and not when it is chan
   for (const change of [
     (from: string) => from.replace('index 99', 'index 98'),
     (from: string) =>
-      from.replace(
-        /^extra \S+/m,
-        `extra ${Buffer.from(header.replace('"at":"2', '"at":"3')).toString('base64')}`,
-      ),
+      from.replace(/^extra \S+/m, `extra ${Buffer.from(header.replace('"at":"2', '"at":"3')).toString('base64')}`),
     (from: string) => from.replace(/\n\w/, '\nA'),
     (from: string) => from.replace(/^index 99\n.*\n/m, 'index 99\n'),
   ]) {
@@ -314,9 +299,7 @@ test('the proof of one event verifies with its key only, and not when it is chan
 
 test('one record is disclosed with its file and the key of the log, and only its parts', async () => {
   const file = join(newFolder(), 'record.json')
-  const { header } = JSON.parse(
-    (await averba('verify', await proofOf('validation'), '--key', key, '--json')).stdout,
-  )
+  const { header } = JSON.parse((await averba('verify', await proofOf('validation'), '--key', key, '--json')).stdout)
   const { stream, version } = JSON.parse(header)
   const disclose = (...args: string[]) =>
     averba('prove', store, `${stream}/${version}`, '--disclose', '--out', file, ...args)
@@ -329,15 +312,7 @@ test('one record is disclosed with its file and the key of the log, and only its
   const events = async () => JSON.parse((await averba('doctor', store, '--json')).stdout).position
   const before = await events()
   // What nobody can be given is not disclosed, and not recorded as such.
-  const nowhere = await averba(
-    'prove',
-    store,
-    `${stream}/${version}`,
-    '--disclose',
-    '--out',
-    newFolder(),
-    ...given,
-  )
+  const nowhere = await averba('prove', store, `${stream}/${version}`, '--disclose', '--out', newFolder(), ...given)
   expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining('INVALID_INPUT') })
   expect(await events()).toBe(before)
   const done = await disclose(...given)
@@ -368,16 +343,13 @@ test('one record is disclosed with its file and the key of the log, and only its
   writeFileSync(file, JSON.stringify(disclosed))
   const bad = await averba('verify', file, '--key', key)
   expect(bad.code).toBe(2)
-  expect(bad.stdout).toContain(
-    'NOT PROVEN: the key for the part "claims" is not the one that the event names',
-  )
+  expect(bad.stdout).toContain('NOT PROVEN: the key for the part "claims" is not the one that the event names')
 })
 
 /** A proof of the first event of a kind that has parts. */
 async function proofOf(kind: string): Promise<string> {
   const leaves = readFileSync(join(bundle, 'leaves.ndjson'), 'utf8').split('\n')
-  const position =
-    leaves.findIndex(line => line.includes(`"stream":"${kind}-`) && line.includes('"recordKey"')) + 1
+  const position = leaves.findIndex(line => line.includes(`"stream":"${kind}-`) && line.includes('"recordKey"')) + 1
   const file = join(newFolder(), 'event.tlog-proof')
   expect((await averba('prove', store, `${position}`, '--out', file)).code).toBe(0)
   return file

@@ -15,21 +15,13 @@ import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import {
-  type Averba,
-  type AverbaError,
-  backupStore,
-  diagnoseStore,
-  openAverba,
-  restoreStore,
-} from '../../src/index.ts'
+import { type Averba, type AverbaError, backupStore, diagnoseStore, openAverba, restoreStore } from '../../src/index.ts'
 import { systemEntropy } from '../../src/runtime/entropy.ts'
 import { encrypt } from '../../src/vault/encrypt.ts'
 import { copyStore, makeSampleStore, newPath } from '../store/sample-store.ts'
 
 const root = resolve(import.meta.dirname, '../..')
-const averba = (...args: string[]) =>
-  promisify(execFile)(process.execPath, ['src/cli/main.ts', ...args], { cwd: root })
+const averba = (...args: string[]) => promisify(execFile)(process.execPath, ['src/cli/main.ts', ...args], { cwd: root })
 const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
 
 function notify(engine: Averba, i: number): Promise<Response> {
@@ -52,8 +44,7 @@ function putUnderLoad(engine: Averba, from: number) {
   const acknowledged: number[] = []
   let isStopped = false
   const work = Array.from({ length: 8 }, async (_, worker) => {
-    for (let i = from + worker; !isStopped; i += 8)
-      if ((await notify(engine, i)).status === 200) acknowledged.push(i)
+    for (let i = from + worker; !isStopped; i += 8) if ((await notify(engine, i)).status === 200) acknowledged.push(i)
   })
   return {
     acknowledged,

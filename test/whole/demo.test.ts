@@ -7,8 +7,7 @@ import { expect, test } from 'vitest'
 import { openPage } from '../api/reports/open-page.ts'
 
 const root = resolve(import.meta.dirname, '../..')
-const averba = (...args: string[]) =>
-  promisify(execFile)(process.execPath, ['src/cli/main.ts', ...args], { cwd: root })
+const averba = (...args: string[]) => promisify(execFile)(process.execPath, ['src/cli/main.ts', ...args], { cwd: root })
 
 test('the demonstration shows every lifecycle, and ends with one JSON object', async () => {
   const { stdout, stderr } = await averba('demo', '--json')
@@ -32,8 +31,7 @@ test('the demonstration shows every lifecycle, and ends with one JSON object', a
   const said = await openPage(pages[1] ?? '').run(globalThis.crypto.subtle)
   expect(said.className).toBe('card yes')
   expect(stderr).toBe('')
-  const seen =
-    stdout.replace('{"numeroLPCO":"I2600000003"}', '') + readFileSync(result.store, 'latin1') + pages.join()
+  const seen = stdout.replace('{"numeroLPCO":"I2600000003"}', '') + readFileSync(result.store, 'latin1') + pages.join()
   const canaries = ['25774435016', '52998224725', 'Sousa', 'segredo', 'secreta', 'numeroLPCO']
   expect(canaries.filter(canary => seen.includes(canary))).toEqual([])
 })
@@ -46,13 +44,9 @@ test('an error at the command line is printed without a stack', async () => {
 })
 
 test('a demonstration that cannot write reports it, and exits with 1', async () => {
-  const failing = promisify(execFile)(
-    process.execPath,
-    ['src/cli/main.ts', 'demo', '--dir', '/proc/averba'],
-    {
-      cwd: root,
-    },
-  )
+  const failing = promisify(execFile)(process.execPath, ['src/cli/main.ts', 'demo', '--dir', '/proc/averba'], {
+    cwd: root,
+  })
   await expect(failing).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('STORE_UNSAFE') })
   const error = await failing.catch((reason: { stderr: string }) => reason.stderr)
   expect(error).not.toMatch(/^\s+at /m)

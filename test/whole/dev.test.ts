@@ -29,8 +29,7 @@ async function start({ args = [] as string[], cwd = mkdtempSync(join(tmpdir(), '
   })
   const ended = new Promise<number | null>(done => running.once('exit', done))
   await Promise.race([ready.promise, ended])
-  const trigger = (...rest: string[]) =>
-    promisify(execFile)(process.execPath, [main, 'trigger', ...rest], { cwd })
+  const trigger = (...rest: string[]) => promisify(execFile)(process.execPath, [main, 'trigger', ...rest], { cwd })
   return { cwd, lines, trigger, running, ended }
 }
 

@@ -8,10 +8,7 @@ import { makeSampleStore } from '../store/sample-store.ts'
 const main = resolve(import.meta.dirname, '../../src/cli/main.ts')
 
 /** Runs the command as a person would, with something on standard input. */
-function averba(
-  input: string,
-  ...given: string[]
-): Promise<{ code: number | null; out: string; err: string }> {
+function averba(input: string, ...given: string[]): Promise<{ code: number | null; out: string; err: string }> {
   const child = spawn(process.execPath, [main, ...given])
   let [out, err] = ['', '']
   child.stdout.on('data', text => {
@@ -64,16 +61,7 @@ test('averba erase repeated with its --keep prints the receipt, and without it e
   const keep = ['--keep', 'validation.result', '--json']
   const first = JSON.parse((await averba(`${samples.cpf}\n`, 'erase', store, ...asked, ...keep)).out)
   expect(first.keeps).toEqual(['validation.result'])
-  const again = [
-    'erase',
-    store,
-    '--subject',
-    first.subject,
-    '--requester',
-    'pedido-4712',
-    '--legal-basis',
-    'x',
-  ]
+  const again = ['erase', store, '--subject', first.subject, '--requester', 'pedido-4712', '--legal-basis', 'x']
   expect(JSON.parse((await averba('', ...again, ...keep)).out)).toEqual(first)
   const last = JSON.parse((await averba('', ...again, '--json')).out)
   expect(last).toMatchObject({ keeps: [], requester: 'pedido-4712', destroyed: { keys: 1 } })

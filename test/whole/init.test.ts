@@ -80,10 +80,7 @@ describe('a strict compiler takes it', () => {
         text
           .replace(/^( *)\/\/ (?!certificate)(\w+: .*,)/gm, '$1$2')
           .replace('{ defineConfig }', '{ defineConfig }')
-          .replace(
-            /^import \{ readFile/m,
-            "import { seededEntropy, VirtualClock } from 'averba/simulation'\n$&",
-          ),
+          .replace(/^import \{ readFile/m, "import { seededEntropy, VirtualClock } from 'averba/simulation'\n$&"),
     ],
     [
       'with the other kind of certificate',
@@ -155,9 +152,7 @@ test('averba works with the written configuration when its variables are set', a
       cwd: folder,
       env: { ...process.env, ...values, ...env },
     })
-  await expect(
-    doctor({ AVERBA_TOKEN_URL: '', AVERBA_CONSUMER_KEY: '', AVERBA_PORTAL_URL: '' }),
-  ).rejects.toMatchObject({
+  await expect(doctor({ AVERBA_TOKEN_URL: '', AVERBA_CONSUMER_KEY: '', AVERBA_PORTAL_URL: '' })).rejects.toMatchObject({
     code: 1,
     stdout: expect.stringMatching(
       /variables AVERBA_TOKEN_URL, AVERBA_CONSUMER_KEY, AVERBA_PORTAL_URL are not set: Set them.*\n1 problem\./,

@@ -18,8 +18,7 @@ test('processes that open a new file at the same time open the same log', async 
     console.log(await averba.consents.enrol({ cpf: '25774435016' }))
     await averba.close()
   `
-  const open = () =>
-    promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { cwd: root })
+  const open = () => promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { cwd: root })
   const opened = await Promise.all(Array.from({ length: 4 }, open))
   expect(new Set(opened.map(({ stdout }) => stdout.trim())).size).toBe(1)
   expect(opened.map(({ stderr }) => stderr)).toEqual(['', '', '', ''])

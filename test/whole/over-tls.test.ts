@@ -29,9 +29,7 @@ test('all fourteen operations and a notification work over real TLS', async () =
   expect((await averba.logins.state({ subject })).autenticado).toBe(false)
   expect((await averba.logins.url({ subject })).protocol).toBe('https:')
   const claims = { nome: 'MARIA DE EXEMPLO SOUZA' }
-  expect(valueOf(await averba.validations.validate({ id: 'p1', cpf, claims })).fields.nome?.result).toBe(
-    'match',
-  )
+  expect(valueOf(await averba.validations.validate({ id: 'p1', cpf, claims })).fields.nome?.result).toBe('match')
 
   const created = await averba.subscriptions.apply(await averba.subscriptions.plan())
   expect(created.map(outcome => valueOf(outcome).state)).toEqual(['active'])

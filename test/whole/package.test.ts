@@ -47,9 +47,7 @@ test('the installed package runs its commands and the code of the README, and it
   cpSync(join(root, 'examples/first-steps.ts'), join(folder, 'first-steps.ts'))
   const { stdout } = await run(process.execPath, ['first-steps.ts'], { cwd: folder })
   expect(stdout).toMatch(/settled ATIVO\nsettled ATIVO\n1 \S+ log\.began\n/)
-  expect(readdirSync(folder)).toEqual(
-    expect.arrayContaining(['first-steps.sqlite', 'first-steps.sqlite.keys']),
-  )
+  expect(readdirSync(folder)).toEqual(expect.arrayContaining(['first-steps.sqlite', 'first-steps.sqlite.keys']))
 
   await run('npx', ['--no-install', 'averba', 'init'], { cwd: folder })
 
@@ -75,9 +73,7 @@ test('the installed package runs its commands and the code of the README, and it
   const files = ['first-steps.ts', 'averba.config.ts', ...ofPages]
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
   // What does not compile is printed, and would be left out of the error.
-  const compiled = await run(join(root, 'node_modules/.bin/tsc'), ['-p', '.'], { cwd: folder }).catch(
-    error => error,
-  )
+  const compiled = await run(join(root, 'node_modules/.bin/tsc'), ['-p', '.'], { cwd: folder }).catch(error => error)
   expect(compiled.stdout).toBe('')
 })
 

@@ -69,9 +69,7 @@ test('Ctrl-C interrupts averba rebuild between two pages, and the next run conti
 test('an unknown command is refused with a suggestion, and averba --version prints the version', async () => {
   expect(await averba('rebuidl')).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(
-      /unknown command 'rebuidl'\n.*rebuild.*\n+averba --help shows every command/,
-    ),
+    stderr: expect.stringMatching(/unknown command 'rebuidl'\n.*rebuild.*\n+averba --help shows every command/),
   })
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   expect(await averba('--version')).toMatchObject({ code: 0, stdout: `${version}\n` })

@@ -23,10 +23,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }))
 
 /** Runs `averba report` as a user does, with something on its standard input. */
-function report(
-  input: string,
-  ...args: string[]
-): Promise<{ code: number | null; out: string; error: string }> {
+function report(input: string, ...args: string[]): Promise<{ code: number | null; out: string; error: string }> {
   return new Promise(done => {
     const child = spawn(process.execPath, [...command, 'report', ...args], { cwd: folder })
     let [out, error] = ['', '']
@@ -72,8 +69,7 @@ test('a page is written to a new file with mode 0600, and no file is overwritten
 test('the instant may be given in whole seconds, or as a day', async () => {
   const { which } = reported
   const args = ['--subject', which.subject, '--consent', which.id]
-  const asked = async (at: string) =>
-    JSON.parse((await report('', ...args, '--at', at)).out) as { at: string }
+  const asked = async (at: string) => JSON.parse((await report('', ...args, '--at', at)).out) as { at: string }
   expect((await asked('2026-11-21T16:47:20Z')).at).toBe('2026-11-21T16:47:20.000Z')
   expect((await asked('2026-11-21')).at).toBe('2026-11-21T00:00:00.000Z')
 })
@@ -91,13 +87,9 @@ test('the operations of a period are reported, with the period given in days', a
 test('a report fails without leaving files when the disk is full or the log is missing', async () => {
   const period = ['--processing', '--from', '2026-11-20', '--until', '2026-11-21']
   expect(await report('', ...period, '--out', '/dev/full')).toMatchObject({ code: 1 })
-  const full = spawn(
-    'sh',
-    ['-c', `"$0" "$@" > /dev/full`, process.execPath, ...command, 'report', ...period],
-    {
-      cwd: folder,
-    },
-  )
+  const full = spawn('sh', ['-c', `"$0" "$@" > /dev/full`, process.execPath, ...command, 'report', ...period], {
+    cwd: folder,
+  })
   const [code] = await once(full, 'close')
   expect(code).toBe(1)
   const elsewhere = mkdtempSync(join(folder, 'elsewhere-'))

@@ -114,14 +114,10 @@ test('the commands read the root key from the variable named by --root-key-from'
   const folder = dirname(store)
   const env = { ...process.env, [variable]: text }
   const averba = (...args: string[]) =>
-    promisify(execFile)(
-      process.execPath,
-      ['src/cli/main.ts', ...args, '--root-key-from', variable, '--json'],
-      {
-        cwd: root,
-        env,
-      },
-    ).then(({ stdout }) => JSON.parse(stdout))
+    promisify(execFile)(process.execPath, ['src/cli/main.ts', ...args, '--root-key-from', variable, '--json'], {
+      cwd: root,
+      env,
+    }).then(({ stdout }) => JSON.parse(stdout))
   expect(await averba('verify', store)).toMatchObject({ level: 'held', faults: [] })
   expect(await averba('export', store, '--dir', join(folder, 'bundle'))).toMatchObject({ parts: 2 })
   expect(await averba('prove', store, '1')).toMatchObject({ event: '1' })

@@ -18,20 +18,12 @@ export interface RunningCommand {
 }
 
 /** Starts a command of averba as a user does, in a folder. Killed by whoever started it. */
-export function startCommand(
-  cwd: string,
-  args: readonly string[],
-  env: Record<string, string> = {},
-): RunningCommand {
-  const child = spawn(
-    process.execPath,
-    ['--conditions=averba-source', join(root, 'src/cli/main.ts'), ...args],
-    {
-      cwd,
-      env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  )
+export function startCommand(cwd: string, args: readonly string[], env: Record<string, string> = {}): RunningCommand {
+  const child = spawn(process.execPath, ['--conditions=averba-source', join(root, 'src/cli/main.ts'), ...args], {
+    cwd,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const lines: string[] = []
   let said = ''
   let waiting: (() => void)[] = []

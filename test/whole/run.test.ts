@@ -203,9 +203,7 @@ test('two receivers with the same path are refused', async () => {
   for (const name of ['um', 'dois']) configureTenant(folder, at, name, '/averba')
   const run = start(folder, ['run', '--config', 'um.config.ts', 'dois.config.ts'])
   expect(await run.ended).toBe(1)
-  expect(run.said()).toMatch(
-    /^MISCONFIGURED: .*um\.config\.ts and dois\.config\.ts: both have the path "\/averba"/,
-  )
+  expect(run.said()).toMatch(/^MISCONFIGURED: .*um\.config\.ts and dois\.config\.ts: both have the path "\/averba"/)
 })
 
 test('two receivers with different certificates for one host name are refused', async () => {
@@ -230,9 +228,7 @@ test('averba doctor checks the same configuration, and its exit code shows the r
   configure(folder, JSON.parse(await services.line('{')))
   const well = start(folder, ['doctor'])
   expect(await well.ended).toBe(0)
-  expect(well.lines).toContainEqual(
-    expect.stringMatching(/^ok +consentService +it answered within \d+ ms$/),
-  )
+  expect(well.lines).toContainEqual(expect.stringMatching(/^ok +consentService +it answered within \d+ ms$/))
   expect(well.lines).toContainEqual(expect.stringMatching(/^ok +receiverCertificate +it ends in \d+ days$/))
   expect(well.lines.at(-1)).toBe('Nothing is wrong.')
   const asked = start(folder, ['doctor', '--json', '--token'])
@@ -289,11 +285,7 @@ test('a second signal stops averba run at once', async () => {
 })
 
 test.each([
-  [
-    'configured without run.receiver, which is logged',
-    ", receiver: { publicUrl: 'https://r.exemplo.br' }",
-    1,
-  ],
+  ['configured without run.receiver, which is logged', ", receiver: { publicUrl: 'https://r.exemplo.br' }", 1],
   ['not configured, which is not logged', '', 0],
 ])('a receiver is %s', async (_, receiver, lines) => {
   const folder = newFolder()
@@ -311,12 +303,7 @@ test.each([
 test.each([
   ['without a configuration', undefined, 1, /^NOT_FOUND: .*\n.*averba init/],
   ['with an invalid option', `{ store: '' }`, 1, /^MISCONFIGURED: .*store is missing/],
-  [
-    'when it cannot listen',
-    `{ store: ':memory:', run: { host: '203.0.113.7', port: 1 } }`,
-    1,
-    /EADDRNOTAVAIL/,
-  ],
+  ['when it cannot listen', `{ store: ':memory:', run: { host: '203.0.113.7', port: 1 } }`, 1, /EADDRNOTAVAIL/],
   [
     'with a prepare function that throws',
     `{ store: ':memory:', run: { port: 0, prepare() { throw new TypeError('x') } } }`,

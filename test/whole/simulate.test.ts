@@ -84,9 +84,7 @@ test('the first line has all addresses, and a host works with them', async () =>
   const { cpf } = addresses.samples
   const subject = await averba.consents.enrol({ cpf })
   expect(valueOf(await averba.consents.sync({ subject })).read).toBe(4)
-  expect(valueOf(await averba.validations.validate({ id: 'a', cpf, claims: { sexo: 'F' } })).state).toBe(
-    'answered',
-  )
+  expect(valueOf(await averba.validations.validate({ id: 'a', cpf, claims: { sexo: 'F' } })).state).toBe('answered')
   expect((await averba.subscriptions.plan()).changes).toEqual([])
   await averba.close()
 })
@@ -210,11 +208,7 @@ test.each([
   ['/connect-to', { from: 'a.exemplo.br:80', to: '127.0.0.1:1' }, 'host:443'],
   ['/connect-to', { from: 'a.exemplo.br:443', to: '203.0.113.7:1' }, 'this machine'],
   ['/notifications', { evento: 'e' }, 'destinatarioTipo'],
-  [
-    '/notifications',
-    { evento: 'e', destinatarioTipo: 'CPF', destinatarioId: '1', body: 1 },
-    'destinatarioId',
-  ],
+  ['/notifications', { evento: 'e', destinatarioTipo: 'CPF', destinatarioId: '1', body: 1 }, 'destinatarioId'],
 ])('%s with %o is refused with a reason', async (path, body, words) => {
   const { control } = await start()
   expect(await control(path, body)).toMatchObject({
@@ -255,17 +249,14 @@ const isServing = (baseUrl: string) =>
     () => false,
   )
 
-test.each(['SIGINT', 'SIGTERM'] as const)(
-  'averba simulate stops cleanly on %s, and deletes its keys',
-  async signal => {
-    const { child, ended, addresses } = await start()
-    expect(existsSync(addresses.consentService.key)).toBe(true)
-    child.kill(signal)
-    expect(await ended).toBe(0)
-    expect(await isServing(addresses.control.baseUrl)).toBe(false)
-    expect(existsSync(addresses.consentService.key)).toBe(false)
-  },
-)
+test.each(['SIGINT', 'SIGTERM'] as const)('averba simulate stops cleanly on %s, and deletes its keys', async signal => {
+  const { child, ended, addresses } = await start()
+  expect(existsSync(addresses.consentService.key)).toBe(true)
+  child.kill(signal)
+  expect(await ended).toBe(0)
+  expect(await isServing(addresses.control.baseUrl)).toBe(false)
+  expect(existsSync(addresses.consentService.key)).toBe(false)
+})
 
 test('a seed makes ids, tokens and random faults repeatable', async () => {
   const half = '{"kind":"status","status":429,"percent":50,"times":8}'

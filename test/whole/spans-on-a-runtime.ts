@@ -14,8 +14,7 @@ await averba.consents.sync({ subject })
 await close()
 
 const spans = exporter.getFinishedSpans()
-const nameOf = (id: string | undefined) =>
-  spans.find(span => span.spanContext().spanId === id)?.name ?? 'nothing'
+const nameOf = (id: string | undefined) => spans.find(span => span.spanContext().spanId === id)?.name ?? 'nothing'
 console.log(
   JSON.stringify(
     spans.map(({ name, attributes, parentSpanContext }) => {

@@ -116,9 +116,7 @@ test('plan, apply and failures work from a configuration to the declared subscri
 
   // Nothing listens at the endpoint: the delivery fails, and its content comes into the inbox.
   const notice = { evento: 'um', destinatarioTipo: 'CNPJ', destinatarioId: services.samples.cnpj } as const
-  expect(await services.portal.notify({ ...notice, body: { numero: '26BR1' } })).toMatchObject([
-    { isDelivered: false },
-  ])
+  expect(await services.portal.notify({ ...notice, body: { numero: '26BR1' } })).toMatchObject([{ isDelivered: false }])
   const read = await averba('failures')
   expect(read).toMatchObject({
     code: 0,
@@ -135,8 +133,7 @@ test('plan, apply and failures work from a configuration to the declared subscri
     error: expect.stringContaining('INVALID_INPUT'),
   })
 
-  for (const each of [planned, again, applied, fewer, taken, read])
-    expect(each.out + each.error).not.toContain(secret)
+  for (const each of [planned, again, applied, fewer, taken, read]) expect(each.out + each.error).not.toContain(secret)
 })
 
 test('an event that the portal declines gives exit code 1, and the other events are done', async () => {
@@ -144,9 +141,7 @@ test('an event that the portal declines gives exit code 1, and the other events 
   await services.faults.add({ kind: 'status', status: 422, method: 'POST', service: 'portal', times: 1 })
   const { code, out } = await averba('apply', '--config', 'two.config.ts', '--allow-deletions')
   expect(code).toBe(1)
-  expect(out).toMatch(
-    /declined: create tres .* \(422; --json prints the portal's own words\)\nsettled: create quatro /,
-  )
+  expect(out).toMatch(/declined: create tres .* \(422; --json prints the portal's own words\)\nsettled: create quatro /)
 })
 
 /** A portal in whose texts stands what a terminal would obey, and what turns text around or cannot be seen. */

@@ -114,12 +114,7 @@ export function createConsentClient(baseUrl: string, options: ExchangeOptions): 
   )
 }
 
-function toPerformer(
-  verb: string,
-  operation: ConsentOperation,
-  baseUrl: string,
-  options: ExchangeOptions,
-): Performer {
+function toPerformer(verb: string, operation: ConsentOperation, baseUrl: string, options: ExchangeOptions): Performer {
   const { effectClass, isRoutine, givenUp } = operation
   const now = () => toInstant(options.clock.now())
   const lost = (pending: PendingEffect): MessageWithParts => {
@@ -155,11 +150,7 @@ function toPerformer(
 function declinedFact(verb: string, answer: HttpAnswer, pending: PendingEffect): MessageWithParts {
   const type = verb === 'changeStatus' ? 'consentService.changeDeclined' : 'consentService.readDeclined'
   const data =
-    verb === 'changeStatus'
-      ? { asked: newStatus(pending) }
-      : verb === 'readConsent'
-        ? {}
-        : { operation: verb }
+    verb === 'changeStatus' ? { asked: newStatus(pending) } : verb === 'readConsent' ? {} : { operation: verb }
   const problem = problemPart(readProblem(answer.status, answer.redacted()))
   return {
     type,

@@ -252,23 +252,16 @@ export function readConsent(
 }
 
 /** Reads the answer to operation 5; `undefined` when it is about another record. */
-export function readAwareness(
-  text: string,
-  query: ConsentQuery,
-): (Partial<CienciaDetalhada> & Json) | undefined {
+export function readAwareness(text: string, query: ConsentQuery): (Partial<CienciaDetalhada> & Json) | undefined {
   const body = parseJson(text)
   const parsed = z.looseObject({ id: idSchema, titular: titularSchema }).safeParse(body)
   // As above.
-  return parsed.success && isAbout(query, parsed.data)
-    ? (body as Partial<CienciaDetalhada> & Json)
-    : undefined
+  return parsed.success && isAbout(query, parsed.data) ? (body as Partial<CienciaDetalhada> & Json) : undefined
 }
 
 /** Reads the answer to operation 6; `undefined` when it does not say whether the subject is logged in. */
 export function readLogin(text: string): { isAuthenticated: boolean; expiresAt: Instant | null } | undefined {
-  const parsed = z
-    .object({ autenticado: z.boolean(), horaExpiracao: optionalText })
-    .safeParse(parseJson(text))
+  const parsed = z.object({ autenticado: z.boolean(), horaExpiracao: optionalText }).safeParse(parseJson(text))
   if (!parsed.success) return undefined
   return { isAuthenticated: parsed.data.autenticado, expiresAt: parseIso(parsed.data.horaExpiracao) }
 }

@@ -63,9 +63,7 @@ export async function loadCertificate(
  * Checks a certificate that replaces one in use.
  * @throws {AverbaError} `MISCONFIGURED`, also if it is not valid yet
  */
-export async function loadNextCertificate(
-  ...given: Parameters<typeof loadCertificate>
-): Promise<UsableCertificate> {
+export async function loadNextCertificate(...given: Parameters<typeof loadCertificate>): Promise<UsableCertificate> {
   const next = await loadCertificate(...given)
   if (next.notBefore === undefined) return next
   const [, , whose = 'client'] = given
@@ -87,19 +85,14 @@ function isCertificate(certificate: unknown): certificate is Certificate {
 export async function readLeafCertificate(certificate: Certificate): Promise<Uint8Array | undefined> {
   try {
     const { cert, key } =
-      'pfx' in certificate
-        ? await readPkcs12(certificate.pfx, certificate.passphrase)
-        : readPem(certificate, '')
+      'pfx' in certificate ? await readPkcs12(certificate.pfx, certificate.passphrase) : readPem(certificate, '')
     return new X509Certificate(orderChain(cert, key, Number.POSITIVE_INFINITY)).raw
   } catch {
     return undefined
   }
 }
 
-async function readPfx(
-  { pfx, passphrase }: Extract<Certificate, { pfx: unknown }>,
-  prefix: string,
-): Promise<Pem> {
+async function readPfx({ pfx, passphrase }: Extract<Certificate, { pfx: unknown }>, prefix: string): Promise<Pem> {
   try {
     return await readPkcs12(pfx, passphrase)
   } catch (cause) {
@@ -119,12 +112,7 @@ function readPem(given: Extract<Certificate, { cert: unknown }>, prefix: string)
   if (passphrase === undefined) {
     throw new AverbaError('MISCONFIGURED', `${prefix}: its key is encrypted, and its passphrase is missing`)
   }
-  const opened = tryRead(
-    prefix,
-    'key',
-    () => createPrivateKey({ key, passphrase }),
-    'its passphrase is wrong',
-  )
+  const opened = tryRead(prefix, 'key', () => createPrivateKey({ key, passphrase }), 'its passphrase is wrong')
   return { cert, key: opened.export({ type: 'pkcs8', format: 'pem' }).toString() }
 }
 

@@ -21,11 +21,7 @@ export async function readPkcs12(bytes: Uint8Array | string, passphrase = ''): P
     toPem('CERTIFICATE', bag, () => bag.cert && forge.pki.certificateToAsn1(bag.cert)),
   )
   const [key] = [...findBags(pkcs8ShroudedKeyBag), ...findBags(keyBag)].map(bag =>
-    toPem(
-      'PRIVATE KEY',
-      bag,
-      () => bag.key && forge.pki.wrapRsaPrivateKey(forge.pki.privateKeyToAsn1(bag.key)),
-    ),
+    toPem('PRIVATE KEY', bag, () => bag.key && forge.pki.wrapRsaPrivateKey(forge.pki.privateKeyToAsn1(bag.key))),
   )
   if (certs.length === 0 || key === undefined) throw new TypeError('The file has no certificate or no key')
   return { cert: certs.join(''), key }
@@ -44,11 +40,7 @@ export async function readPkcs12(bytes: Uint8Array | string, passphrase = ''): P
   }
 
   /** Encodes what forge parsed, or the original bytes of keys on elliptic curves. */
-  function toPem(
-    label: string,
-    bag: Pkcs12.Bag,
-    toAsn1: () => ReturnType<typeof forge.asn1.fromDer> | undefined,
-  ) {
+  function toPem(label: string, bag: Pkcs12.Bag, toAsn1: () => ReturnType<typeof forge.asn1.fromDer> | undefined) {
     const der = forge.asn1.toDer(toAsn1() ?? bag.asn1).getBytes()
     const lines =
       Buffer.from(der, 'latin1')

@@ -26,11 +26,7 @@ export class ServerCertificates {
   /** Names whose certificate is being renewed. */
   readonly #renewing = new Set<string>()
 
-  constructor(
-    sources: ReadonlyMap<string, Source<Certificate>>,
-    clock: Clock,
-    onTrouble: (error: unknown) => void,
-  ) {
+  constructor(sources: ReadonlyMap<string, Source<Certificate>>, clock: Clock, onTrouble: (error: unknown) => void) {
     this.#sources = sources
     this.#clock = clock
     this.#onTrouble = onTrouble

@@ -18,9 +18,7 @@ export async function valueFrom<T>(source: Source<T>, what: string, maxMs = sour
   const prefix = `Cannot get the ${what}: the function that gives it`
   try {
     const given = (source as () => T | PromiseLike<T>)() // A function is never a value here.
-    return isThenable(given)
-      ? await awaitAtMost(Promise.resolve(given), `${prefix} did not answer`, maxMs)
-      : given
+    return isThenable(given) ? await awaitAtMost(Promise.resolve(given), `${prefix} did not answer`, maxMs) : given
   } catch (cause) {
     if (cause instanceof UnansweredError) throw new AverbaError('MISCONFIGURED', cause.message)
     const code = isFileError(cause) ? `: ${cause.code}` : ''

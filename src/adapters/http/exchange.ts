@@ -92,13 +92,9 @@ function checkRequest(buildRequest: () => Request): void {
 
 /** The error for a request that cannot be built. It has no cause, which would quote the credential. */
 export function malformedRequest(): AverbaError {
-  return new AverbaError(
-    'MISCONFIGURED',
-    'Cannot build the request: its address or a credential is malformed',
-    {
-      hint: 'Remove line breaks and other characters that a header cannot carry: check where it is read from',
-    },
-  )
+  return new AverbaError('MISCONFIGURED', 'Cannot build the request: its address or a credential is malformed', {
+    hint: 'Remove line breaks and other characters that a header cannot carry: check where it is read from',
+  })
 }
 
 function mayRetryAtOnce(error: unknown, effectClass: EffectClass, limits: AnswerLimits | undefined): boolean {

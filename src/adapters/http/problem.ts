@@ -15,13 +15,9 @@ export function readProblem(status: number, text: string): Problem {
   const properties = objectAt(body, 'properties')
   const fault = objectAt(body, 'fault')
   const code =
-    scalarAt(properties, 'code') ??
-    scalarAt(body, 'code') ??
-    scalarAt(fault, 'code') ??
-    scalarAt(body, 'error')
+    scalarAt(properties, 'code') ?? scalarAt(body, 'code') ?? scalarAt(fault, 'code') ?? scalarAt(body, 'error')
   const title = scalarAt(body, 'title') ?? scalarAt(fault, 'message') ?? scalarAt(body, 'message')
-  const detail =
-    scalarAt(body, 'detail') ?? scalarAt(fault, 'description') ?? scalarAt(body, 'error_description')
+  const detail = scalarAt(body, 'detail') ?? scalarAt(fault, 'description') ?? scalarAt(body, 'error_description')
   const type = scalarAt(body, 'type')
   return {
     status,

@@ -3,13 +3,7 @@ import type { Agent, Dispatcher } from 'undici'
 import { type Clock, cancelReason, systemClock } from '../../runtime/clock.ts'
 import { isRequestUnread, nodeErrorCode, UnsentError } from '../../vocabulary/connection-errors.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import {
-  answerBytesMax,
-  defaultBudgetMs,
-  type Fetch,
-  limitsOf,
-  type StreamingFetch,
-} from '../../vocabulary/fetch.ts'
+import { answerBytesMax, defaultBudgetMs, type Fetch, limitsOf, type StreamingFetch } from '../../vocabulary/fetch.ts'
 import { isWithin } from '../../vocabulary/instant.ts'
 import {
   type Certificate,

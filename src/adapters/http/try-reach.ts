@@ -72,8 +72,7 @@ function connectionAdvice(words: string): string {
     return ': nothing listens at its address and port, or a firewall refuses'
   if (/CONNECT_TIMEOUT/.test(words)) return ': check for a firewall in between'
   if (/ALTNAME/.test(words)) return ': correct its address'
-  if (/CERT_HAS_EXPIRED|CERT_NOT_YET_VALID/.test(words))
-    return ": check this machine's clock, then ask the service"
+  if (/CERT_HAS_EXPIRED|CERT_NOT_YET_VALID/.test(words)) return ": check this machine's clock, then ask the service"
   if (/ALERT/.test(words)) return ': check that it accepts our client certificate'
   return ''
 }

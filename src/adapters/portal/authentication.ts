@@ -53,8 +53,6 @@ export class GivenHeaders implements PortalAuthenticator {
 }
 
 /** Authenticates at the portal with headers from the host, which is asked again when they are rejected. */
-export function staticHeaders(
-  headers: Source<Record<string, string>>,
-): () => Promise<Record<string, string>> {
+export function staticHeaders(headers: Source<Record<string, string>>): () => Promise<Record<string, string>> {
   return () => valueFrom(headers, 'headers of the portal')
 }

@@ -2,13 +2,7 @@ import { toInstant } from '../../vocabulary/instant.ts'
 import type { AttemptOutcome, Instant, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
 import type { EffectClass, Performer, Performers } from '../../vocabulary/performer.ts'
 import { clearCode } from '../../vocabulary/problem.ts'
-import {
-  conclude,
-  type Exchange,
-  type ExchangeOptions,
-  type HttpAnswer,
-  sendRequest,
-} from '../http/exchange.ts'
+import { conclude, type Exchange, type ExchangeOptions, type HttpAnswer, sendRequest } from '../http/exchange.ts'
 import { problemPart, readProblem } from '../http/problem.ts'
 import { GivenHeaders, type PortalAuthentication, type PortalAuthenticator } from './authentication.ts'
 import { ClosedTimes } from './closed-times.ts'
@@ -58,12 +52,7 @@ interface SubscriptionData {
 interface PortalOperation {
   readonly effectClass: EffectClass
   readonly isRoutine?: true
-  readonly write: (
-    base: string,
-    headers: Record<string, string>,
-    pending: PendingEffect,
-    secrets: Secrets,
-  ) => Request
+  readonly write: (base: string, headers: Record<string, string>, pending: PendingEffect, secrets: Secrets) => Request
   /** The fact of a success; `undefined` when the answer cannot be read. */
   readonly read: (text: string, pending: PendingEffect, begunAt: Instant) => MessageWithParts | undefined
   /** Limits the retries after an answer that is too large: the next one would be no smaller. */
@@ -120,8 +109,7 @@ const operations: Readonly<Record<string, PortalOperation>> = {
     effectClass: 'read',
     isRoutine: true,
     // As the machine writes it.
-    write: (base, headers, pending) =>
-      writeFailures(base, headers, (pending.data as { day: string | null }).day),
+    write: (base, headers, pending) => writeFailures(base, headers, (pending.data as { day: string | null }).day),
     oversized: { attemptsMax: 3, why: 'the answer is larger than portal.failuresBytesMax' },
     read(text) {
       const listing = readFailures(text)
@@ -190,11 +178,7 @@ function toPerformer(
   }
 }
 
-function limitRetries(
-  outcome: AttemptOutcome,
-  result: Exchange,
-  { oversized }: PortalOperation,
-): AttemptOutcome {
+function limitRetries(outcome: AttemptOutcome, result: Exchange, { oversized }: PortalOperation): AttemptOutcome {
   const isOversized = result.status === 'lost' && result.isOversized
   if (outcome.status !== 'deferred' || !isOversized || !oversized) return outcome
   return { ...outcome, ends: oversized }

@@ -60,11 +60,7 @@ function portalRequest(method: string, url: URL, headers: Record<string, string>
 }
 
 /** Writes the subscription of an event. */
-export function writeSubscribe(
-  base: string,
-  headers: Record<string, string>,
-  wanted: SubscriptionRequest,
-): Request {
+export function writeSubscribe(base: string, headers: Record<string, string>, wanted: SubscriptionRequest): Request {
   return portalRequest('POST', portalUrl(base), headers, wanted)
 }
 

@@ -183,8 +183,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     options.onAnswered?.(answer.status, elapsedMs() - began)
     const { status } = answer
     const detail = status === 403 ? describeHops(head) : undefined
-    if (status >= 400 && status < 500)
-      options.onRefused(status, refusalReasons[status] ?? '', head.evento, detail)
+    if (status >= 400 && status < 500) options.onRefused(status, refusalReasons[status] ?? '', head.evento, detail)
     return answer
   }
 

@@ -62,9 +62,7 @@ export function createTokenClient(options: TokenClientOptions): Performers {
       async perform(pending): Promise<AttemptOutcome> {
         const key = await secretFrom(options.consumerKey, 'consumer key')
         const secret = await secretFrom(options.consumerSecret, 'consumer secret')
-        const result = await sendRequest(options, 'idempotent', () =>
-          writeRequestToken(options.url, key, secret),
-        )
+        const result = await sendRequest(options, 'idempotent', () => writeRequestToken(options.url, key, secret))
         const deferred = deferIfMisdirected(result, pending, options)
         if (deferred) return deferred
         const { generation } = requestData(pending)
@@ -118,11 +116,7 @@ function requestData(pending: PendingEffect): { generation: number; need: string
   return pending.data as ReturnType<typeof requestData> // As the machine writes it.
 }
 
-function issuedFact(
-  asked: TokenRequest,
-  { lifetimeMs: ms }: Bearer,
-  { clock }: TokenClientOptions,
-): MessageWithParts {
+function issuedFact(asked: TokenRequest, { lifetimeMs: ms }: Bearer, { clock }: TokenClientOptions): MessageWithParts {
   // A token whose lifetime is 0 is still tried.
   const lastsMs = Math.min(Math.max(ms ?? defaultLifetimeMs, 1_000), defaultLifetimeMs)
   const now = clock.now()

@@ -12,13 +12,7 @@ const faultSchema = z.object({ fault: z.object({ code: z.coerce.string().max(200
  * this is our policy: a 401 says so, and a 400 or 403 with a body that does, as OAuth 2.0 or as a gateway's fault
  * (`9009..`, publicly known). Other refusals come from something else, such as a proxy.
  */
-export function refusesCredentials({
-  status,
-  text,
-}: {
-  readonly status: number
-  readonly text: string
-}): boolean {
+export function refusesCredentials({ status, text }: { readonly status: number; readonly text: string }): boolean {
   if (status === 401) return true
   if (status !== 400 && status !== 403) return false
   const code = readErrorCode(text) ?? ''

@@ -71,8 +71,7 @@ export function readResult(text: string, claims: Claims): ReadResult | undefined
   for (const path of flattenMembers(claims).keys()) fields[path] = { result: 'not-evaluated' }
   for (const [path, value] of answered) {
     if (typeof value === 'boolean') fields[path] = { ...fields[path], result: value ? 'match' : 'mismatch' }
-    else if (typeof value === 'number')
-      fields[comparedField(path)] = withSimilarity(fields[comparedField(path)], value)
+    else if (typeof value === 'number') fields[comparedField(path)] = withSimilarity(fields[comparedField(path)], value)
   }
   return { fields, unreadable, ...(cpf_disponivel !== undefined && { cpfDisponivel: cpf_disponivel }) }
 }

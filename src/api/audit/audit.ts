@@ -122,11 +122,7 @@ export interface DiscloseOptions {
 }
 
 /** Records the disclosure of an event, and then writes the event with its proof and the keys of its record. */
-async function disclose(
-  context: ApiContext,
-  event: EventSelector,
-  options: DiscloseOptions,
-): Promise<string> {
+async function disclose(context: ApiContext, event: EventSelector, options: DiscloseOptions): Promise<string> {
   checkRevealRequest(options)
   const { store } = context
   const { parts, owners } = await store.reader.read(() => findDisclosable(event))

@@ -34,9 +34,7 @@ export interface AwarenessArea {
    *
    * @throws {AverbaError} `NOT_FOUND`, `INVALID_CNPJ`, `INVALID_INPUT` for a wrong `ageMaxMs`
    */
-  list(
-    filter: SubjectSelector & FreshnessOptions & { cnpj?: string; vanished?: boolean },
-  ): Promise<Awareness[]>
+  list(filter: SubjectSelector & FreshnessOptions & { cnpj?: string; vanished?: boolean }): Promise<Awareness[]>
   /** Gets one record in full, a vanished one as it was last read; `undefined` for an unknown id. */
   get(selector: RecordSelector & FreshnessOptions): Promise<AwarenessDetail | undefined>
 }
@@ -100,11 +98,7 @@ export function createAwareness(context: ApiContext): AwarenessArea {
       const subject = await subjects.find(filter)
       const cnpj = filter.cnpj === undefined ? undefined : parseCnpj(filter.cnpj)
       const readAt = await refresh(subject, filter.ageMaxMs)
-      const query = views
-        .selectFrom('awareness')
-        .selectAll()
-        .where('subject', '=', subject)
-        .orderBy('awareness')
+      const query = views.selectFrom('awareness').selectAll().where('subject', '=', subject).orderBy('awareness')
       const all = await rows.select('awareness', query, { stream: streamOf('subject', subject) })
       const wanted = all.filter(row => {
         if (row.vanished_at !== null && !filter.vanished) return false

@@ -46,10 +46,7 @@ export interface ConsentDetail extends Consent, Partial<DetailMembers> {
   }[]
 }
 
-type DetailMembers = Pick<
-  ConsentimentoDetalhado,
-  'idTemplatePdc' | 'categoria' | 'usuario' | 'finalidade' | 'titular'
->
+type DetailMembers = Pick<ConsentimentoDetalhado, 'idTemplatePdc' | 'categoria' | 'usuario' | 'finalidade' | 'titular'>
 
 /** A consent with its data subject. */
 export interface OwnedConsent extends Consent {
@@ -69,8 +66,7 @@ export interface Consents extends Enrolments, Standings {
    * `VIEW_STOPPED` while the view of consents is stopped (`get` and `standing` still work: they read the log)
    */
   list(
-    filter: SubjectSelector &
-      FreshnessOptions & { cnpj?: string; status?: ConsentStatus; vanished?: boolean },
+    filter: SubjectSelector & FreshnessOptions & { cnpj?: string; status?: ConsentStatus; vanished?: boolean },
   ): Promise<Consent[]>
   /**
    * Gets one consent in full, a vanished one as it was last read; `undefined` for an unknown id.
@@ -106,12 +102,7 @@ export function createConsents(context: ApiContext): Consents {
   const { refresh } = readings
 
   async function selectRows(subject: SubjectRef): Promise<ConsentRow[]> {
-    return views
-      .selectFrom('consents')
-      .selectAll()
-      .where('subject', '=', subject)
-      .orderBy('consent')
-      .execute()
+    return views.selectFrom('consents').selectAll().where('subject', '=', subject).orderBy('consent').execute()
   }
 
   async function toConsent(row: ConsentRow, readAt: Instant | null): Promise<Consent> {
@@ -130,9 +121,7 @@ export function createConsents(context: ApiContext): Consents {
     }
   }
 
-  async function findStream(
-    selector: RecordSelector,
-  ): Promise<{ subject: SubjectRef; stream: string | undefined }> {
+  async function findStream(selector: RecordSelector): Promise<{ subject: SubjectRef; stream: string | undefined }> {
     const subject = await subjects.find(selector)
     const consent = await store.lookUp('consent', `${subject}\0${selector.id}`)
     return { subject, stream: consent === undefined ? undefined : streamOf('consent', consent) }
@@ -204,9 +193,7 @@ export function createConsents(context: ApiContext): Consents {
       const readAt = await refresh(subject, filter.ageMaxMs)
       const wanted = (await selectRows(subject)).filter(row => {
         if (row.knowledge === 'vanished' && !filter.vanished) return false
-        return (
-          (cnpj === undefined || row.controller === cnpj) && (status === undefined || row.status === status)
-        )
+        return (cnpj === undefined || row.controller === cnpj) && (status === undefined || row.status === status)
       })
       return Promise.all(wanted.map(row => toConsent(row, readAt)))
     },

@@ -125,9 +125,7 @@ export function createStandings(context: ApiContext, readings: ConsentReadings):
     const now = nowAfter(history, clock)
     const options = { ageMaxMs, askedAt }
     const standing =
-      at === undefined
-        ? standingFrom(history, now, now, options)
-        : standingAt(history, at, now, options, clock)
+      at === undefined ? standingFrom(history, now, now, options) : standingAt(history, at, now, options, clock)
     if (!standing.effective || !hasFailed || !isDatedAhead(standing.readAt)) return standing
     const { until: _, ...stale } = standing
     return { ...stale, effective: false, reason: 'stale' }

@@ -39,10 +39,7 @@ export interface Enrolments {
    *
    * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT`, `PERSONAL_ID`, `COMMAND_REUSED`
    */
-  schedule(
-    selector: SubjectSelector,
-    commandOptions: CommandOptions & { syncEveryMs: number | null },
-  ): Promise<void>
+  schedule(selector: SubjectSelector, commandOptions: CommandOptions & { syncEveryMs: number | null }): Promise<void>
   /** Computes how fresh all consents can be kept, and logs when that is not as configured. */
   syncPlan(): Promise<SyncPlan>
 }

@@ -45,9 +45,6 @@ export function newestReading(views: ApiContext['views']) {
 
 /** Selects since when the data subject that has waited longest waits, among those that are read on a schedule. */
 export function oldestReading(views: ApiContext['views']) {
-  const waiting = views
-    .selectFrom('subjects')
-    .select('awaiting_since')
-    .where('awaiting_since', 'is not', null)
+  const waiting = views.selectFrom('subjects').select('awaiting_since').where('awaiting_since', 'is not', null)
   return waiting.orderBy('awaiting_since').limit(1)
 }

@@ -52,7 +52,5 @@ export async function lapsesUntil({ views, clock }: ApiContext, until: Instant):
     .where('lapses_at', '>', toInstant(clock.now()))
     .where('lapses_at', '<=', until)
     .execute()
-  return rows.flatMap(({ consent, lapses_at: at }) =>
-    at === null ? [] : [{ what: 'expiry', at, id: consent }],
-  )
+  return rows.flatMap(({ consent, lapses_at: at }) => (at === null ? [] : [{ what: 'expiry', at, id: consent }]))
 }

@@ -66,8 +66,7 @@ export function createLogins(context: ApiContext): Logins {
         throw new AverbaError('INVALID_INPUT', message, { hint: 'Add it to consentService.redirectUrls' })
       }
       const stream = streamOf('subject', subject)
-      const parts =
-        redirectUrl === undefined ? {} : { parts: { redirect: { owner: stream, value: redirectUrl } } }
+      const parts = redirectUrl === undefined ? {} : { parts: { redirect: { owner: stream, value: redirectUrl } } }
       const data = { hasRedirect: redirectUrl !== undefined }
       const message = { type: 'subject.readLoginAddress', data, ...parts }
       const outcome = await commands.send(

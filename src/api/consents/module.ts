@@ -45,8 +45,7 @@ export function createConsentModule(context: ApiContext): Module<ConsentMethods>
       'consentService.readDeclined': async (pending, fact, since) => ({
         targets: [{ stream: pending.stream, message: addNextSync(context, pending, fact), since }],
       }),
-      'consentService.awarenessListed': (pending, fact, since) =>
-        routeAwareness(context, pending, fact, since),
+      'consentService.awarenessListed': (pending, fact, since) => routeAwareness(context, pending, fact, since),
     },
     due: until => lapsesUntil(context, until),
     figures: async () => ({ readings: await readReadingFigures(context) }),

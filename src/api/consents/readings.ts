@@ -88,9 +88,7 @@ export function createConsentReadings(context: ApiContext): ConsentReadings {
     const pending = await store.effects({ states: ['owed'] })
     const cpfOfSubject = `${streamOf('subject', subject)}/`
     return pending
-      .filter(
-        ({ type, opens }) => type === 'consentService.readConsent' && opens?.cpf?.startsWith(cpfOfSubject),
-      )
+      .filter(({ type, opens }) => type === 'consentService.readConsent' && opens?.cpf?.startsWith(cpfOfSubject))
       .map(({ stream: consent }) => ({ consent }))
   }
 

@@ -28,8 +28,7 @@ export async function findScheduledReadings({ store }: ApiContext, subject: stri
     states: ['owed', 'deferred', 'parked'],
   })
   // Only checked for presence.
-  const isOfSchedule = ({ data }: PendingEffect) =>
-    typeof (data as { schedule?: unknown }).schedule === 'number'
+  const isOfSchedule = ({ data }: PendingEffect) => typeof (data as { schedule?: unknown }).schedule === 'number'
   return unsent.filter(isOfSchedule).map(each => each.id)
 }
 
@@ -46,11 +45,7 @@ export function nextSync(context: ApiContext, pending: PendingEffect): { again?:
 }
 
 /** Adds the next reading to a declined one: the schedule continues. */
-export function addNextSync(
-  context: ApiContext,
-  pending: PendingEffect,
-  fact: MessageWithParts,
-): MessageWithParts {
+export function addNextSync(context: ApiContext, pending: PendingEffect, fact: MessageWithParts): MessageWithParts {
   const data = fact.data as object // As the client writes it.
   return { ...fact, data: { ...data, ...nextSync(context, pending) } }
 }

@@ -70,10 +70,7 @@ export function evaluateAt(events: readonly ConsentRecorded[], asked: TimelineQu
     if (event.type === 'consent.appeared' || event.type === 'consent.amended')
       expiries.push({ expiresAt: event.data.expiresAt, from: event.at })
     // A repeated denial or revocation keeps the doubt that began with the first.
-    if (
-      event.type === 'consent.changeRequested' &&
-      !(endsConsent(held.asked) && endsConsent(event.data.status))
-    )
+    if (event.type === 'consent.changeRequested' && !(endsConsent(held.asked) && endsConsent(event.data.status)))
       askedAt = event.at
     if (event.type === 'consent.changeSeen' && held.shown === null) shownAt = event.at
     state = consentMachine.evolve(state, event)
@@ -159,10 +156,7 @@ function earliest(...instants: readonly Instant[]): Instant {
   return toInstant(Math.min(...instants.map(fromInstant)))
 }
 
-function toReadHistory({
-  at,
-  data,
-}: RecordedOf<Extract<ConsentEvent, { type: 'consent.described' }>>): ReadHistory {
+function toReadHistory({ at, data }: RecordedOf<Extract<ConsentEvent, { type: 'consent.described' }>>): ReadHistory {
   const { history, status, askedAt = at, isOld = false } = data
   return { history, historyStatus: status, readAt: askedAt, isOld }
 }

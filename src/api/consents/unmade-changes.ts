@@ -6,10 +6,7 @@ import type { ApiContext } from '../api-context.ts'
 /**
  * Counts the active consents whose end we requested in vain: it was refused, or its answer was lost or said otherwise.
  */
-export async function countActiveUnmade({
-  views,
-  clock,
-}: Pick<ApiContext, 'views' | 'clock'>): Promise<number> {
+export async function countActiveUnmade({ views, clock }: Pick<ApiContext, 'views' | 'clock'>): Promise<number> {
   const counted = await views
     .selectFrom('consents')
     .select(eb => eb.fn.countAll<number>().as('count'))

@@ -21,10 +21,7 @@ export function guardChanges({ store }: Pick<ApiContext, 'store'>, performers: P
   return { ...performers, [changeStatus]: guarded }
 }
 
-async function endIfObsolete(
-  store: ApiContext['store'],
-  pending: PendingEffect,
-): Promise<EndWithheldCall | undefined> {
+async function endIfObsolete(store: ApiContext['store'], pending: PendingEffect): Promise<EndWithheldCall | undefined> {
   const { status } = pending.data as { status: string } // As the machine writes it.
   const { events } = await readConsentEvents(store, pending.stream)
   const state = events.reduce((before, event) => consentMachine.evolve(before, event), consentMachine.initial)
@@ -34,9 +31,7 @@ async function endIfObsolete(
   const reason = `the consent is now ${reading.status}`
   // An approval that was revoked since would be reported as effective.
   const isDone =
-    status === 'ATIVO'
-      ? reading.status === status && !isVanished
-      : statusesSinceRequest.some(each => each === status)
+    status === 'ATIVO' ? reading.status === status && !isVanished : statusesSinceRequest.some(each => each === status)
   return sentBefore => {
     const data = { asked: status, ...(sentBefore && { sentBefore }), ...(isDone && { isDone }) }
     if (isDone) return { status: 'settled', reason, fact: { type: 'consent.withholdChange', data } }
@@ -52,5 +47,4 @@ async function endIfObsolete(
 
 const withdrawn = { status: 0, code: 'WITHDRAWN' }
 const neverSent = 'A reading showed another status before the request was sent'
-const notRepeated =
-  'A reading showed another status: the request was sent once, not processed, and is not sent again'
+const notRepeated = 'A reading showed another status: the request was sent once, not processed, and is not sent again'

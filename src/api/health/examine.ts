@@ -49,8 +49,7 @@ export async function examine(
   if (!configuration?.ok) return { ok: false, checks: [configuration].filter(each => each !== undefined) }
   const diagnosis = existsSync(options.store) ? await tryDiagnosis(options.store, isDeep) : undefined
   const services = await reachServices(options, clock)
-  const otherPortal =
-    typeof diagnosis === 'object' ? await runCheck('portal', () => checkPortal(options)) : undefined
+  const otherPortal = typeof diagnosis === 'object' ? await runCheck('portal', () => checkPortal(options)) : undefined
   const checks = [
     configuration,
     ...storeChecks(options.store, diagnosis),
@@ -92,8 +91,7 @@ async function readSecrets(options: HostOptions): Promise<void> {
   ])
   const failed = results.flatMap(each => (each.status === 'rejected' ? [each.reason] : []))
   if (failed.length === 1) throw failed[0]
-  if (failed.length > 1)
-    throw new AverbaError('MISCONFIGURED', [...new Set(failed.map(describeError))].join('; '))
+  if (failed.length > 1) throw new AverbaError('MISCONFIGURED', [...new Set(failed.map(describeError))].join('; '))
 }
 
 async function readSecret(source: SecretSource | undefined, what: string): Promise<void> {
@@ -140,9 +138,7 @@ function missingStore(store: string): HealthCheck {
 async function checkNotifications(store: string): Promise<CheckResult> {
   const snapshot = await Snapshot.open(store)
   try {
-    const counted = snapshot.run(() =>
-      rows<{ trouble: string; count: number }>({ sql: countTroubled, parameters: [] }),
-    )
+    const counted = snapshot.run(() => rows<{ trouble: string; count: number }>({ sql: countTroubled, parameters: [] }))
     const of = (trouble: string) => counted.find(each => each.trouble === trouble)?.count ?? 0
     return checkHandlers({ failing: of('failing'), parked: of('parked') })
   } finally {

@@ -48,9 +48,7 @@ function listTargets(options: HostOptions): ServiceTarget[] {
 }
 
 /** Compares our clock with the services'. Ours is wrong when most of theirs disagree with it. */
-function compareClock(
-  reached: readonly (ReachResult & { readonly name: ServiceName })[],
-): HealthCheck | undefined {
+function compareClock(reached: readonly (ReachResult & { readonly name: ServiceName })[]): HealthCheck | undefined {
   const measured = reached.flatMap(({ name, skewMs }) => (skewMs === undefined ? [] : [{ name, skewMs }]))
   if (measured.length === 0) return undefined
   const within = `within ${clockSkewMaxMs / 1_000} s`

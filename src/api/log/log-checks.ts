@@ -28,8 +28,7 @@ export function logChecks({ store, followers, options, clock, engine }: ApiConte
     },
     async times() {
       const at = (await store.readLast())?.at ?? toInstant(clock.now())
-      if (fromInstant(at) - clock.now() <= clockSkewMaxMs)
-        return { ok: true, detail: 'no event is ahead of the clock' }
+      if (fromInstant(at) - clock.now() <= clockSkewMaxMs) return { ok: true, detail: 'no event is ahead of the clock' }
       const consequence = 'events recorded until then get that time, and retention counts its days from it'
       return { ok: false, detail: `the last event is of ${at}, ahead of the clock: ${consequence}` }
     },
@@ -48,9 +47,7 @@ export function logChecks({ store, followers, options, clock, engine }: ApiConte
     },
     async followers() {
       const parked = (await followers.list()).filter(each => each.isParked).map(each => each.name)
-      const troubled = [...followers.troubles].map(
-        ([name, why]) => `${name} cannot continue: ${describeError(why)}`,
-      )
+      const troubled = [...followers.troubles].map(([name, why]) => `${name} cannot continue: ${describeError(why)}`)
       const waiting = parked.length > 0 ? [`${parked.join(', ')} parked: use log.retry or log.skip`] : []
       if (waiting.length + troubled.length === 0) return { ok: true, detail: 'no follower is parked' }
       return { ok: false, detail: [...waiting, ...troubled].join('; ') }

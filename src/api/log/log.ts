@@ -43,10 +43,7 @@ export interface Log {
    *
    * @throws {AverbaError} `NOT_FOUND` when no parked follower has this name
    */
-  skip(
-    name: string,
-    commandOptions?: Pick<CommandOptions, 'actor' | 'basis' | 'correlationId'>,
-  ): Promise<number>
+  skip(name: string, commandOptions?: Pick<CommandOptions, 'actor' | 'basis' | 'correlationId'>): Promise<number>
   /**
    * Reads events in order of position, page by page: after a position, of some types, of one kind or stream, or
    * backward.
@@ -88,10 +85,7 @@ function notParkedError(name: string, how: ResumeAction): AverbaError {
 }
 
 /** Creates the `log` area, for a version that records events of these types. */
-export function createLog(
-  { store, commands, followers, log }: ApiContext,
-  knownTypes: ReadonlySet<string>,
-): Log {
+export function createLog({ store, commands, followers, log }: ApiContext, knownTypes: ReadonlySet<string>): Log {
   async function findParked(name: string, how: ResumeAction): Promise<Follower> {
     const found = await store.followers.find(name)
     if (found?.isParked) return found
@@ -158,11 +152,7 @@ function checkVersion({ stream, fromVersion }: EventFilter): void {
 }
 
 /** A misspelt type would silently find nothing. A type of another version is known if an event has it. */
-async function checkTypes(
-  store: Store,
-  knownTypes: ReadonlySet<string>,
-  types: readonly string[],
-): Promise<void> {
+async function checkTypes(store: Store, knownTypes: ReadonlySet<string>, types: readonly string[]): Promise<void> {
   for (const type of types) {
     if (knownTypes.has(type) || (await store.read({ types: [type], limit: 1 })).length > 0) continue
     throw new AverbaError('INVALID_INPUT', 'Cannot read events: a type is unknown', {

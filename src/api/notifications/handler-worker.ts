@@ -114,8 +114,7 @@ export class HandlerWorker {
     for (;;) {
       const isAtEnd = await this.#readPage(state)
       await yieldToEventLoop()
-      if (!(await this.#callDue(state, closing)) || !(await this.#advanceFollower(state)))
-        this.#state = undefined
+      if (!(await this.#callDue(state, closing)) || !(await this.#advanceFollower(state))) this.#state = undefined
       if (this.#state && state.damage && state.pending.size === 0) {
         this.#state = undefined
         return this.#parts.followers.failAtNext(state.follower, followedTypes, state.damage)

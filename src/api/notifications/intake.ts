@@ -23,18 +23,13 @@ function normalizedRecipientId({ kind, id }: IncomingNotification['recipient']):
  * Returns what to record for a notification. The same content for the same recipient within the window is a copy, since
  * the portal sends one per subscription.
  */
-export async function routeNotification(
-  context: ApiContext,
-  incoming: IncomingNotification,
-): Promise<DecisionRequest> {
+export async function routeNotification(context: ApiContext, incoming: IncomingNotification): Promise<DecisionRequest> {
   const { store, clock } = context
   const { body } = incoming
   // The event name is stored in clear: one that contains a CPF, which cannot be a subscribed one, is replaced.
   const evento = namesPerson(incoming.evento) ? redactedEvento : incoming.evento
   const recipient = { ...incoming.recipient, id: normalizedRecipientId(incoming.recipient) }
-  const content = [incoming.evento, recipient.kind ?? '', recipient.id, hash('sha256', body, 'hex')].join(
-    '\0',
-  )
+  const content = [incoming.evento, recipient.kind ?? '', recipient.id, hash('sha256', body, 'hex')].join('\0')
   const now = clock.now()
   const recent = {
     digest: store.digest('notification', content),

@@ -113,10 +113,7 @@ export function bodyAddress({ id }: Pick<RecordedEvent, 'id'>): PartAddress {
 }
 
 /** Whether a body was destroyed. A damaged one was not: it may be put back. */
-export async function isBodyDestroyed(
-  { store }: Pick<ApiContext, 'store'>,
-  body: PartAddress,
-): Promise<boolean> {
+export async function isBodyDestroyed({ store }: Pick<ApiContext, 'store'>, body: PartAddress): Promise<boolean> {
   try {
     return (await store.open(body)) === undefined
   } catch (error) {

@@ -106,11 +106,7 @@ export function createNotifications(context: ApiContext): Notifications {
     }
   }
 
-  async function replayOne(
-    stream: string,
-    which: 'parked' | 'all',
-    commandOptions: CommandOptions,
-  ): Promise<void> {
+  async function replayOne(stream: string, which: 'parked' | 'all', commandOptions: CommandOptions): Promise<void> {
     const message = { type: 'notification.replay', data: { which } }
     await context.commands.record(
       { ...message, stream },
@@ -147,15 +143,7 @@ export function createNotifications(context: ApiContext): Notifications {
     },
     async *list(filter) {
       for await (const row of selectRows(filter)) {
-        const {
-          notification: stream,
-          evento,
-          origin,
-          copies,
-          received_at: at,
-          failed_at: failedAt,
-          body,
-        } = row
+        const { notification: stream, evento, origin, copies, received_at: at, failed_at: failedAt, body } = row
         const handlers = readHandlings(row)
         const clear = { stream, evento, origin, copies, at, failedAt, handlers, body }
         yield openListedNotification(context, clear)

@@ -10,10 +10,7 @@ export interface ReceiverMethods {
 }
 
 /** Creates the module of the receiver. */
-export function createReceiverModule(
-  context: ApiContext,
-  portal: SubscriptionModule,
-): Module<ReceiverMethods> {
+export function createReceiverModule(context: ApiContext, portal: SubscriptionModule): Module<ReceiverMethods> {
   const { receiver, refused } = createReceiving(context, portal)
   const { receiver: receiving, subscriptions = [] } = context.options
   return {

@@ -18,9 +18,7 @@ export function createReceiving(
   const eventoIfDeclared = (evento: string) => declarations.isDeclared(evento) && { evento }
   const limiter = new LogLimiter(clock)
   const logLimited = (line: LogLine) =>
-    limiter.log(`${line.message} ${line.error} ${line.evento}`, times =>
-      log({ ...line, ...(times > 1 && { times }) }),
-    )
+    limiter.log(`${line.message} ${line.error} ${line.evento}`, times => log({ ...line, ...(times > 1 && { times }) }))
   const receiver = createReceiver({
     clock,
     ...options.receiver,

@@ -12,12 +12,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkNotFuture, resolveKnownAt } from '../as-of.ts'
-import {
-  type ConsentHistory,
-  readConsentHistory,
-  type Standing,
-  standingAt,
-} from '../consents/event-history.ts'
+import { type ConsentHistory, readConsentHistory, type Standing, standingAt } from '../consents/event-history.ts'
 import type { RecordSelector } from '../subject-directory.ts'
 import { maskCpf, readReportedLog, toEntry } from './subject-report.ts'
 
@@ -51,8 +46,7 @@ export async function proveConsent(
   const subject = await subjects.find(selector)
   const known = await resolveKnownAt(context, knownAt)
   const { size, note } = await store.checkpoint()
-  const readUntil = (until: number) =>
-    readConsentHistory(store, subject, selector.id, { until, withUses: true })
+  const readUntil = (until: number) => readConsentHistory(store, subject, selector.id, { until, withUses: true })
   const fullHistory = await readUntil(size)
   const history = await readUntil(known.position)
   const [appeared] = fullHistory.events
@@ -86,11 +80,7 @@ export async function proveConsent(
 }
 
 /** Proves events in portions, because a consent may have very many uses. The log up to a size does not change. */
-async function proveEvents(
-  store: Store,
-  positions: readonly number[],
-  size: number,
-): Promise<InclusionProof[]> {
+async function proveEvents(store: Store, positions: readonly number[], size: number): Promise<InclusionProof[]> {
   const proven: InclusionProof[] = []
   for (let from = 0; from < positions.length; from += portionEvents) {
     const portion = positions.slice(from, from + portionEvents)

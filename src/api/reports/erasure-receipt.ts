@@ -48,12 +48,7 @@ const limits =
   'opens what a backup holds of the person. A backup from before the erasure always keeps its index: with a keyring of ' +
   'the log, it leads from the CPF to the ref, and so to what the log says about the ref in clear.'
 
-const types = [
-  'subject.erasureRequested',
-  'subject.erased',
-  'subject.erasureCompleted',
-  'subject.epochsDestroyed',
-]
+const types = ['subject.erasureRequested', 'subject.erased', 'subject.erasureCompleted', 'subject.epochsDestroyed']
 
 /** Builds the receipt of the newest erasure of a subject from the log; `undefined` when there was none. */
 export async function readReceipt(store: Store, subject: SubjectRef): Promise<ErasureReceipt | undefined> {
@@ -62,8 +57,7 @@ export async function readReceipt(store: Store, subject: SubjectRef): Promise<Er
   const from = all.findLastIndex(event => event.type === 'subject.erasureRequested')
   if (from === -1) return undefined
   const events = all.slice(from)
-  const find = <D>(type: string) =>
-    events.find(event => event.type === type) as RecordedEvent<string, D> | undefined // As the machine writes it.
+  const find = <D>(type: string) => events.find(event => event.type === type) as RecordedEvent<string, D> | undefined // As the machine writes it.
   const request = find<ErasureRequest>('subject.erasureRequested')
   const erased = find<ErasureSummary>('subject.erased')
   if (!request || !erased) return undefined
@@ -87,9 +81,7 @@ export async function readReceipt(store: Store, subject: SubjectRef): Promise<Er
       indexRows: erased.data.indexRows,
       calls: erased.cancels ?? [],
     },
-    completed: completed
-      ? { ...completed.data, at: completed.at, ...(isKeyKept && { copiesOpenUntil: null }) }
-      : null,
+    completed: completed ? { ...completed.data, at: completed.at, ...(isKeyKept && { copiesOpenUntil: null }) } : null,
     epochsDestroyedAt: isKeyKept ? null : (find('subject.epochsDestroyed')?.at ?? null),
     events: await Promise.all(events.map(event => readProvenEvent(store, event.position))),
     limits,

@@ -98,9 +98,7 @@ function describeRetention({ options }: ApiContext, words: LanguageWords): strin
   const rules = Object.entries(options.retention ?? {}).map(([kind, rule]) =>
     words.retentionRule(kind, rule === 'until-settled' ? null : rule.days),
   )
-  return rules.length === 0
-    ? words.retention
-    : `${words.retention} ${words.retentionRules}: ${rules.join('; ')}.`
+  return rules.length === 0 ? words.retention : `${words.retention} ${words.retentionRules}: ${rules.join('; ')}.`
 }
 
 function checkPeriod({ from, until }: Period): void {

@@ -55,10 +55,7 @@ export function reportedUses(events: readonly RecordedEvent[], words: LanguageWo
 }
 
 /** The validations in the events, in their last known state. */
-export function reportedValidations(
-  events: readonly RecordedEvent[],
-  words: LanguageWords,
-): ReportedValidation[] {
+export function reportedValidations(events: readonly RecordedEvent[], words: LanguageWords): ReportedValidation[] {
   return [...foldRows(validations, events)].map(([stream, row]) => ({
     id: row.id,
     requestedAt: row.requested_at,

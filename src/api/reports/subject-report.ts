@@ -22,12 +22,7 @@ import { effectStream, streamOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkSelector, type SubjectRef, type SubjectSelector } from '../subject-directory.ts'
 import { readReceipt } from './erasure-receipt.ts'
-import {
-  reportedConsents,
-  reportedNotifications,
-  reportedUses,
-  reportedValidations,
-} from './reported-rows.ts'
+import { reportedConsents, reportedNotifications, reportedUses, reportedValidations } from './reported-rows.ts'
 
 /**
  * Collects what the log holds about a data subject, or what is left of an erased one. Names sealed data by kind only.
@@ -96,11 +91,7 @@ async function readOwnStreams(store: Store, subject: SubjectRef, streams: readon
   return { streams: found.map(({ stream }) => stream), events: found.flatMap(({ events }) => events) }
 }
 
-async function readStreams(
-  store: Store,
-  streams: readonly string[],
-  until: number,
-): Promise<RecordedEvent[]> {
+async function readStreams(store: Store, streams: readonly string[], until: number): Promise<RecordedEvent[]> {
   const events: RecordedEvent[] = []
   for (const stream of streams) {
     for (let after = 0; ; ) {
@@ -139,9 +130,7 @@ async function readRetentionEvents(
 ): Promise<RecordedEvent[]> {
   const isTheirs = ({ owner }: { owner: string }) => owner === streamOf('subject', subject)
   const own = new Set(
-    events.flatMap(({ position, parts = [] }) =>
-      parts.filter(isTheirs).map(({ name }) => `${position}/${name}`),
-    ),
+    events.flatMap(({ position, parts = [] }) => parts.filter(isTheirs).map(({ name }) => `${position}/${name}`)),
   )
   const found: RecordedEvent[] = []
   for (let after = 0; after < until; ) {
@@ -234,9 +223,7 @@ function reportCalls(
   const byPosition = new Map(events.map(event => [event.position, event]))
   const ended = new Map(events.flatMap(event => (event.settles ? [[event.settles.effect, event.at]] : [])))
   const kinds = new Map(
-    events.flatMap(event =>
-      (event.parts ?? []).map(({ name }) => [`${event.id}/${name}`, `${event.type}/${name}`]),
-    ),
+    events.flatMap(event => (event.parts ?? []).map(({ name }) => [`${event.id}/${name}`, `${event.type}/${name}`])),
   )
   // Key work is not sent to any service.
   const outside = calls.filter(({ type }) => !type.startsWith('keys.'))

@@ -28,18 +28,12 @@ function toPerformer(perform: Performer['perform']): Performer {
 }
 
 /** Rewraps all other keys, empties the journal, and searches the file for the destroyed bytes. */
-async function rotateKeys(
-  { store, clock, options }: ApiContext,
-  pending: PendingEffect,
-): Promise<AttemptOutcome> {
+async function rotateKeys({ store, clock, options }: ApiContext, pending: PendingEffect): Promise<AttemptOutcome> {
   const erased = await store.readAt(pending.position)
   // As the machine writes it.
   const { endings = [], parts = 0, isPartial = false } = (erased?.data ?? {}) as Partial<ErasureSummary>
   const subject = idOfStream(pending.stream)
-  const rotated = await store.owners.rotate(
-    pending.position,
-    erased && { subject, at: erased.at, keepsKey: isPartial },
-  )
+  const rotated = await store.owners.rotate(pending.position, erased && { subject, at: erased.at, keepsKey: isPartial })
   const journalInUse = { status: 'deferred', reason: 'a reader still uses the journal of the file' } as const
   if (!(await store.owners.emptyJournal())) return journalInUse
   const pieces = endings.map(ending => Buffer.from(ending, 'hex'))

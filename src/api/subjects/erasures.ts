@@ -174,11 +174,7 @@ function isRemaining({ ending }: NamedPart): boolean {
 }
 
 /** The endings to search the file for, the key's first: without the key, the parts are unreadable. */
-function readEndings(
-  { keyEnding }: PersonSurvey,
-  destroyed: readonly NamedPart[],
-  keepsKey: boolean,
-): string[] {
+function readEndings({ keyEnding }: PersonSurvey, destroyed: readonly NamedPart[], keepsKey: boolean): string[] {
   const ofKey = keyEnding === undefined || keepsKey ? [] : [keyEnding]
   return [...ofKey, ...destroyed.flatMap(part => part.ending ?? [])].slice(0, piecesMax)
 }

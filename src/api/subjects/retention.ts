@@ -85,9 +85,7 @@ export class Retention {
     const { clock, engine, store } = this.#context
     const isByTime = rule !== 'until-settled'
     const pending = await this.#readPending()
-    const before = isByTime
-      ? toInstant(clock.now() - rule.days * dayMs)
-      : await this.#settledBefore(kind, pending)
+    const before = isByTime ? toInstant(clock.now() - rule.days * dayMs) : await this.#settledBefore(kind, pending)
     const isOpenedByCall = findOpenedParts(pending)
     for (let last: AgedPage['next'] = { position: 0, name: '' }; last; ) {
       const page: AgedPage = await store.owners.agedParts(partKinds[kind], before, last)
@@ -169,10 +167,7 @@ export class Retention {
   /**
    * Requests the destruction of the parts of owners without a hold. A hold recorded meanwhile makes the append fail.
    */
-  async #requestDestruction(
-    due: readonly AgedPart[],
-    named: { kind: string; rule: string },
-  ): Promise<DecisionRequest> {
+  async #requestDestruction(due: readonly AgedPart[], named: { kind: string; rule: string }): Promise<DecisionRequest> {
     const owners = [...new Set(due.map(part => part.owner))].filter(owner => isStreamOf('subject', owner))
     const preconditions = await Promise.all(owners.map(owner => this.#expectedVersion(owner)))
     const held = new Set<string>()

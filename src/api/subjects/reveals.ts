@@ -26,9 +26,7 @@ const sealedColumnsMax = 100
 export function createReveals(context: ApiContext): Reveals {
   const { engine, store } = context
   /** The sealed columns with their owners, by the log and not by their form. */
-  async function findSealedColumns(
-    row: object,
-  ): Promise<{ column: string; address: PartAddress; owner: string }[]> {
+  async function findSealedColumns(row: object): Promise<{ column: string; address: PartAddress; owner: string }[]> {
     const sealed = []
     for (const [column, cell] of Object.entries(row)) {
       const owner = isPartAddress(cell) ? await store.owners.ownerOf(cell) : undefined

@@ -33,11 +33,7 @@ export class SubscriptionAlerts {
   #loggedKeys: ReadonlySet<string> = new Set()
   #failureReadings: readonly RecordedEvent[] = []
 
-  constructor(
-    context: ApiContext,
-    declarations: DeclaredSubscriptions,
-    accepted: Pick<AcceptedSecrets, 'unapplied'>,
-  ) {
+  constructor(context: ApiContext, declarations: DeclaredSubscriptions, accepted: Pick<AcceptedSecrets, 'unapplied'>) {
     this.#context = context
     this.#declarations = declarations
     this.#accepted = accepted
@@ -120,10 +116,7 @@ function isAtPortal(row: SubscriptionRow): boolean {
   return row.remote_id !== null
 }
 
-function deletionAlerts(
-  { evento, failing_since: failingSince }: SubscriptionRow,
-  now: number,
-): SubscriptionAlert[] {
+function deletionAlerts({ evento, failing_since: failingSince }: SubscriptionRow, now: number): SubscriptionAlert[] {
   const found = findThreat({ failingSince, announced: 0 }, toInstant(now))
   if (!found) return []
   const { percent, daysLeft } = found

@@ -165,10 +165,7 @@ function checkHoldsNoCpf(evento: string, endpoint: string): void {
 
 function checkEvento(evento: string): void {
   if (evento.length > 0 && evento.length <= limits.evento) return
-  throw subscriptionError(
-    evento.slice(0, limits.evento),
-    `its evento must have 1 to ${limits.evento} characters`,
-  )
+  throw subscriptionError(evento.slice(0, limits.evento), `its evento must have 1 to ${limits.evento} characters`)
 }
 
 /** HTTPS on port 443, at most 500 characters (section 4, rule 1). */
@@ -177,8 +174,7 @@ function checkEndpoint(evento: string, endpoint: string): void {
   if (endpoint.length > limits.endpoint)
     throw subscriptionError(evento, `its endpoint is over ${limits.endpoint} characters`)
   if (url?.protocol !== 'https:') throw subscriptionError(evento, 'its endpoint must be an https address')
-  if (holdsCredentials(endpoint))
-    throw subscriptionError(evento, 'its endpoint contains a user name or a password')
+  if (holdsCredentials(endpoint)) throw subscriptionError(evento, 'its endpoint contains a user name or a password')
   if (url.port !== '') throw subscriptionError(evento, 'its endpoint must be on port 443')
 }
 

@@ -58,8 +58,7 @@ export function createSubscriptionModule(context: ApiContext): SubscriptionModul
       },
     },
     chunkRecorders: {
-      'portal.failuresListed': (pending, fact, record) =>
-        recordFailures(context, readings, pending, fact, record),
+      'portal.failuresListed': (pending, fact, record) => recordFailures(context, readings, pending, fact, record),
     },
     logAlerts: () => alerts.logNew(),
     checks: { subscriptions: () => alerts.check() },

@@ -38,11 +38,7 @@ function sharedName({ store }: ApiContext, kind: string, baseUrl: string, whose:
   return `${kind}-${Buffer.from(store.digest(kind, `${baseUrl}\0${whose}`)).toString('hex')}`
 }
 
-function shareLogins(
-  context: ApiContext,
-  name: string,
-  digestIdentity: LoginShare['digestIdentity'],
-): LoginShare {
+function shareLogins(context: ApiContext, name: string, digestIdentity: LoginShare['digestIdentity']): LoginShare {
   const { leases } = context.store.secrets
   return {
     ...shareText(context, name),

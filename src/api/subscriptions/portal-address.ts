@@ -37,9 +37,7 @@ export function guardByPortalAddress(
     known ??= await portalAddressIn(store)
     return known === undefined || known === portalAddressOf(portal)
   }
-  return Object.fromEntries(
-    Object.entries(performers).map(([type, performer]) => [type, { ...performer, takes }]),
-  )
+  return Object.fromEntries(Object.entries(performers).map(([type, performer]) => [type, { ...performer, takes }]))
 }
 
 /**
@@ -47,10 +45,7 @@ export function guardByPortalAddress(
  *
  * @throws {AverbaError} `MISCONFIGURED`
  */
-export async function checkPortalAddress(
-  store: Pick<Store, 'read'>,
-  portal: PortalOptions | undefined,
-): Promise<void> {
+export async function checkPortalAddress(store: Pick<Store, 'read'>, portal: PortalOptions | undefined): Promise<void> {
   if (!portal) return
   const address = await portalAddressIn(store).catch((error: unknown) => {
     // A log with this event damaged is opened all the same; it makes no call to the portal.
@@ -58,11 +53,7 @@ export async function checkPortalAddress(
     throw error
   })
   if (address === undefined || address === portalAddressOf(portal)) return
-  throw new AverbaError(
-    'MISCONFIGURED',
-    `Cannot use portal.baseUrl: this log belongs to the portal at "${address}"`,
-    {
-      hint: 'Use a separate log for another portal or environment. If the same portal has moved, give the former address as portal.knownAs',
-    },
-  )
+  throw new AverbaError('MISCONFIGURED', `Cannot use portal.baseUrl: this log belongs to the portal at "${address}"`, {
+    hint: 'Use a separate log for another portal or environment. If the same portal has moved, give the former address as portal.knownAs',
+  })
 }

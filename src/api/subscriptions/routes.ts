@@ -16,10 +16,7 @@ import type { DeclaredSubscriptions } from './declared-subscriptions.ts'
 import type { ListedAtPortal } from './plan.ts'
 
 /** A keyed digest of a pair of secrets: comparable, and useless without the keyring. */
-export function secretsDigest(
-  context: ApiContext,
-  { chaveSecreta = '', chaveAutenticacao = '' }: Secrets,
-): string {
+export function secretsDigest(context: ApiContext, { chaveSecreta = '', chaveAutenticacao = '' }: Secrets): string {
   return Buffer.from(context.store.digest('secrets', `${chaveSecreta}\0${chaveAutenticacao}`)).toString('hex')
 }
 
@@ -45,8 +42,7 @@ export async function routeSubscriptions(
       : await createAdoption(context, declarations, row, list)
     const { generation } = message.data as { generation?: number | null } // Only in readings.
     if (typeof generation === 'number') withOurSecrets.push(row.evento)
-    const isUnsure =
-      message.type === 'subscription.miss' && unreadable.some(record => mayBeRow(row, record, rows))
+    const isUnsure = message.type === 'subscription.miss' && unreadable.some(record => mayBeRow(row, record, rows))
     if (!isUnsure) targets.push({ stream: row.subscription, message, since })
     // A deleted one may be listed again: a list can be incomplete.
     const former = list.find(each => each.remoteId === row.former_id)
@@ -88,10 +84,7 @@ function withoutFuture(listed: ListedSubscription, now: number): ListedSubscript
 }
 
 /** All our subscriptions, deleted ones included: they are few. */
-export function subscriptionRows({
-  rows,
-  views,
-}: Pick<ApiContext, 'rows' | 'views'>): Promise<SubscriptionRow[]> {
+export function subscriptionRows({ rows, views }: Pick<ApiContext, 'rows' | 'views'>): Promise<SubscriptionRow[]> {
   const query = views.selectFrom('subscriptions').selectAll().orderBy('subscription')
   return rows.select('subscriptions', query, { kind: 'subscription' })
 }

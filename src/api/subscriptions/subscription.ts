@@ -48,8 +48,7 @@ export function toSubscription(row: SubscriptionRow, reason: Json | undefined, n
     health,
     failures,
     failingSince,
-    daysOfErrors:
-      failingSince === null ? 0 : Math.max(0, Math.floor((now - fromInstant(failingSince)) / dayMs)),
+    daysOfErrors: failingSince === null ? 0 : Math.max(0, Math.floor((now - fromInstant(failingSince)) / dayMs)),
     deletionAt,
     daysLeft: deletionAt === null ? null : wholeDaysUntil(deletionAt, toInstant(now)),
     deletedBy: row.deleted_by,

@@ -81,9 +81,7 @@ export function createSubscriptions(context: ApiContext, declarations: DeclaredS
     context.require('portal')
     const { listed, unreadable } = valueOf(await listAtPortal())
     const held = await subscriptionRows(context)
-    const ours = new Map(
-      held.flatMap(row => (row.remote_id === null ? [] : [[row.remote_id, row.evento] as const])),
-    )
+    const ours = new Map(held.flatMap(row => (row.remote_id === null ? [] : [[row.remote_id, row.evento] as const])))
     const wanted = declarations.all.map(async ({ evento, endpoint, recreate }) => {
       const generation = await declarations.generationOf(evento)
       const secrets = secretsDigest(context, await declarations.secretsOf(evento, { endpoint, generation }))
@@ -96,10 +94,7 @@ export function createSubscriptions(context: ApiContext, declarations: DeclaredS
   }
 
   /** The stream of an event's subscription, with the message that declares it if it is new. */
-  async function declareIfNew(
-    evento: string,
-    endpoint: string,
-  ): Promise<DecisionRequest & { stream: string }> {
+  async function declareIfNew(evento: string, endpoint: string): Promise<DecisionRequest & { stream: string }> {
     const known = await store.lookUp('subscription', evento)
     if (known !== undefined) return { stream: streamOf('subscription', known), targets: [] }
     const subscription = context.createId()
@@ -129,10 +124,7 @@ export function createSubscriptions(context: ApiContext, declarations: DeclaredS
     )
   }
 
-  async function applyChange(
-    change: PlannedChange,
-    listed: readonly ListedAtPortal[],
-  ): Promise<Outcome<Subscription>> {
+  async function applyChange(change: PlannedChange, listed: readonly ListedAtPortal[]): Promise<Outcome<Subscription>> {
     const found = listed.find(each => each.remoteId === change.id)
     if (change.isTaken && found) {
       await adopt('takeOver', change, found)
@@ -173,8 +165,7 @@ export function createSubscriptions(context: ApiContext, declarations: DeclaredS
 
   async function readSubscription(evento: string): Promise<Subscription> {
     const known = await store.lookUp('subscription', evento)
-    const row =
-      known === undefined ? undefined : await rows.find('subscriptions', streamOf('subscription', known))
+    const row = known === undefined ? undefined : await rows.find('subscriptions', streamOf('subscription', known))
     if (!row) throw new TypeError(`The subscription to "${evento}" is not in its view`)
     return openSubscription(row)
   }
@@ -229,8 +220,7 @@ export function createSubscriptions(context: ApiContext, declarations: DeclaredS
 
 /** Turns a refusal, as by a concurrent process, into an outcome, so that the other changes are made. */
 function toDeclined(error: unknown): Outcome<Subscription> {
-  if (!(error instanceof AverbaError) || !['REFUSED', 'CONFLICT', 'MISCONFIGURED'].includes(error.code))
-    throw error
+  if (!(error instanceof AverbaError) || !['REFUSED', 'CONFLICT', 'MISCONFIGURED'].includes(error.code)) throw error
   const problem = { status: 0, code: error.code, title: error.message }
   return { position: 0, effect: '', replayed: false, status: 'declined', problem }
 }

@@ -11,17 +11,12 @@ interface FoundValidation {
 }
 
 /** Finds a validation by the host's id. That is its command id, whose receipt leads to the event. */
-export async function findValidation(
-  { store }: ApiContext,
-  id: string,
-): Promise<FoundValidation | undefined> {
+export async function findValidation({ store }: ApiContext, id: string): Promise<FoundValidation | undefined> {
   const receipt = await store.receipt(id)
   const event = receipt && (await store.readAt(receipt.position))
   if (event?.type !== 'validation.requested' && event?.type !== 'validation.reused') return undefined
   const data = event.data as { id: string; subject: string; environment?: string } // As the machine writes both.
-  return data.id === id
-    ? { stream: event.stream, subject: data.subject, environment: data.environment }
-    : undefined
+  return data.id === id ? { stream: event.stream, subject: data.subject, environment: data.environment } : undefined
 }
 
 /**

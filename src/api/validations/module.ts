@@ -49,10 +49,7 @@ function createPerformers(
     })
   const fetch = http.open('validationService', { ca })
   const validatedBy = (tokens: Parameters<typeof createValidationClient>[0]['tokens']) =>
-    guardByNamedConsents(
-      context,
-      createValidationClient({ ...validationService, clock, fetch, tokens, onForeign }),
-    )
+    guardByNamedConsents(context, createValidationClient({ ...validationService, clock, fetch, tokens, onForeign }))
   if (bearer !== undefined) return validatedBy(hostToken(bearer))
   if (!tokenService) return {}
   const tokens = new Tokens(context, tokenService)

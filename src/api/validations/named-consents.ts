@@ -97,8 +97,7 @@ async function useConsent(
     const commandId = `use-${toLetters(store.digest('use', canonicalJson(name)))}`
     const before = await store.receipt(commandId)
     const position =
-      before?.position ??
-      (await use(which, { ...commandOptions, basis: { purpose, legalBasis }, commandId })).position
+      before?.position ?? (await use(which, { ...commandOptions, basis: { purpose, legalBasis }, commandId })).position
     const used = await store.readAt(position)
     const isUsed = used?.type === 'consent.used'
     if (isUsed && (!before || (await standing(which)).effective)) return idOfStream(used.stream)
@@ -110,10 +109,7 @@ async function useConsent(
  * Sends calls that name a consent only while it is effective by the log, checked right before each request. A withheld
  * call was certainly not made and is declined for good, since an ended consent does not become effective again.
  */
-export function guardByNamedConsents(
-  context: Pick<ApiContext, 'store' | 'clock'>,
-  performers: Performers,
-): Performers {
+export function guardByNamedConsents(context: Pick<ApiContext, 'store' | 'clock'>, performers: Performers): Performers {
   const guarded = Object.entries(performers).map(([type, performer]) => {
     return [type, guardEffect(context.store, performer, pending => withholdCall(context, pending))] as const
   })

@@ -129,10 +129,7 @@ export class Tokens implements TokenSource {
     return deferral('other processes keep requesting tokens', pollMs)
   }
 
-  async #step(
-    latest: TokenState | undefined,
-    rejected: RejectedToken | undefined,
-  ): Promise<TokenAnswer | undefined> {
+  async #step(latest: TokenState | undefined, rejected: RejectedToken | undefined): Promise<TokenAnswer | undefined> {
     switch (latest?.type) {
       case 'token.requested':
         return this.#awaitRequest(`${latest.id}/0`)
@@ -150,19 +147,13 @@ export class Tokens implements TokenSource {
         const afterMs = remainingMs(until, toInstant(this.#clock.now()))
         if (await this.#isOtherContract(latest)) return this.#requestForOwnContract()
         if (afterMs === 0) return this.#request('rejected')
-        return deferral(
-          `TOKEN_REJECTED: ${times} tokens in a row were answered 401${codeSuffix(code)}`,
-          afterMs,
-        )
+        return deferral(`TOKEN_REJECTED: ${times} tokens in a row were answered 401${codeSuffix(code)}`, afterMs)
       }
       case 'token.repeated': {
         if (await this.#isOtherContract(latest)) return this.#requestForOwnContract()
         const afterMs = remainingMs(latest.data.until, toInstant(this.#clock.now()))
         if (afterMs === 0) return this.#request('repeated')
-        return deferral(
-          `the gateway returned the rejected token again${codeSuffix(latest.data.code)}`,
-          afterMs,
-        )
+        return deferral(`the gateway returned the rejected token again${codeSuffix(latest.data.code)}`, afterMs)
       }
       case 'token.locked':
         return (await this.#isRefused(latest)) ? credentialsRefused(latest) : this.#request('changed')
@@ -201,8 +192,7 @@ export class Tokens implements TokenSource {
       if (pending.state === 'deferred') {
         return deferral(pending.reason, Math.max(fromInstant(pending.dueAt) - this.#clock.now(), 1_000))
       }
-      if (pending.state === 'parked')
-        return deferral('the token request is parked: release it with effects.retry')
+      if (pending.state === 'parked') return deferral('the token request is parked: release it with effects.retry')
       await this.#clock.sleep(pollMs, undefined, 'the token request of another process')
     }
     return deferral('another process is requesting a token', 1_000)
@@ -289,9 +279,7 @@ function shortDigest(digest: Uint8Array): string {
 }
 
 function credentialsRefused({ data }: TokenLocked): TokenUnavailable {
-  return deferral(
-    `CREDENTIALS_REFUSED: the gateway answered ${data.httpStatus} to the consumer key and secret`,
-  )
+  return deferral(`CREDENTIALS_REFUSED: the gateway answered ${data.httpStatus} to the consumer key and secret`)
 }
 
 function deferral(reason: string, afterMs?: number): TokenUnavailable {

@@ -36,10 +36,7 @@ export interface Validation {
  * @throws {AverbaError} `PART_DESTROYED` when its answer was destroyed: without fields it would look like a validation
  * without a mismatch
  */
-export async function openValidation(
-  { store }: Pick<ApiContext, 'store'>,
-  row: ValidationRow,
-): Promise<Validation> {
+export async function openValidation({ store }: Pick<ApiContext, 'store'>, row: ValidationRow): Promise<Validation> {
   const sealed = await openSealed(store, row)
   if (row.result !== null && sealed.result === undefined) throw resultDestroyed()
   return toValidation(row, sealed)

@@ -80,11 +80,7 @@ export interface Validations {
    *
    * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT`; `REFUSED` when it is not inconclusive or was resolved before
    */
-  resolve(
-    id: string,
-    verdict: { charged: boolean; note?: string },
-    commandOptions?: CommandOptions,
-  ): Promise<void>
+  resolve(id: string, verdict: { charged: boolean; note?: string }, commandOptions?: CommandOptions): Promise<void>
 }
 
 const inputNames = ['id', 'cpf', 'claims', 'again', 'reuseWithinMs'] as const
@@ -92,10 +88,7 @@ const validationsPerPage = 100
 const sealedTextMax = 2_000
 
 /** Creates the area `validations`. `standings` records the use of a named consent, or throws if it is not effective. */
-export function createValidations(
-  context: ApiContext,
-  standings: Pick<Standings, 'use' | 'standing'>,
-): Validations {
+export function createValidations(context: ApiContext, standings: Pick<Standings, 'use' | 'standing'>): Validations {
   const { commands, rows, subjects, views } = context
   const { validationService } = context.options
   const { paidPerDayMax } = validationService ?? {}
@@ -131,9 +124,7 @@ export function createValidations(
     if (subject !== person) throw invalidInput('id of the validation to pay again: it is of another person')
     const before = await context.store.open(`${stream}/1/claims`)
     if (before !== undefined && !areSameClaims(before, claims))
-      throw invalidInput(
-        'claims: they differ from those of the validation to pay again; use a new id without `again`',
-      )
+      throw invalidInput('claims: they differ from those of the validation to pay again; use a new id without `again`')
     return { stream, message: { type: 'validation.repeat', data: { by } } }
   }
 
@@ -150,8 +141,7 @@ export function createValidations(
     // The person was erased and enrolled again since: the consent belongs to the erased subject.
     if (named && named.subject !== subject) throw invalidInput('consent: its person was erased meanwhile')
     const owner = streamOf('subject', subject)
-    const reusable =
-      withinMs === undefined ? undefined : await findReusable(context, { subject, claims, withinMs })
+    const reusable = withinMs === undefined ? undefined : await findReusable(context, { subject, claims, withinMs })
     if (reusable) {
       const data = { validation, id, subject, environment, ...reusable }
       const message = { type: 'validation.reuse', data }
@@ -186,13 +176,10 @@ export function createValidations(
       checkInput(input)
       const cpf = parseCpf(input.cpf)
       const claims = parseClaims(input.claims)
-      const commandOptions = given.basis?.consent
-        ? { ...given, correlationId: given.correlationId ?? id }
-        : given
+      const commandOptions = given.basis?.consent ? { ...given, correlationId: given.correlationId ?? id } : given
       const { basis } = commandOptions
       const which = basis?.consent
-      const named =
-        which && (await useNamedConsent(context, standings, { id, cpf, which, basis }, commandOptions))
+      const named = which && (await useNamedConsent(context, standings, { id, cpf, which, basis }, commandOptions))
       const read = async () => {
         const answered = await get(id)
         if (!answered) throw new TypeError('The answered validation is missing in its view')

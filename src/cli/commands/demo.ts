@@ -34,9 +34,7 @@ export async function runDemo(say: (line: string) => void, dir?: string): Promis
   const store = createStorePath(dir)
   const clock = new VirtualClock()
   const services = await startServices({ clock })
-  say(
-    'The consent service (mutual TLS), the token gateway, the validation service and the portal are running.',
-  )
+  say('The consent service (mutual TLS), the token gateway, the validation service and the portal are running.')
   say('They use a virtual clock: this demonstration advances it by hours and days.')
   const averba = await openAverba({
     store,
@@ -110,9 +108,7 @@ async function walkConsents(
   const approved = valueOf(await averba.consents.approve({ subject, id: first.id }, evidence))
   const denied = valueOf(await averba.consents.deny({ subject, id: other.id }, evidence))
   const revoked = valueOf(await averba.consents.revoke({ subject, id: active.id }, evidence))
-  say(
-    `One was approved (${approved.status}), one denied (${denied.status}), one revoked (${revoked.status}).`,
-  )
+  say(`One was approved (${approved.status}), one denied (${denied.status}), one revoked (${revoked.status}).`)
   try {
     await averba.consents.approve({ subject, id: other.id })
     throw new Error('A denied consent was approved')
@@ -151,13 +147,9 @@ async function walkValidations(
   await clock.advance(hourMs)
   valueOf(await averba.validations.validate({ id: 'pedido-2', cpf, claims }))
   const { refused, answered } = services.validationService
-  say(
-    `An hour later ${refused} call was answered 401, and the token was renewed once: ${answered} validations in all.`,
-  )
+  say(`An hour later ${refused} call was answered 401, and the token was renewed once: ${answered} validations in all.`)
   const again = await averba.validations.validate({ id: 'pedido-2', cpf, claims })
-  say(
-    `Repeating the id gave ${again.replayed ? 'the recorded result, and no request was sent' : 'a second call'}.`,
-  )
+  say(`Repeating the id gave ${again.replayed ? 'the recorded result, and no request was sent' : 'a second call'}.`)
 }
 
 async function walkSubscriptions(
@@ -202,9 +194,7 @@ async function walkSubscriptions(
 
   await clock.advance(30 * dayMs)
   await averba.subscriptions.plan()
-  const deleted = (await averba.subscriptions.list({ inactive: true })).find(
-    each => each.deletedBy === 'portal',
-  )
+  const deleted = (await averba.subscriptions.list({ inactive: true })).find(each => each.deletedBy === 'portal')
   say(`Thirty days later the portal had deleted ${deleted?.evento}: "${deleted?.motivoExclusao}"`)
 }
 
@@ -267,10 +257,7 @@ async function writePages(
 }
 
 /** Serves the receiver as a host would: with the HTTPS server of Node around the listener. */
-async function startHttpsServer(
-  averba: Averba,
-  { cert, key }: { cert: string; key: string },
-): Promise<Server> {
+async function startHttpsServer(averba: Averba, { cert, key }: { cert: string; key: string }): Promise<Server> {
   const server = createServer({ cert, key, minVersion: 'TLSv1.2' }, averba.receiver.listener)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   return server

@@ -54,8 +54,7 @@ export async function runDev(options: DevOptions, say: (line: string) => void): 
 /** Two in one folder would share the certificate and the state file. */
 async function checkNotRunning(): Promise<void> {
   // A killed process leaves its state file, or half of it, but does not answer.
-  const request = async () =>
-    fetch(`${readState().control}/requests`, { signal: AbortSignal.timeout(answerMs) })
+  const request = async () => fetch(`${readState().control}/requests`, { signal: AbortSignal.timeout(answerMs) })
   const isRunning = await request().then(
     ({ ok }) => ok,
     () => false,
@@ -104,9 +103,7 @@ async function startReceiver(
     subscriptions: eventos.map(evento => ({ evento })),
   })
   for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)
-  averba.on('notification.received', ({ data }) =>
-    say(`received ${data.evento}: ${data.bodyBytes} bytes, stored`),
-  )
+  averba.on('notification.received', ({ data }) => say(`received ${data.evento}: ${data.bodyBytes} bytes, stored`))
   averba.on('notification.copied', () => say('received a copy of it'))
   const server = createServer({ ...services.receiver, minVersion: 'TLSv1.2' }, averba.receiver.listener)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

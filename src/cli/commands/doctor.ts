@@ -18,10 +18,7 @@ export function doctorCommand(): Command {
     .description('Check a configuration and everything it needs, or a store alone, and say what to do.')
     .argument('[store]', 'the file of a log, or a backup: then only this file is checked')
     .option('--config <file>', 'the configuration', defaultConfig)
-    .option(
-      '--keys <file>',
-      'with a store: its keyring, such as that of a backup; by default the one beside it',
-    )
+    .option('--keys <file>', 'with a store: its keyring, such as that of a backup; by default the one beside it')
     .option('--deep', 'also read the whole file, and compare all its parts with each other')
     .option('--token', 'also request one token from the gateway')
     .option('--json', 'print one JSON object')

@@ -93,20 +93,10 @@ async function readCpf(): Promise<string> {
     lines.close()
     return line.trim()
   }
-  throw new AverbaError(
-    'INVALID_INPUT',
-    'Cannot erase without a subject: give --subject, or a CPF on standard input',
-  )
+  throw new AverbaError('INVALID_INPUT', 'Cannot erase without a subject: give --subject, or a CPF on standard input')
 }
 
-function printReceipt({
-  subject,
-  erasedAt,
-  keeps,
-  destroyed,
-  completed,
-  epochsDestroyedAt,
-}: ErasureReceipt): void {
+function printReceipt({ subject, erasedAt, keeps, destroyed, completed, epochsDestroyedAt }: ErasureReceipt): void {
   const { parts, keys, indexRows, calls } = destroyed
   console.log(
     `Erased ${subject} at ${erasedAt}: ${formatCount(parts.length, 'part')}, ${formatCount(keys, 'key')}, ${formatCount(indexRows, 'index row')}.`,
@@ -126,8 +116,6 @@ function printReceipt({
     console.log(`Not searched for, since the file is large: ${formatCount(unsearched, 'other part')}.`)
   if (keys === 0) console.log('As long as the key is kept, backups of the store can open the data.')
   else if (epochsDestroyedAt === null)
-    console.log(
-      `Until ${copiesOpenUntil} a backup of the store with a backup of the keyring can open the data.`,
-    )
+    console.log(`Until ${copiesOpenUntil} a backup of the store with a backup of the keyring can open the data.`)
   else console.log(`Since ${epochsDestroyedAt} no backup can open the data.`)
 }

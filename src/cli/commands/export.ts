@@ -7,9 +7,7 @@ import { parseRootKey, type RootKeyOption, rootKeyOption } from '../root-key.ts'
 /** The command `averba export`. */
 export function exportCommand(): Command {
   return new Command('export')
-    .description(
-      'Export a log to a folder that anyone can verify, with averba or only with Python and openssl.',
-    )
+    .description('Export a log to a folder that anyone can verify, with averba or only with Python and openssl.')
     .argument('<store>', 'the file of the log, which may be in use')
     .requiredOption('--dir <folder>', 'a new folder')
     .addOption(rootKeyOption())
@@ -21,10 +19,7 @@ export function exportCommand(): Command {
     .action(exportTo)
 }
 
-async function exportTo(
-  store: string,
-  options: RootKeyOption & { dir: string; json?: boolean },
-): Promise<void> {
+async function exportTo(store: string, options: RootKeyOption & { dir: string; json?: boolean }): Promise<void> {
   const { dir, json = false } = options
   const progress = createProgress()
   const exported = await exportBundle({
@@ -35,8 +30,6 @@ async function exportTo(
   })
   if (json) return console.log(JSON.stringify(exported))
   const { origin, events, parts } = exported
-  console.log(
-    `${dir}: ${formatCount(events, 'event')} and ${formatCount(parts, 'sealed part')} of ${origin}.`,
-  )
+  console.log(`${dir}: ${formatCount(events, 'event')} and ${formatCount(parts, 'sealed part')} of ${origin}.`)
   console.log('Its README says how to verify it. Also hand over its file "key" by another channel.')
 }

@@ -31,9 +31,7 @@ async function failures({ config, day, recover = false, json = false }: Options)
       printLine(formatFailure(each))
       count += 1
     }
-    printLine(
-      count === 0 ? 'No delivery failed.' : `${count} failed ${count === 1 ? 'delivery' : 'deliveries'}.`,
-    )
+    printLine(count === 0 ? 'No delivery failed.' : `${count} failed ${count === 1 ? 'delivery' : 'deliveries'}.`)
   })
 }
 

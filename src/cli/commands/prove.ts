@@ -46,8 +46,7 @@ async function prove(store: string, which: string, options: Options): Promise<vo
   })
   const what = disclose ? 'disclosure' : 'proof'
   file?.write(proof)
-  if (json)
-    console.log(JSON.stringify({ event: which, [what]: proof, ...(out !== undefined && { file: out }) }))
+  if (json) console.log(JSON.stringify({ event: which, [what]: proof, ...(out !== undefined && { file: out }) }))
   else console.log(out === undefined ? proof.slice(0, -1) : `${out}: the ${what} of ${which}`)
 }
 

@@ -7,9 +7,7 @@ import { parseRootKey, type RootKeyOption, rootKeyOption } from '../root-key.ts'
 /** The command `averba rebuild`. */
 export function rebuildCommand(): Command {
   return new Command('rebuild')
-    .description(
-      'Rebuild the views from the log, while the present ones serve, and report which rows differed.',
-    )
+    .description('Rebuild the views from the log, while the present ones serve, and report which rows differed.')
     .argument('<store>', 'the file of the log, which may be in use')
     .option('--view <name...>', 'only these views')
     .addOption(rootKeyOption())

@@ -40,9 +40,7 @@ async function replay(
   printLine(`${decisions} decisions up to ${position} were repeated.`)
   if (otherVersions > 0) printLine(`${otherVersions} were not, since their machine version is not available.`)
   if (!divergence) return printLine('All results are equal to the recorded ones.')
-  printLine(
-    `At ${divergence.position}, in ${divergence.stream}, ${divergence.causedBy} has a different result:`,
-  )
+  printLine(`At ${divergence.position}, in ${divergence.stream}, ${divergence.causedBy} has a different result:`)
   printLine(`recorded  ${divergence.recorded}`)
   printLine(`decided   ${divergence.decided}`)
 }

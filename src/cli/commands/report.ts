@@ -1,11 +1,5 @@
 import { Command } from 'commander'
-import {
-  type Averba,
-  AverbaError,
-  type PageOptions,
-  type SubjectRef,
-  type SubjectSelector,
-} from '../../index.ts'
+import { type Averba, AverbaError, type PageOptions, type SubjectRef, type SubjectSelector } from '../../index.ts'
 import { printableText } from '../../vocabulary/printable.ts'
 import { defaultConfig, withExisting } from '../load-config.ts'
 import { NewFile } from '../new-file.ts'
@@ -27,15 +21,10 @@ interface Options {
 /** The command `averba report`. */
 export function reportCommand(): Command {
   return new Command('report')
-    .description(
-      'Report what is held about a data subject, whether a consent was valid, or what was processed.',
-    )
+    .description('Report what is held about a data subject, whether a consent was valid, or what was processed.')
     .option('--config <file>', 'the configuration', defaultConfig)
     .option('--subject <ref>', 'the data subject; without it the CPF is read from standard input')
-    .option(
-      '--consent <id>',
-      'report whether this consent was valid, with the proof: its id at the service, with --at',
-    )
+    .option('--consent <id>', 'report whether this consent was valid, with the proof: its id at the service, with --at')
     .option('--at <instant>', 'the instant in question, in UTC')
     .option('--known-at <instant or position>', 'use only what was known then; by default the same as --at')
     .option('--processing', 'report the operations with personal data of a period: --from and --until')

@@ -48,9 +48,7 @@ async function restore(
     printLine(`Lost, according to the high-water mark: at least ${formatCount(lostEvents, 'event')}.`)
   for (const { examples } of views) printLine(`A view has to be rebuilt: ${examples.join('; ')}`)
   for (const line of formatLostErasures(restored.lostErasures, store)) printLine(line)
-  printLine(
-    'Holds that were set after the backup are lost: set them again before a process with retention runs.',
-  )
+  printLine('Holds that were set after the backup are lost: set them again before a process with retention runs.')
   if (owed.length === 0) return printLine('No calls were pending when the backup was made.')
   printLine('')
   if (resumedAs !== undefined) {
@@ -59,9 +57,7 @@ async function restore(
     return
   }
   printLine('WARNING: these calls were pending then, and may have been made since. An engine that opens this')
-  printLine(
-    'store makes them AGAIN, except unknown and parked ones, which wait for you. Check the records of',
-  )
+  printLine('store makes them AGAIN, except unknown and parked ones, which wait for you. Check the records of')
   printLine('the services first:')
   for (const line of formatPendingEffects(owed)) printLine(line)
 }

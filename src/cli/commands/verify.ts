@@ -34,9 +34,7 @@ const exitCodes: Readonly<Record<Verdict['level'], number>> = {
 /** The command `averba verify`. */
 export function verifyCommand(): Command {
   return new Command('verify')
-    .description(
-      'Verify a log: signatures, tree, parts, decisions and views, and report the level that it reaches.',
-    )
+    .description('Verify a log: signatures, tree, parts, decisions and views, and report the level that it reaches.')
     .argument(
       '<store>',
       'the file of the log, which may be in use, a folder of averba export, or a proof or disclosure of one event',
@@ -100,13 +98,9 @@ function parseKeyOptions(given: readonly string[] | undefined): VerifierKey[] {
   return readKeyLines(given ?? []).map(line => {
     const key = parseVerifierKey(line)
     if (key) return key
-    throw new AverbaError(
-      'INVALID_INPUT',
-      'Cannot verify the proof: a given key is not a verifier key line',
-      {
-        hint: 'Give the line, or a file with the line',
-      },
-    )
+    throw new AverbaError('INVALID_INPUT', 'Cannot verify the proof: a given key is not a verifier key line', {
+      hint: 'Give the line, or a file with the line',
+    })
   })
 }
 

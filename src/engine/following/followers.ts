@@ -124,8 +124,7 @@ export class Followers {
       this.#activeRuns -= 1
     }
     // If another `run` or `settle` of this process still uses a follower, releasing it would let two processes call it.
-    if (this.#activeRuns === 0)
-      await this.#release([...this.#claimed].filter(name => !this.#inProgress.has(name)))
+    if (this.#activeRuns === 0) await this.#release([...this.#claimed].filter(name => !this.#inProgress.has(name)))
   }
 
   /** Each follower has its own loop, so a slow or stuck one blocks no other. */
@@ -250,10 +249,7 @@ export class Followers {
     const follower = await this.#store.followers.find(name)
     if (!follower) return true
     if (!this.isDue(follower)) return false
-    return (
-      (follower.types !== null && !followsTypes(follower, types)) ||
-      this.hasNewEvents(follower.position, types)
-    )
+    return (follower.types !== null && !followsTypes(follower, types)) || this.hasNewEvents(follower.position, types)
   }
 
   /** Whether events of these types follow a position, or so many others that the position should move past them. */

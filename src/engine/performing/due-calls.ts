@@ -71,8 +71,7 @@ export class DueCalls {
     const { elapsedMs, restMs } = this.#parts
     const now = elapsedMs()
     // A host's clock may be set back.
-    for (const [id, from] of this.#resting)
-      if (now - from >= restMs || from - now > restMs) this.#resting.delete(id)
+    for (const [id, from] of this.#resting) if (now - from >= restMs || from - now > restMs) this.#resting.delete(id)
   }
 
   async #make(id: string): Promise<void> {

@@ -29,11 +29,7 @@ import { LocalBackoff } from './local-backoff.ts'
 import { chooseRetry, retryPolicyOf } from './retry-policy.ts'
 
 /** Turns an effect's outcome into messages for its streams. `since` is the end of the log when the request was sent. */
-export type Router = (
-  pending: PendingEffect,
-  fact: MessageWithParts,
-  since: number,
-) => Promise<DecisionRequest>
+export type Router = (pending: PendingEffect, fact: MessageWithParts, since: number) => Promise<DecisionRequest>
 
 /** Records one chunk of a large answer, on behalf of whoever requested the effect. */
 export type RecordChunk = (deliver: () => Promise<DecisionRequest>) => Promise<unknown>
@@ -101,8 +97,7 @@ export class EffectRunner {
 
   async #attempt(claimed: ClaimedEffect): Promise<void> {
     const { pending, performer } = claimed
-    const settle = (fact: MessageWithParts, as: Settlement, reason: string) =>
-      this.#settle(claimed, fact, as, reason)
+    const settle = (fact: MessageWithParts, as: Settlement, reason: string) => this.#settle(claimed, fact, as, reason)
     if (isLost(claimed)) {
       const { type: operation, attempts: attempt } = pending
       const { effectClass } = performer
@@ -209,8 +204,7 @@ export class EffectRunner {
       const now = await this.#parts.store.effect(id)
       // Another process took it meanwhile: its outcome counts, unless it only recorded `unknown`.
       isOurs = now?.state === 'started' && now.attempts === attempts
-      if (now?.state === 'unknown' && undone)
-        return { targets: [{ stream: pending.stream, message: undone(pending) }] }
+      if (now?.state === 'unknown' && undone) return { targets: [{ stream: pending.stream, message: undone(pending) }] }
       if (!isOurs) return { targets: [] }
       const moves = {
         effect: id,
@@ -246,8 +240,7 @@ export class EffectRunner {
     const opened: Record<string, Json> = {}
     for (const [name, address] of Object.entries(pending.opens ?? {})) {
       const value = await this.#parts.store.open(address)
-      if (value === undefined)
-        throw new AverbaError('CORRUPT', `Cannot open the part "${address}": it does not exist`)
+      if (value === undefined) throw new AverbaError('CORRUPT', `Cannot open the part "${address}": it does not exist`)
       opened[name] = value
     }
     return opened

@@ -119,14 +119,11 @@ export function chooseRetry(
   { attempts, elapsedMs, knownMs, ends }: FailedAttempt,
   entropy: Entropy,
 ): RetryDecision {
-  if (ends && attempts >= ends.attemptsMax)
-    return { givenUp: `${ends.why}: given up after ${attempts} attempts` }
+  if (ends && attempts >= ends.attemptsMax) return { givenUp: `${ends.why}: given up after ${attempts} attempts` }
   const givenUp = giveUpReason(policy, { attempts, elapsedMs, isWaitKnown: knownMs !== undefined })
   if (givenUp !== undefined) return { givenUp }
   if (knownMs !== undefined && attempts <= knownWaitsMax) return { waitMs: knownMs, wait: 'known' }
   // Full jitter: any wait up to a bound that doubles.
   const waitMs = randomUpTo(entropy, backoffMs(attempts, policy.backoffBaseMs, policy.backoffMaxMs))
-  return knownMs !== undefined && knownMs >= waitMs
-    ? { waitMs: knownMs, wait: 'known' }
-    : { waitMs, wait: 'backoff' }
+  return knownMs !== undefined && knownMs >= waitMs ? { waitMs: knownMs, wait: 'known' } : { waitMs, wait: 'backoff' }
 }

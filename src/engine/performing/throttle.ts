@@ -23,10 +23,7 @@ export class Throttle {
 
   constructor(
     clock: Clock,
-    {
-      requestsPerSecond = Number.POSITIVE_INFINITY,
-      requestsAtOnceMax = requestsAtOnceDefault,
-    }: ServiceLimits,
+    { requestsPerSecond = Number.POSITIVE_INFINITY, requestsAtOnceMax = requestsAtOnceDefault }: ServiceLimits,
   ) {
     this.#clock = clock
     this.#semaphore = new Semaphore(requestsAtOnceMax)

@@ -124,9 +124,7 @@ export class Decisions {
       const standing = standings.get(stream)
       if (!standing) continue
       const isSilent = this.#findMachine(stream).isSilent(event)
-      const lastChangePosition = isSilent
-        ? (lastChanges.get(stream) ?? standing.lastChangePosition)
-        : position
+      const lastChangePosition = isSilent ? (lastChanges.get(stream) ?? standing.lastChangePosition) : position
       lastChanges.set(stream, lastChangePosition)
       this.#loaded.set(stream, { standing: { ...standing, lastChangePosition }, version, position })
     }
@@ -160,10 +158,8 @@ export class Decisions {
       // The last version is read first. If it were read later, the decision could claim a version whose events it
       // missed.
       const last = await this.#store.readLast({ stream })
-      while (await readOn({ limit: logPageRows, exceptTypes: machine.skippedInReplay }))
-        await yieldToEventLoop()
-      if (last && last.version > loaded.version)
-        loaded = { ...loaded, version: last.version, position: last.position }
+      while (await readOn({ limit: logPageRows, exceptTypes: machine.skippedInReplay })) await yieldToEventLoop()
+      if (last && last.version > loaded.version) loaded = { ...loaded, version: last.version, position: last.position }
     }
     if (loaded.version > 0) this.#loaded.set(stream, loaded)
     return loaded

@@ -195,6 +195,5 @@ const refusalHints: Partial<Record<ErrorCode, string>> = {
     'Use another log for another portal. If the same portal has moved, give its former address as portal.knownAs',
   // The machines report this code only for a hold.
   NOT_FOUND: 'Give the same reason as to subjects.hold: the events subject.held contain it',
-  BUDGET_SPENT:
-    'Ask again under the same id after midnight in Brasilia, or raise validationService.paidPerDayMax',
+  BUDGET_SPENT: 'Ask again under the same id after midnight in Brasilia, or raise validationService.paidPerDayMax',
 }

@@ -28,23 +28,16 @@ export function repeatResult(receipt: Receipt, digest: Uint8Array): CommandResul
     throw erasedCommandError(commandId)
   }
   if (!Buffer.from(digest).equals(Buffer.from(receipt.digest))) {
-    throw new AverbaError(
-      'COMMAND_REUSED',
-      `Cannot use the command id "${commandId}" again: its input differs`,
-      {
-        hint: 'Give every command its own id, and repeat an id only with the same input',
-      },
-    )
+    throw new AverbaError('COMMAND_REUSED', `Cannot use the command id "${commandId}" again: its input differs`, {
+      hint: 'Give every command its own id, and repeat an id only with the same input',
+    })
   }
   if (receipt.code === 'refused') throw refusalError(receipt.detail)
   return known
 }
 
 /** The error for the id of a command whose data subject was erased; `outcome` is that of its call. */
-export function erasedCommandError(
-  commandId: string,
-  outcome?: 'settled' | 'declined' | 'unknown',
-): AverbaError {
+export function erasedCommandError(commandId: string, outcome?: 'settled' | 'declined' | 'unknown'): AverbaError {
   const outcomeText = outcome === undefined ? '' : `. ${outcomeTexts[outcome]}`
   return new AverbaError(
     'SUBJECT_ERASED',

@@ -79,7 +79,6 @@ export class WriteRetry {
 
 /** Whether the failure is temporary: the disk is full or locked, or the keyring is missing or behind. */
 function isTemporary(error: unknown): error is AverbaError {
-  if (error instanceof KeyringUnreadableError || (error instanceof EpochMissingError && error.isNewer))
-    return true
+  if (error instanceof KeyringUnreadableError || (error instanceof EpochMissingError && error.isNewer)) return true
   return error instanceof AverbaError && (error.code === 'STORE_UNSAFE' || error.code === 'STORE_BUSY')
 }

@@ -76,14 +76,11 @@ export const chart = setup({
     keepReading: assign(({ context, event }) => readingAfter(context, event)),
     keepAsked: assign({
       asked: ({ event }) => (event.type === 'consent.changeRequested' ? event.data.status : null),
-      askedAt: ({ event }) =>
-        event.type === 'consent.changeRequested' ? (event.data.askedAt ?? null) : null,
+      askedAt: ({ event }) => (event.type === 'consent.changeRequested' ? (event.data.askedAt ?? null) : null),
       statusesSinceRequest: ({ context }) => [context.reading.status],
       endedAt: null,
     }),
-    keepShown: assign(({ context, event }) =>
-      event.type === 'consent.changeSeen' ? shownBy(context, event) : {},
-    ),
+    keepShown: assign(({ context, event }) => (event.type === 'consent.changeSeen' ? shownBy(context, event) : {})),
     endShown: assign({
       shown: ({ context, event }) => (shows(event) === context.reading.status ? null : context.shown),
     }),

@@ -7,13 +7,7 @@ import { type Decision, type Machine, record, refuse } from '../definition/machi
 import { answered, lost, refused } from './answers.ts'
 import { type ConsentChartState, chart, heldOf, isUnknown } from './chart.ts'
 import { type ConsentView, oldReadingsMax } from './context.ts'
-import {
-  type ConsentEvent,
-  type ConsentMessage,
-  type ConsentReading,
-  type UseQuestion,
-  whenErased,
-} from './events.ts'
+import { type ConsentEvent, type ConsentMessage, type ConsentReading, type UseQuestion, whenErased } from './events.ts'
 import { type HistoryEntry, isContradicted } from './history.ts'
 import { movesOf } from './moves.ts'
 import {
@@ -41,10 +35,7 @@ function decide(state: ConsentChartState, message: MessageWithParts<ConsentMessa
   return state.context.isErased ? decideErased(message, whenErased, decideNow) : decideNow()
 }
 
-function decideKnown(
-  state: ConsentChartState,
-  message: MessageWithParts<ConsentMessage>,
-): Decision<ConsentEvent> {
+function decideKnown(state: ConsentChartState, message: MessageWithParts<ConsentMessage>): Decision<ConsentEvent> {
   switch (message.type) {
     case 'consent.approve':
     case 'consent.deny':
@@ -123,8 +114,7 @@ function ask(
   if (state.matches({ knowledge: 'changed' }))
     return refuse('the service shows another status: its history is being read')
   const held = state.context.reading.status
-  if (held !== askedFrom[status])
-    return refuse(`it is ${held}, and only ${askedFrom[status]} becomes ${status}`)
+  if (held !== askedFrom[status]) return refuse(`it is ${held}, and only ${askedFrom[status]} becomes ${status}`)
   return record({
     type: 'consent.changeRequested',
     data: { status, ...(instead !== null && { instead }), ...(askedAt !== undefined && { askedAt }) },
@@ -162,29 +152,20 @@ function readInFull(
     const later = { ...readConsent(state.context), ...(laterAt !== undefined && { dueAt: laterAt }) }
     return [described({ ...data, isOld: true }, isOpen ? [later] : []), ...news]
   }
-  return [
-    described(data, readLater(state, data)),
-    ...observed(held, { ...reading, consent, subject }, history),
-  ]
+  return [described(data, readLater(state, data)), ...observed(held, { ...reading, consent, subject }, history)]
 }
 
 /**
  * Delays the next reading after several stale ones in a row: without a pause, readings of two engines could make each
  * other stale forever.
  */
-function pausedUntil(
-  { oldReadings }: ConsentView,
-  { askedAt }: { readonly askedAt?: Instant },
-): Instant | undefined {
+function pausedUntil({ oldReadings }: ConsentView, { askedAt }: { readonly askedAt?: Instant }): Instant | undefined {
   if (oldReadings < oldReadingsMax || askedAt === undefined) return undefined
   return toInstant(fromInstant(askedAt) + lateChangeMs)
 }
 
 /** Requests a later reading for a change that the service may still make. */
-function readLater(
-  state: ConsentChartState,
-  reading: Parameters<typeof mayStillBeMade>[1],
-): readonly Effect[] {
+function readLater(state: ConsentChartState, reading: Parameters<typeof mayStillBeMade>[1]): readonly Effect[] {
   const { lostAt } = state.context
   if (lostAt === null || !mayStillBeMade(heldOf(state), reading)) return []
   return [{ ...readConsent(state.context), dueAt: toInstant(fromInstant(lostAt) + lateChangeMs) }]
@@ -227,8 +208,7 @@ function withReading(state: ConsentChartState, events: readonly ConsentEvent[]):
   return {
     events: events.map(event => {
       const later = event.type === 'consent.appeared' ? readLater(state, event.data) : []
-      const effects =
-        isOwing(event) || event.type === 'consent.detailRequested' ? [readConsent(state.context)] : later
+      const effects = isOwing(event) || event.type === 'consent.detailRequested' ? [readConsent(state.context)] : later
       return effects.length > 0 ? { ...event, effects } : event
     }),
   }

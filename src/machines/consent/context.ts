@@ -156,10 +156,7 @@ export function endShown({ shown }: ConsentContext): ConsentStatus | undefined {
   return shown === null || shown === 'unreadable' || isOpen(shown) ? undefined : shown
 }
 
-function sinceRequestWith(
-  { statusesSinceRequest }: ConsentContext,
-  status: ConsentStatus,
-): readonly ConsentStatus[] {
+function sinceRequestWith({ statusesSinceRequest }: ConsentContext, status: ConsentStatus): readonly ConsentStatus[] {
   return consentStatuses.filter(each => each === status || statusesSinceRequest.includes(each))
 }
 

@@ -64,10 +64,7 @@ export type ConsentEvent =
   /** The service shows the recorded status. Only recorded when it ends an effect or an uncertainty. */
   | Event<'consent.confirmed', { status: ConsentStatus; askedAt?: Instant }>
   /** `askedAt`: when it was requested. `instead`: the unsent change that it replaces. */
-  | Event<
-      'consent.changeRequested',
-      { status: RequestableStatus; instead?: RequestableStatus; askedAt?: Instant }
-    >
+  | Event<'consent.changeRequested', { status: RequestableStatus; instead?: RequestableStatus; askedAt?: Instant }>
   /** The service declined although the recorded status allows the change, so a full reading is requested. */
   | Event<'consent.changeDeclined', { httpStatus: number; asked?: RequestableStatus }>
   | Event<'consent.readDeclined', { httpStatus: number }>
@@ -133,10 +130,7 @@ export type ConsentMessage =
   | Message<'consent.use', UseQuestion>
   | Message<'consent.passTime', { now: Instant }>
   | Message<'consent.erase', unknown>
-  | Message<
-      'consentService.consentRead',
-      ConsentReading & { history: readonly HistoryEntry[]; askedAt?: Instant }
-    >
+  | Message<'consentService.consentRead', ConsentReading & { history: readonly HistoryEntry[]; askedAt?: Instant }>
   | Message<'consent.withholdChange', { asked: RequestableStatus; sentBefore?: true; isDone?: true }>
   | Message<'consentService.changeDeclined', { httpStatus: number } & AnsweredChange>
   | Message<'consentService.readDeclined', { httpStatus: number }>

@@ -24,9 +24,7 @@ export function isContradicted({
 }: History & { readonly reading: { readonly status: ConsentStatus } }): boolean {
   if (reading.status !== 'ATIVO') return false
   // A history read before the status contradicts it only with an end.
-  return lastOf(history).some(({ status }) =>
-    status === null ? historyStatus === 'ATIVO' : isEnd({ status }),
-  )
+  return lastOf(history).some(({ status }) => (status === null ? historyStatus === 'ATIVO' : isEnd({ status })))
 }
 
 /**

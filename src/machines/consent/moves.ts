@@ -78,11 +78,7 @@ interface StatusStep {
 }
 
 /** The new entries of a history. One that contradicts the shown or the recorded status is ignored. */
-function newSteps(
-  held: ConsentView,
-  shown: ConsentStatus,
-  history: readonly HistoryEntry[],
-): readonly StatusStep[] {
+function newSteps(held: ConsentView, shown: ConsentStatus, history: readonly HistoryEntry[]): readonly StatusStep[] {
   const { status } = held.reading
   const last = history.at(-1)
   const isTold = last?.status === shown

@@ -22,10 +22,7 @@ const historyReadMs = dayMs
  * The events of a list: none when nothing changed. Another status is only noted, since a list does not show what
  * happened in between. While our change is pending, a list can decide it.
  */
-export function seen(
-  held: ConsentView,
-  given: ConsentReading & Whose & RequestTime,
-): readonly ConsentEvent[] {
+export function seen(held: ConsentView, given: ConsentReading & Whose & RequestTime): readonly ConsentEvent[] {
   const { status } = given
   const isOwn = status === held.reading.status
   // When a list shows neither status, the history shows what became of a lost change.
@@ -37,10 +34,7 @@ export function seen(
   const isKnown = held.shown === null ? isOwn : status === held.shown && held.isReadingOwed
   if (!isVague && isKnown) return [...amended, ...historyOwed(held, given)]
   const { askedAt } = given
-  return [
-    ...amended,
-    { type: 'consent.changeSeen', data: { status, ...(askedAt !== undefined && { askedAt }) } },
-  ]
+  return [...amended, { type: 'consent.changeSeen', data: { status, ...(askedAt !== undefined && { askedAt }) } }]
 }
 
 /** Reads a history that contradicts the list again, once a day: nothing else may ever resolve the contradiction. */
@@ -56,10 +50,7 @@ function historyOwed(held: ConsentView, { askedAt }: RequestTime): readonly Cons
  * The events of a reading that was concurrent with a newer event. It may show the state before or after that, so it is
  * noted but not applied. Different dates count like another status: the consent may end sooner.
  */
-export function concurrentRead(
-  held: ConsentView,
-  given: ConsentReading & RequestTime,
-): readonly ConsentEvent[] {
+export function concurrentRead(held: ConsentView, given: ConsentReading & RequestTime): readonly ConsentEvent[] {
   const { reading, asked, shown, isUnknown, isReadingOwed } = held
   const { status, askedAt } = given
   // An end is noted even if we requested it: it may be somebody else's.
@@ -105,10 +96,7 @@ export function observed(
  * The event when a late enough reading shows that an uncertain change was not made; `undefined` when there is no such
  * change, or when the contradicting answer showed an end, which no request changes.
  */
-function notMade(
-  { isLost, isDoubtful, asked }: ConsentView,
-  status: ConsentStatus,
-): ConsentEvent | undefined {
+function notMade({ isLost, isDoubtful, asked }: ConsentView, status: ConsentStatus): ConsentEvent | undefined {
   if (!isDoubtful || asked === null) return undefined
   if (!isLost && !isOpen(status)) return undefined
   const why = isLost ? 'whose answer was lost' : 'whose answer showed another status'
@@ -117,20 +105,13 @@ function notMade(
 }
 
 /** The events when it is listed for the first time, or again. */
-function listedAgain(
-  held: ConsentView,
-  given: ConsentReading & Whose & RequestTime,
-): readonly ConsentEvent[] {
+function listedAgain(held: ConsentView, given: ConsentReading & Whose & RequestTime): readonly ConsentEvent[] {
   const isOld = leavesOpen(held, given.status) && !mayStillBeMade(held, given)
   const ended = isOld ? notMade(held, given.status) : undefined
   return [appeared(held, given, ended !== undefined), ...(ended ? [ended] : [])]
 }
 
-function appeared(
-  held: ConsentView,
-  given: ConsentReading & Whose & RequestTime,
-  isEnded: boolean,
-): ConsentEvent {
+function appeared(held: ConsentView, given: ConsentReading & Whose & RequestTime, isEnded: boolean): ConsentEvent {
   const { consent, subject, status, askedAt } = given
   const knowledge = isEnded ? 'uncertain' : doubtAfter(held, given)
   const data = {
@@ -144,10 +125,7 @@ function appeared(
 }
 
 /** Returns whether our own change is still pending or uncertain when the consent is listed again. */
-function doubtAfter(
-  held: ConsentView,
-  given: ConsentReading & RequestTime,
-): 'changing' | 'uncertain' | undefined {
+function doubtAfter(held: ConsentView, given: ConsentReading & RequestTime): 'changing' | 'uncertain' | undefined {
   if (mayStillBeMade(held, given)) return 'uncertain'
   const isChangePending = !held.isQuiet && !held.isDoubtful && leavesOpen(held, given.status)
   return isChangePending ? 'changing' : undefined
@@ -177,9 +155,7 @@ export function maybeOlderUntil(
 
 /** Checks that, by the known history, the consent was given again after this end. */
 function isFormerEnd({ history }: ConsentView, status: ConsentStatus): boolean {
-  return (
-    !isOpen(status) && history.at(-1)?.status === 'ATIVO' && history.some(entry => entry.status === status)
-  )
+  return !isOpen(status) && history.at(-1)?.status === 'ATIVO' && history.some(entry => entry.status === status)
 }
 
 /** Checks that a reading does not decide our change, and was too early to exclude that it will be made. */
@@ -194,11 +170,7 @@ export function mayStillBeMade(
 }
 
 /** The event when an open consent has expired, recorded once. */
-export function lapse(
-  { reading, isUnknown }: ConsentView,
-  said: Instant | null,
-  now: Instant,
-): ConsentEvent[] {
+export function lapse({ reading, isUnknown }: ConsentView, said: Instant | null, now: Instant): ConsentEvent[] {
   const { status, expiresAt } = reading
   const isLive = !isUnknown && isOpen(status)
   if (!isLive || expiresAt === null || expiresAt > now || expiresAt === said) return []
@@ -213,8 +185,7 @@ function leavesOpen({ reading, asked }: ConsentView, status: ConsentStatus): boo
 /** The event of changed dates or a changed controller. */
 export function amendment({ reading }: ConsentView, given: ConsentReading): readonly ConsentEvent[] {
   const { createdAt, expiresAt, controller } = given
-  const isSame =
-    reading.createdAt === createdAt && reading.expiresAt === expiresAt && reading.controller === controller
+  const isSame = reading.createdAt === createdAt && reading.expiresAt === expiresAt && reading.controller === controller
   if (isSame) return []
   return [{ type: 'consent.amended', data: { ...readingOf(given), status: reading.status } }]
 }

@@ -69,10 +69,7 @@ export function judge(known: KnownConsent, question: StandingQuestion): Standing
 }
 
 /** Instants sort as texts. */
-function isStale(
-  { readAt }: KnownConsent,
-  { at, knownAt, ageMaxMs, askedAt = knownAt }: StandingQuestion,
-): boolean {
+function isStale({ readAt }: KnownConsent, { at, knownAt, ageMaxMs, askedAt = knownAt }: StandingQuestion): boolean {
   if (readAt === null) return true
   if (ageMaxMs === null) return false
   const until = [at, knownAt, askedAt].reduce((a, b) => (a < b ? a : b))

@@ -26,10 +26,7 @@ const consentMoves: readonly MachineRule[] = [
   { event: 'consent.expired', in: ['status.PENDENTE', 'status.ATIVO'], if: { status: 'EXPIRADO' } },
   { event: 'consent.conflicted', anomaly: 'always' },
 ]
-const consentStatusRules: readonly MachineRule[] = [
-  { event: 'consent.confirmed', in: heldStatuses },
-  ...consentMoves,
-]
+const consentStatusRules: readonly MachineRule[] = [{ event: 'consent.confirmed', in: heldStatuses }, ...consentMoves]
 const consentReadings: readonly MachineRule[] = [
   { event: 'consent.appeared', in: ['status.absent', 'status.vanished'], owes: readsConsent },
   { event: 'consent.amended', in: heldStatuses },
@@ -90,9 +87,7 @@ const consent: MachineRules = {
     ],
     'consentService.statusChanged': [
       { event: 'consent.answeredLate' },
-      ...consentReadings.filter(
-        rule => rule.event !== 'consent.appeared' && rule.event !== 'consent.conflicted',
-      ),
+      ...consentReadings.filter(rule => rule.event !== 'consent.appeared' && rule.event !== 'consent.conflicted'),
       { event: 'consent.conflicted', anomaly: 'always', owes: readsConsent },
       { event: 'consent.changeSeen', in: heldStatuses, owes: readsConsent },
     ],
@@ -170,9 +165,7 @@ const readingRules = (
   event: string,
   operation: string,
   states: readonly string[] = enrolled,
-): readonly MachineRule[] => [
-  { event: `subject.${event}`, in: states, owes: [`consentService.${operation}`] },
-]
+): readonly MachineRule[] => [{ event: `subject.${event}`, in: states, owes: [`consentService.${operation}`] }]
 
 const subject: MachineRules = {
   conditions: { isAuthenticated: { isAuthenticated: true }, keepsSome: { isPartial: true } },
@@ -191,9 +184,7 @@ const subject: MachineRules = {
       { event: 'subject.erasureRequested', in: withData },
       { event: 'subject.erased', in: withData, owes: ['keys.rotate'] },
     ],
-    'keys.rotated': [
-      { event: 'subject.erasureCompleted', in: enrolledOrErased, owes: ['keys.destroyEpochs'] },
-    ],
+    'keys.rotated': [{ event: 'subject.erasureCompleted', in: enrolledOrErased, owes: ['keys.destroyEpochs'] }],
     'keys.epochsDestroyed': [{ event: 'subject.epochsDestroyed', in: enrolledOrErased }],
     'subject.refuseUse': [{ event: 'subject.useRefused', in: enrolled }],
     'subject.missAwareness': [{ event: 'subject.awarenessVanished', in: enrolled, anomaly: 'always' }],
@@ -281,10 +272,7 @@ const rulesByMachine: Readonly<Record<string, MachineRules>> = {
   budget: { makes: { 'budget.spend': [{ event: 'budget.spent', in: ['open'] }] } },
   certificate: {
     makes: {
-      'certificate.observe': [
-        { event: 'certificate.expiring' },
-        { event: 'certificate.renewed', in: ['expiring'] },
-      ],
+      'certificate.observe': [{ event: 'certificate.expiring' }, { event: 'certificate.renewed', in: ['expiring'] }],
     },
   },
   consent,

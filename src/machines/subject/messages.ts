@@ -36,10 +36,7 @@ export type SubjectEvent =
   | Event<'subject.scheduled', { everyMs: number }>
   | Event<'subject.unscheduled', unknown>
   /** `isPartial`: the list was not read completely, so it confirms no consent, and no consent counts as missing. */
-  | Event<
-      'subject.synced',
-      { read: number; changed: number; unreadable: number; askedAt?: Instant; isPartial?: true }
-    >
+  | Event<'subject.synced', { read: number; changed: number; unreadable: number; askedAt?: Instant; isPartial?: true }>
   /** Its part `record` holds the service's id and texts. */
   | Event<'subject.awarenessAppeared', AwarenessReading & { subject: string }>
   /** The service no longer lists it. The log keeps it, and it may appear again. */
@@ -78,10 +75,7 @@ export type SubjectMessage =
   | Message<'subject.readLoginAddress', { hasRedirect: boolean }>
   | Message<'subject.refuseUse', { at: Instant }>
   /** `effects`: pending readings of the former schedule. `isDefault`: only for subjects that never had a schedule. */
-  | Message<
-      'subject.schedule',
-      { everyMs: number; dueAt: Instant; effects?: readonly string[]; isDefault?: true }
-    >
+  | Message<'subject.schedule', { everyMs: number; dueAt: Instant; effects?: readonly string[]; isDefault?: true }>
   | Message<'subject.unschedule', { effects?: readonly string[] }>
   | Message<'subject.hold' | 'subject.release', { reason: string }>
   | Message<

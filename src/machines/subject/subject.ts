@@ -35,22 +35,16 @@ const chart = setup({
   actions: {
     keepSubject: assign({ subject: ({ context, event }) => enrolledSubject(event) ?? context.subject }),
     keepSchedule: assign(({ context, event }) =>
-      event.type === 'subject.scheduled'
-        ? { everyMs: event.data.everyMs, schedules: context.schedules + 1 }
-        : {},
+      event.type === 'subject.scheduled' ? { everyMs: event.data.everyMs, schedules: context.schedules + 1 } : {},
     ),
     endSchedule: assign({ everyMs: null }),
     keepHold: assign(({ context, event }) =>
       event.type === 'subject.held' ? { holds: [...context.holds, event.data.reason] } : {},
     ),
     endHold: assign(({ context, event }) =>
-      event.type === 'subject.released'
-        ? { holds: context.holds.filter(reason => reason !== event.data.reason) }
-        : {},
+      event.type === 'subject.released' ? { holds: context.holds.filter(reason => reason !== event.data.reason) } : {},
     ),
-    forget: assign(({ event }) =>
-      event.type === 'subject.erased' ? { everyMs: null, keeps: event.data.keeps } : {},
-    ),
+    forget: assign(({ event }) => (event.type === 'subject.erased' ? { everyMs: null, keeps: event.data.keeps } : {})),
     keepRecord: assign({
       awareness: ({ context, event }) =>
         event.type === 'subject.awarenessAppeared' || event.type === 'subject.awarenessAmended'
@@ -59,9 +53,7 @@ const chart = setup({
     }),
     dropRecord: assign({
       awareness: ({ context, event }) =>
-        event.type === 'subject.awarenessVanished'
-          ? withoutRecord(context, event.data.record)
-          : context.awareness,
+        event.type === 'subject.awarenessVanished' ? withoutRecord(context, event.data.record) : context.awareness,
     }),
   },
   guards: {
@@ -158,10 +150,7 @@ function decide(state: SubjectState, message: MessageWithParts<SubjectMessage>):
   return decideErased(message, whenErased, decideNow)
 }
 
-function decideEnrolled(
-  state: SubjectState,
-  message: MessageWithParts<SubjectMessage>,
-): Decision<SubjectEvent> {
+function decideEnrolled(state: SubjectState, message: MessageWithParts<SubjectMessage>): Decision<SubjectEvent> {
   if (message.type === 'subject.enrol') {
     return state.matches('unmet') ? record({ type: 'subject.enrolled', data: message.data }) : record()
   }
@@ -248,10 +237,7 @@ type ReadingMessage = Extract<
 >
 
 /** Decides the facts of a reading. */
-function decideReading(
-  context: SubjectContext,
-  message: MessageWithParts<ReadingMessage>,
-): Decision<SubjectEvent> {
+function decideReading(context: SubjectContext, message: MessageWithParts<ReadingMessage>): Decision<SubjectEvent> {
   const { subject, awareness } = context
   switch (message.type) {
     case 'subject.observeAwareness':

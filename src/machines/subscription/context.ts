@@ -28,10 +28,7 @@ export const emptyContext: SubscriptionContext = {
 }
 
 /** Returns what an event changes in the context. */
-export function contextAfter(
-  context: SubscriptionContext,
-  event: SubscriptionEvent,
-): Partial<SubscriptionContext> {
+export function contextAfter(context: SubscriptionContext, event: SubscriptionEvent): Partial<SubscriptionContext> {
   switch (event.type) {
     case 'subscription.declared':
       return { evento: event.data.evento, eventoAtPortal: event.data.evento, endpoint: event.data.endpoint }

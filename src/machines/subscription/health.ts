@@ -45,10 +45,7 @@ export function wholeDaysUntil(deletionAt: Instant, now: Instant): number {
 }
 
 /** Checks that a failure counts: it came after the last success, and belongs to the current registration. */
-export function isRelevantFailure(
-  { lastSuccessAt, registeredAt }: HealthState,
-  failedAt: Instant | null,
-): boolean {
+export function isRelevantFailure({ lastSuccessAt, registeredAt }: HealthState, failedAt: Instant | null): boolean {
   if (failedAt === null) return true
   if (registeredAt !== null && truncateToSecond(failedAt) < truncateToSecond(registeredAt)) return false
   return lastSuccessAt === null || failedAt > lastSuccessAt

@@ -148,16 +148,11 @@ const chart = setup({
 
 type SubscriptionState = SnapshotFrom<typeof chart>
 
-function decide(
-  state: SubscriptionState,
-  message: MessageWithParts<SubscriptionMessage>,
-): Decision<SubscriptionEvent> {
+function decide(state: SubscriptionState, message: MessageWithParts<SubscriptionMessage>): Decision<SubscriptionEvent> {
   const { context } = state
   switch (message.type) {
     case 'subscription.declare':
-      return state.matches('absent')
-        ? record({ type: 'subscription.declared', data: message.data })
-        : record()
+      return state.matches('absent') ? record({ type: 'subscription.declared', data: message.data }) : record()
     case 'subscription.register':
       return decideRegistration(state, message.data)
     case 'subscription.change':
@@ -174,9 +169,7 @@ function decide(
       return decideAdoption(state, message)
     case 'subscription.observe':
       return {
-        events: message.isStale
-          ? healthEventsOfReading(state, message.data)
-          : eventsOfReading(state, message.data),
+        events: message.isStale ? healthEventsOfReading(state, message.data) : eventsOfReading(state, message.data),
       }
     case 'subscription.miss':
       return { events: message.isStale ? [] : eventsIfMissing(state) }
@@ -219,8 +212,7 @@ function decideRegistration(
   { endpoint, follows = false }: { endpoint: string; follows?: boolean },
 ): Decision<SubscriptionEvent> {
   if (isUncertain(state)) return refuse('it may be registered already: list the subscriptions first')
-  if (!state.matches('declared') && !state.matches('deleted'))
-    return refuse('it is registered or being registered')
+  if (!state.matches('declared') && !state.matches('deleted')) return refuse('it is registered or being registered')
   const held = { endpoint, generation: state.context.generation }
   // After a former registration, failures need a date to tell which one they belong to.
   const isSecond = follows || state.context.formerId !== null
@@ -284,8 +276,7 @@ function isUncertain(state: SubscriptionState): boolean {
 function eventsOfReading(state: SubscriptionState, shown: SubscriptionReading): SubscriptionEvent[] {
   const { context } = state
   // A pending registration is matched by its event and endpoint instead.
-  if (shown.remoteId !== context.remoteId)
-    return state.matches('registering') ? [] : findReappearance(context, shown)
+  if (shown.remoteId !== context.remoteId) return state.matches('registering') ? [] : findReappearance(context, shown)
   if (shown.isDeleted) {
     const by = state.matches('deleting') ? 'us' : 'portal'
     const ends = resolveByDeletion(where => state.matches(where))

@@ -74,14 +74,12 @@ export function decides(machineCase: MachineCase): DecisionAnswer {
   let state = machine.initial
   checkEventTypes(eventTypesIn(given))
   for (const event of given) {
-    if (!event.type.startsWith(`${name}.`))
-      throw new TypeError(`The machine ${name} has no event ${event.type}`)
+    if (!event.type.startsWith(`${name}.`)) throw new TypeError(`The machine ${name} has no event ${event.type}`)
     state = machine.evolve(state, event)
   }
   for (const message of after) {
     const answer = decideMessage(machine, state, message)
-    if ('refused' in answer)
-      throw new TypeError(`The machine ${name} refuses ${message.type}: ${answer.refused}`)
+    if ('refused' in answer) throw new TypeError(`The machine ${name} refuses ${message.type}: ${answer.refused}`)
     for (const event of answer.events) state = machine.evolve(state, event)
   }
   const answer: DecisionAnswer = decideMessage(machine, state, when)
@@ -98,11 +96,7 @@ function checkMachineCase(machineCase: MachineCase): void {
 }
 
 /** Compares an answer. An acceptance in place of a refusal, or the reverse, gets its own message. */
-function compareAnswer(
-  what: string,
-  answer: DecisionAnswer,
-  expected: NonNullable<MachineCase['expected']>,
-): void {
+function compareAnswer(what: string, answer: DecisionAnswer, expected: NonNullable<MachineCase['expected']>): void {
   if ('refused' in expected && 'events' in answer) {
     const types = answer.events.map(each => each.type).join(', ') || 'no event'
     const message = `Expected ${what} to be a refusal, but it was accepted: ${types}`

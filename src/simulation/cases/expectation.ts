@@ -40,9 +40,7 @@ export function findMismatch(actual: unknown, expected: unknown, place: string):
     return fits ? undefined : `${place} to match ${expected}, not ${formatValue(actual)}`
   }
   if (typeof expected === 'function') {
-    return expected(actual) === true
-      ? undefined
-      : `${place} to satisfy a function, not ${formatValue(actual)}`
+    return expected(actual) === true ? undefined : `${place} to satisfy a function, not ${formatValue(actual)}`
   }
   if (isMatcher(expected)) {
     return expected.asymmetricMatch(actual)
@@ -69,9 +67,7 @@ export function findMismatch(actual: unknown, expected: unknown, place: string):
       Object.entries(expected).map(([name, each]) => [`${place}.${name}`, members.get(name), each]),
     )
   }
-  return Object.is(actual, expected)
-    ? undefined
-    : `${place} to be ${formatValue(expected)}, not ${formatValue(actual)}`
+  return Object.is(actual, expected) ? undefined : `${place} to be ${formatValue(expected)}, not ${formatValue(actual)}`
 }
 
 /** Reports whether an object keeps its content outside its members, so that it is compared as a whole. */

@@ -166,11 +166,7 @@ async function runToEnd<R>(world: World, act: () => Promise<R>): Promise<RunResu
   return ended ?? { died: true }
 }
 
-function checkEnding<G, R>(
-  ended: RunResult<R>,
-  events: readonly Recorded[],
-  expected: ScenarioEnding<G, R>,
-): void {
+function checkEnding<G, R>(ended: RunResult<R>, events: readonly Recorded[], expected: ScenarioEnding<G, R>): void {
   if ('error' in ended && expected.error === undefined) throw ended.error
   if (expected.error !== undefined) {
     const error = 'error' in ended ? ended.error : undefined
@@ -178,8 +174,7 @@ function checkEnding<G, R>(
     const code = error instanceof AverbaError ? error.code : ''
     assertMatches('the error', error === undefined ? undefined : { name, message, code }, expected.error)
   }
-  if (expected.result !== undefined && 'result' in ended)
-    assertMatches('the result', ended.result, expected.result)
+  if (expected.result !== undefined && 'result' in ended) assertMatches('the result', ended.result, expected.result)
   checkEvents(events, expected.events ?? [])
   const unwanted = events.filter(event => expected.without?.includes(event.type))
   assertMatches('the unwanted events', unwanted, [])
@@ -231,12 +226,7 @@ async function eventsAfter({ averba }: World, position: number): Promise<readonl
 }
 
 /** Adds to an error's message how to reproduce it: the seed, the crash point and the events. */
-function withReproduction(
-  error: unknown,
-  { seed }: World,
-  events: readonly Recorded[],
-  crashPoint?: number,
-): unknown {
+function withReproduction(error: unknown, { seed }: World, events: readonly Recorded[], crashPoint?: number): unknown {
   if (!(error instanceof Error)) return error
   const died = crashPoint === undefined ? '' : `, with a crash at point ${crashPoint}`
   const timeline = events.map(event => `  ${event.position} ${event.at} ${event.type} ${event.stream}`)

@@ -7,8 +7,7 @@ import type { GivenEvent } from './decides.ts'
 import { assertMatches, type ExpectedValue } from './expectation.ts'
 
 /** An event for a view; `shows` fills in an absent stream and time. */
-export type ShownEvent = GivenEvent &
-  Partial<Pick<RecordedEvent, 'stream' | 'at' | 'settles' | 'causedBy' | 'actor'>>
+export type ShownEvent = GivenEvent & Partial<Pick<RecordedEvent, 'stream' | 'at' | 'settles' | 'causedBy' | 'actor'>>
 
 /** The events and the expected rows of a view, for `shows`. */
 export interface ViewCase<N extends keyof Views> {

@@ -4,12 +4,7 @@ import { defaultBudgetMs, type Fetch } from '../../vocabulary/fetch.ts'
 import type { Fault } from './fault.ts'
 
 /** Sends a request with a fault applied. Throws what the transport would throw. */
-export async function applyFault(
-  fault: Fault,
-  request: Request,
-  forward: Fetch,
-  clock: Clock,
-): Promise<Response> {
+export async function applyFault(fault: Fault, request: Request, forward: Fetch, clock: Clock): Promise<Response> {
   switch (fault.kind) {
     case 'refuse':
       throw new UnsentError('ECONNREFUSED')

@@ -3,14 +3,7 @@ import type { Entropy } from '../../runtime/entropy.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { ServiceName } from '../../vocabulary/service-name.ts'
 import { applyFault } from './apply-fault.ts'
-import {
-  appliesTo,
-  type Fault,
-  type FaultKind,
-  type FaultTarget,
-  faultSchema,
-  isCertificateFault,
-} from './fault.ts'
+import { appliesTo, type Fault, type FaultKind, type FaultTarget, faultSchema, isCertificateFault } from './fault.ts'
 import { HeldDeliveries } from './held-deliveries.ts'
 
 /** The certificate that a server presents to a connection: its own, or a bad one. */

@@ -34,10 +34,7 @@ const serverAuth = '1.3.6.1.5.5.7.3.1'
 const clientAuth = '1.3.6.1.5.5.7.3.2'
 
 /** Creates an authority. Its certificates are valid from a day before `now` to a year after it. */
-export async function createAuthority(
-  now: number,
-  authorityName = 'averba simulated authority',
-): Promise<Authority> {
+export async function createAuthority(now: number, authorityName = 'averba simulated authority'): Promise<Authority> {
   const crypto = webcrypto as unknown as Crypto // The same interface under two declarations.
   const notBefore = new Date(now - dayMs)
   const notAfter = new Date(now + 365 * dayMs)

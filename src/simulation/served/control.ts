@@ -28,13 +28,10 @@ const bodySchemas = {
       destinatarioId: shortText,
       body: z.unknown(),
     })
-    .refine(
-      ({ destinatarioTipo, destinatarioId }) => recipientIdForms[destinatarioTipo].test(destinatarioId),
-      {
-        path: ['destinatarioId'],
-        error: 'must have the format of its destinatarioTipo: 11 digits of a CPF, 14 characters of a CNPJ',
-      },
-    ),
+    .refine(({ destinatarioTipo, destinatarioId }) => recipientIdForms[destinatarioTipo].test(destinatarioId), {
+      path: ['destinatarioId'],
+      error: 'must have the format of its destinatarioTipo: 11 digits of a CPF, 14 characters of a CNPJ',
+    }),
   connection: z.strictObject({ from: shortText, to: shortText }),
 }
 

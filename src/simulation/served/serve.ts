@@ -61,12 +61,9 @@ export async function serveHttps(
     requestCert: true,
     rejectUnauthorized: false,
   }
-  const server = createServer(
-    { cert, key, minVersion: 'TLSv1.2', ...clientCertificate },
-    (incoming, outgoing) => {
-      void listener(incoming, outgoing)
-    },
-  )
+  const server = createServer({ cert, key, minVersion: 'TLSv1.2', ...clientCertificate }, (incoming, outgoing) => {
+    void listener(incoming, outgoing)
+  })
   if (replaceCertificate) {
     chooseCertificatePerConnection(server, replaceCertificate, { cert, key, ...clientCertificate })
   }
@@ -90,10 +87,7 @@ function chooseCertificatePerConnection(
 }
 
 /** Serves the control server of the simulated services over plain HTTP, on loopback only. */
-export async function serveControl(
-  handle: (request: Request) => Promise<Response>,
-  port = 0,
-): Promise<Server> {
+export async function serveControl(handle: (request: Request) => Promise<Response>, port = 0): Promise<Server> {
   const listener = getRequestListener(handle, { overrideGlobalObjects: false })
   return listenOn(
     createHttpServer((incoming, outgoing) => void listener(incoming, outgoing)),

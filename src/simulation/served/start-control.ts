@@ -24,8 +24,7 @@ export async function startControl(services: RunningServices, clock: ShiftedCloc
         ...(status && { status }),
         ...(expiresInMs !== undefined && { expiresInMs }),
       }),
-    addAwareness: ({ cpf, cnpj }) =>
-      services.consentService.addAwareness({ cpf, ...(cnpj !== undefined && { cnpj }) }),
+    addAwareness: ({ cpf, cnpj }) => services.consentService.addAwareness({ cpf, ...(cnpj !== undefined && { cnpj }) }),
     addPerson: ({ cpf, ...person }) => services.validationService.addPerson(cpf, person),
     notify: notice => services.portal.notify(notice),
     addFault: fault => services.faults.add(fault),

@@ -85,14 +85,11 @@ export async function startServices(options: ServicesOptions = {}): Promise<Runn
   const create = (faults: readonly Fault[] = []) => createSimulators({ ...common, faults })
   let simulators = create(options.faults)
   const start = (name: ServiceName, clientCa?: string) =>
-    serveHttps(
-      async (request: Request, peer: Peer) => simulators.reach[name](await bufferRequest(request), peer),
-      {
-        ...server.own,
-        replaceCertificate: () => server[simulators.faults.nextCertificate(name)],
-        ...(clientCa !== undefined && { clientCa }),
-      },
-    )
+    serveHttps(async (request: Request, peer: Peer) => simulators.reach[name](await bufferRequest(request), peer), {
+      ...server.own,
+      replaceCertificate: () => server[simulators.faults.nextCertificate(name)],
+      ...(clientCa !== undefined && { clientCa }),
+    })
   servers = await Promise.all([
     start('consentService', ca),
     start('tokenService'),

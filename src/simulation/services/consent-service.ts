@@ -121,8 +121,7 @@ export function simulateConsentService(options: ConsentServiceOptions): ConsentS
 function addGuards(app: ConsentApp, { authorizedClients }: ConsentPolicies): void {
   app.use(`${base}/*`, async (context, next) => {
     // Section 5: only the certificate identifies the client.
-    if (context.env?.clientName === undefined)
-      return problemResponse(context, 401, 'Chamador não autenticado')
+    if (context.env?.clientName === undefined) return problemResponse(context, 401, 'Chamador não autenticado')
     return next()
   })
   for (const [operation, method, path] of authorizedOperations) {
@@ -170,12 +169,10 @@ function addRecordRoutes(app: ConsentApp, records: ConsentRecords, policies: Con
   })
   app.get(`${base}/ciencias/:cpf`, context => {
     const { cpf } = context.req.param()
-    const summaries = records
-      .listAwareness(cpf, context.req.query('cnpj'))
-      .map(({ id, dataHora, usuario }) => {
-        const href = resourceUrl(context, `ciencias/${cpf}/${id}`)
-        return cienciaResumidaSchema.parse({ id, dataHora, cnpjUsuario: usuario?.cnpj ?? null, href })
-      })
+    const summaries = records.listAwareness(cpf, context.req.query('cnpj')).map(({ id, dataHora, usuario }) => {
+      const href = resourceUrl(context, `ciencias/${cpf}/${id}`)
+      return cienciaResumidaSchema.parse({ id, dataHora, cnpjUsuario: usuario?.cnpj ?? null, href })
+    })
     return context.json(summaries)
   })
   app.get(`${base}/ciencias/:cpf/:id`, context => {
@@ -322,11 +319,7 @@ function recordsOfCpf<T>(all: Map<string, Map<string, T>>, cpf: string): Map<str
 }
 
 /** Answers an RFC 9457 problem body with the free-form members nested (section 7). */
-function problemResponse(
-  context: Context,
-  status: 400 | 401 | 403 | 404 | 409 | 500,
-  title: string,
-): Response {
+function problemResponse(context: Context, status: 400 | 401 | 403 | 404 | 409 | 500, title: string): Response {
   const body = problemaDetalhadoSchema.parse({
     type: 'about:blank',
     title,

@@ -74,10 +74,7 @@ const represents = z.union([z.literal('everyone'), z.array(recipient).readonly()
 
 /** Headers with valid names and values. */
 const headers = z
-  .record(
-    z.string().regex(/^[!#$%&'*+.^_`|~\w-]+$/),
-    z.string().regex(/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/),
-  )
+  .record(z.string().regex(/^[!#$%&'*+.^_`|~\w-]+$/), z.string().regex(/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/))
   .refine(given => Object.keys(given).length > 0, { error: 'needs a header that identifies the user' })
 
 const portalUser = z.strictObject({

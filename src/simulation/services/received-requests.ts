@@ -20,12 +20,7 @@ const plainHeaders = new Set(['accept', 'content-type', 'content-length', 'host'
 const requestsMax = 10_000
 
 /** Adds a request to the list, and masks the values of all headers that may be secret. */
-export function recordRequest(
-  requests: ReceivedRequest[],
-  service: string,
-  request: Request,
-  clock: Clock,
-): void {
+export function recordRequest(requests: ReceivedRequest[], service: string, request: Request, clock: Clock): void {
   const { pathname, search } = new URL(request.url)
   const headers = Object.fromEntries(
     [...request.headers].map(([name, value]) => [name, plainHeaders.has(name) ? value : '***']),

@@ -1,9 +1,5 @@
 import { Hono } from 'hono'
-import {
-  type Claims,
-  type ValidationResponse,
-  validationRequestSchema,
-} from '../../adapters/validation/wire.ts'
+import { type Claims, type ValidationResponse, validationRequestSchema } from '../../adapters/validation/wire.ts'
 import { parseCpf } from '../../vocabulary/cpf.ts'
 import type { ValidationPolicies } from './policies.ts'
 
@@ -70,8 +66,7 @@ export function simulateValidationService(options: ValidationServiceOptions): Va
       return gatewayErrorResponse(errors, 401, fault)
     }
     const wrongHeader = otherHeaders === 'refuse' ? statusForHeaders(context.req.raw.headers) : undefined
-    if (wrongHeader)
-      return context.json({ code: String(wrongHeader), message: 'Cabeçalho inválido' }, wrongHeader)
+    if (wrongHeader) return context.json({ code: String(wrongHeader), message: 'Cabeçalho inválido' }, wrongHeader)
     const parsed = validationRequestSchema.safeParse(await context.req.json().catch(() => undefined))
     const { key, answer = {} } = parsed.data ?? {}
     if (!parsed.success || (required === 'key' && key?.cpf === undefined))
@@ -128,12 +123,7 @@ function compareGroup(prefix: string, claims: object, person: object): Record<st
   return answer
 }
 
-function compareField(
-  name: string,
-  isSimilar: boolean,
-  claimed: unknown,
-  known: unknown,
-): Record<string, unknown> {
+function compareField(name: string, isSimilar: boolean, claimed: unknown, known: unknown): Record<string, unknown> {
   const [a, b] = [normalize(claimed), normalize(known)]
   return { [name]: a === b, ...(isSimilar && { [`${name}_similaridade`]: similarity(a, b) }) }
 }

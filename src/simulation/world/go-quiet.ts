@@ -34,9 +34,7 @@ export async function goQuiet(world: World): Promise<QuietWorld> {
     if (next === undefined) break
     await clock.advance(Math.max(1, fromInstant(next) - clock.now()))
   }
-  const recurring = new Set(
-    (await averba.due(endOfTime)).flatMap(each => (each.what === 'sync' ? each.id : [])),
-  )
+  const recurring = new Set((await averba.due(endOfTime)).flatMap(each => (each.what === 'sync' ? each.id : [])))
   const left = (await averba.effects.list()).filter(each => !recurring.has(each.id))
   const describeEffects = (states: readonly string[]) =>
     left.filter(each => states.includes(each.state)).map(each => `${each.type} ${each.state}: ${each.reason}`)

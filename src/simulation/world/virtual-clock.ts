@@ -35,10 +35,7 @@ export interface RunLimit {
 const startsAt: Instant = '2026-11-20T12:00:00.000Z'
 const wakesDefault = 10_000
 /** The first and last time with a four-digit year. */
-const [firstTime, lastTime] = [
-  fromInstant('0000-01-01T00:00:00.000Z'),
-  fromInstant('9999-12-31T23:59:59.999Z'),
-]
+const [firstTime, lastTime] = [fromInstant('0000-01-01T00:00:00.000Z'), fromInstant('9999-12-31T23:59:59.999Z')]
 
 /**
  * A clock that moves only on command. It advances to the next due time, wakes one sleeper, and waits until all is
@@ -64,10 +61,7 @@ export class VirtualClock implements Clock {
   constructor(start: Instant = startsAt) {
     this.#now = fromInstant(start)
     if (!(this.#now >= firstTime && this.#now <= lastTime))
-      throw invalidInput(
-        'start the clock: the start is not a time',
-        'Use a format like 2026-11-20T12:00:00.000Z',
-      )
+      throw invalidInput('start the clock: the start is not a time', 'Use a format like 2026-11-20T12:00:00.000Z')
   }
 
   now(): number {
@@ -88,8 +82,7 @@ export class VirtualClock implements Clock {
     let hasEnded = false
     return {
       now: () => this.#now,
-      sleep: (ms, signal, what) =>
-        hasEnded ? new Promise(() => undefined) : this.#sleep(ms, signal, what, process),
+      sleep: (ms, signal, what) => (hasEnded ? new Promise(() => undefined) : this.#sleep(ms, signal, what, process)),
       end: () => {
         hasEnded = true
         for (const each of this.#sleepers) if (each.process === process) this.#sleepers.delete(each)
@@ -234,10 +227,7 @@ export class VirtualClock implements Clock {
     const time = typeof ms === 'number' ? this.#now + ms : Number.NaN
     if (time >= firstTime && time <= lastTime) return time
     const given = typeof ms === 'number' ? `${ms} ms` : 'something that is not a number'
-    throw invalidInput(
-      `${operation} by ${given}`,
-      'Use a number of milliseconds that stays within the years 0 to 9999',
-    )
+    throw invalidInput(`${operation} by ${given}`, 'Use a number of milliseconds that stays within the years 0 to 9999')
   }
 
   /**

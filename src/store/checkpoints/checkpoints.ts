@@ -76,8 +76,7 @@ export function* findMarkFault(mark: string): Steps<string | undefined> {
   if (!checkpoint) return damagedMark
   const { size, root } = checkpoint
   const head = yield* treeHead()
-  if (head.size < size)
-    return `it has ${head.size} events, and had ${size} when its high-water mark was written`
+  if (head.size < size) return `it has ${head.size} events, and had ${size} when its high-water mark was written`
   if ((yield* rootAt(size)) === root) return undefined
   return `its first ${size} events differ from those under its high-water mark`
 }

@@ -7,10 +7,7 @@ import type { HighWaterMark } from '../store-options.ts'
 import { damagedMark } from './checkpoints.ts'
 
 /** Returns the mark of a store: the host's own, or a file beside the store. A log in memory has none. */
-export function resolveMark(options: {
-  path: string
-  highWaterMark?: HighWaterMark
-}): HighWaterMark | undefined {
+export function resolveMark(options: { path: string; highWaterMark?: HighWaterMark }): HighWaterMark | undefined {
   const { path, highWaterMark } = options
   if (highWaterMark || path === ':memory:') return highWaterMark
   return createFileMark(markPath(path))

@@ -47,12 +47,9 @@ export function* proveInclusion(positions: readonly number[], size: number): Ste
  *
  * @throws {AverbaError} `INVALID_INPUT` when the note is not a checkpoint, or not one of this log
  */
-export function* proveConsistency(
-  note: string,
-): Steps<{ before: Checkpoint; checkpoint: string; hashes: string[] }> {
+export function* proveConsistency(note: string): Steps<{ before: Checkpoint; checkpoint: string; hashes: string[] }> {
   const before = parseCheckpoint(note)
-  if (!before)
-    throw new AverbaError('INVALID_INPUT', 'Cannot prove consistency: the text is not a checkpoint')
+  if (!before) throw new AverbaError('INVALID_INPUT', 'Cannot prove consistency: the text is not a checkpoint')
   const { note: checkpoint, size } = yield* requireCheckpoint()
   if (before.size === 0 || before.size > size || (yield* rootAt(before.size)) !== before.root)
     throw new AverbaError('INVALID_INPUT', 'Cannot prove consistency: the checkpoint is not of this log')

@@ -53,13 +53,7 @@ interface MarkComparison {
  *
  * @throws {AverbaError} `ROLLED_BACK`
  */
-export async function checkAgainstMark({
-  connection,
-  keyring,
-  options,
-  mark,
-  append,
-}: MarkComparison): Promise<void> {
+export async function checkAgainstMark({ connection, keyring, options, mark, append }: MarkComparison): Promise<void> {
   const { path, clock, createId, acceptRollback = false } = options
   const newest = await mark?.read()
   if (acceptRollback) {
@@ -72,12 +66,7 @@ export async function checkAgainstMark({
 }
 
 /** Makes the first event of a restored log. Pending effects become due, so that they are handled before new ones. */
-function* resumeEvent(
-  origin: string,
-  keyring: MarkComparison['keyring'],
-  at: Instant,
-  mark?: string,
-): Steps<Append> {
+function* resumeEvent(origin: string, keyring: MarkComparison['keyring'], at: Instant, mark?: string): Steps<Append> {
   const { size, root = '' } = yield* treeHead()
   const lost = mark === undefined ? undefined : parseCheckpoint(mark)
   const erasures = yield* findLostErasures(keyring.erased)

@@ -27,9 +27,7 @@ export async function checkClaims(
   faults: Faults,
   onPage: () => Promise<boolean>,
 ): Promise<void> {
-  snapshot.run(() =>
-    rows({ sql: 'create temp table claimed_check (stream text primary key)', parameters: [] }),
-  )
+  snapshot.run(() => rows({ sql: 'create temp table claimed_check (stream text primary key)', parameters: [] }))
   if (kinds.length > 0) snapshot.run(() => checkKinds(kinds, faults))
   for (const known of kinds) {
     const columns = findValueColumns(snapshot, known, views)
@@ -85,11 +83,7 @@ interface ValueColumns {
 }
 
 /** The table to look in; none for a view that is not running. */
-function findValueColumns(
-  snapshot: Snapshot,
-  known: ClaimedKind,
-  views: readonly View[],
-): ValueColumns | undefined {
+function findValueColumns(snapshot: Snapshot, known: ClaimedKind, views: readonly View[]): ValueColumns | undefined {
   if ('stream' in known) return { table: 'stream', key: 'name', prefix: known.stream }
   const view = views.find(({ name }) => name === known.view)
   const isRunning = snapshot

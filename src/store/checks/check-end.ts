@@ -25,8 +25,7 @@ export function* findEndFault(): Steps<string | undefined> {
     parameters: [],
   })
   const reach = Math.max(beside?.part ?? 0, beside?.effect ?? 0, beside?.follower ?? 0)
-  if (reach > position)
-    return `its last event is at ${position}, but a part, an effect or a follower is at ${reach}`
+  if (reach > position) return `its last event is at ${position}, but a part, an effect or a follower is at ${reach}`
   return yield* findTilesFault(position)
 }
 

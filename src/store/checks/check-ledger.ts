@@ -94,18 +94,10 @@ interface ComparedEffect extends EffectPlace {
   readonly expectedEnd: number | null
 }
 
-function isSameCall({
-  expectedType,
-  expectedStream,
-  expectedState,
-  expectedEnd,
-  ...row
-}: ComparedEffect): boolean {
+function isSameCall({ expectedType, expectedStream, expectedState, expectedEnd, ...row }: ComparedEffect): boolean {
   if (expectedState === null) return false
   const isOpen = !endedStates.includes(expectedState)
-  const isState = openStates.includes(expectedState)
-    ? openStates.includes(row.state)
-    : row.state === expectedState
+  const isState = openStates.includes(expectedState) ? openStates.includes(row.state) : row.state === expectedState
   const isEnd = row.settled_at === expectedEnd && row.is_open === (isOpen ? 1 : 0)
   return row.type === expectedType && row.name === expectedStream && isState && isEnd
 }

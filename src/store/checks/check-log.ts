@@ -162,8 +162,7 @@ class RowCheck {
   *checkEdges(): Steps<void> {
     for (const tile of this.#edges.values()) yield* this.#compareTile(tile)
     const [stored] = yield* rows<{ n: number }>({ sql: 'select count(*) as n from tile', parameters: [] })
-    if (stored?.n !== this.#tiles)
-      this.#faults.add('tree', `there are ${stored?.n} tiles instead of ${this.#tiles}`)
+    if (stored?.n !== this.#tiles) this.#faults.add('tree', `there are ${stored?.n} tiles instead of ${this.#tiles}`)
   }
 
   *#compareTile({ level, number, hashes }: Tile): Steps<void> {

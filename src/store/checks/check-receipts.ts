@@ -50,8 +50,7 @@ export class ReceiptCheck {
 
   *#check({ id, position, effect, code, header, stream, isStream }: ReceiptRow): Steps<void> {
     if (header === null) this.#addFault(`a receipt names the event at ${position}, which does not exist`)
-    else if (code !== 'accepted' && code !== 'refused')
-      this.#addFault(`a receipt at ${position} has an unknown code`)
+    else if (code !== 'accepted' && code !== 'refused') this.#addFault(`a receipt at ${position} has an unknown code`)
     else if (effect !== '' && !(yield* hasEffect(effect, id, position)))
       this.#addFault(`a receipt at ${position} names an effect that its command did not request`)
     else if (stream !== '' && (isStream === 0 || parseHeader(header).commandId === id))

@@ -13,11 +13,7 @@ interface RecentRow {
 const digestsPerPage = 500
 
 /** Compares recent digests with the times of their events. The content of the digests cannot be checked. */
-export async function checkRecent(
-  snapshot: Snapshot,
-  faults: Faults,
-  onPage: () => Promise<boolean>,
-): Promise<void> {
+export async function checkRecent(snapshot: Snapshot, faults: Faults, onPage: () => Promise<boolean>): Promise<void> {
   // A tampered position may be negative.
   for (let after = Number.MIN_SAFE_INTEGER; ; ) {
     const page = snapshot.run(() => readRecent(after))

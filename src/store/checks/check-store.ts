@@ -73,8 +73,7 @@ export async function checkRows(
   const onIndex = () => onPage('log')(head)
   await runCheck(faults, () => checkClaims(snapshot, claimedKinds, views, faults, onIndex))
   await runCheck(faults, () => checkRecent(snapshot, faults, onIndex))
-  if (views.length > 0)
-    await runCheck(faults, () => checkViews(snapshot, views, schemas, faults, onPage('views')))
+  if (views.length > 0) await runCheck(faults, () => checkViews(snapshot, views, schemas, faults, onPage('views')))
   return verified ?? { events: verifier.size, parts: 0, erasedParts: 0 }
 }
 

@@ -59,8 +59,7 @@ export async function checkViews(
       if (!(await onPage(position))) return
     }
     const { count, examples } = differences
-    if (count > 0)
-      faults.add('views', `${view.name} differs from the log in ${count} rows: ${examples.join(', ')}`)
+    if (count > 0) faults.add('views', `${view.name} differs from the log in ${count} rows: ${examples.join(', ')}`)
   }
 }
 

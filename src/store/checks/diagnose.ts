@@ -19,13 +19,7 @@ import { describeLostErasures, findLostErasures } from '../owners/lost-erasures.
 import { findUnopenedKeys } from '../owners/unopened-keys.ts'
 import { readCheckpoints, type ViewCheckpoint } from '../views/projector.ts'
 import { findEndFault } from './check-end.ts'
-import {
-  type CheckFindings,
-  type CheckOptions,
-  checkStore,
-  findKeyFaults,
-  throwOnCutOff,
-} from './check-store.ts'
+import { type CheckFindings, type CheckOptions, checkStore, findKeyFaults, throwOnCutOff } from './check-store.ts'
 
 /** The events of one month (UTC), and roughly how much space they take. */
 export interface MonthVolume {
@@ -131,15 +125,10 @@ function describeFaults({ faults }: CheckFindings): string[] {
   })
 }
 
-function findQuickFaults(
-  snapshot: Snapshot,
-  found: readonly ViewCheckpoint[],
-  views: readonly View[],
-): string[] {
+function findQuickFaults(snapshot: Snapshot, found: readonly ViewCheckpoint[], views: readonly View[]): string[] {
   const end = snapshot.run(findEndFault)
   // A view of another version is rebuilt when the log is opened.
-  const isOurs = (each: ViewCheckpoint) =>
-    views.some(view => view.name === each.view && view.version === each.version)
+  const isOurs = (each: ViewCheckpoint) => views.some(view => view.name === each.view && view.version === each.version)
   const stopped = found.filter(each => !each.isRunning && isOurs(each))
   return [
     ...(end === undefined ? [] : [`end: ${end}`]),

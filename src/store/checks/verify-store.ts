@@ -58,8 +58,7 @@ export async function verifyStore(snapshot: Snapshot, options: VerifyStoreOption
   return conclude({
     ...{ origin, root, ...checked, ...found, held: mark },
     faults: faults.list(),
-    notHeldReason:
-      'There is no high-water mark: no evidence from outside the store shows how far the log had come.',
+    notHeldReason: 'There is no high-water mark: no evidence from outside the store shows how far the log had come.',
   })
 }
 
@@ -76,24 +75,14 @@ const emptyTrust: LogTrust = {
   ...{ keys: [], points: [], isKeyGiven: false },
 }
 
-async function gatherTrust(
-  snapshot: Snapshot,
-  options: VerifyStoreOptions,
-  faults: Faults,
-): Promise<LogTrust> {
+async function gatherTrust(snapshot: Snapshot, options: VerifyStoreOptions, faults: Faults): Promise<LogTrust> {
   const { witnesses = [] } = options
   const { keys, isKeyGiven } = await findVerifierKeys(snapshot, options, faults)
   const stored = snapshot.run(readCheckpoints)
-  const trusted = await verifyCheckpoints(
-    stored.map(toGivenCheckpoint),
-    keys,
-    parseVerifierKeys(witnesses),
-    faults,
-  )
+  const trusted = await verifyCheckpoints(stored.map(toGivenCheckpoint), keys, parseVerifierKeys(witnesses), faults)
   for (const [i, { number, size, note }] of stored.entries()) {
     if (number !== i + 1) faults.add('checkpoints', `checkpoint ${i + 1} is missing`)
-    if (parseCheckpoint(note)?.size !== size)
-      faults.add('checkpoints', `checkpoint ${number} differs from its row`)
+    if (parseCheckpoint(note)?.size !== size) faults.add('checkpoints', `checkpoint ${number} differs from its row`)
   }
   const mark = await verifyMark(snapshot, options, keys, faults)
   const { anchored, stamped, uncounted } = trusted

@@ -27,19 +27,14 @@ export function migrationStatements(
  *
  * @throws {AverbaError} `NOT_OURS` when the tables are of a newer version
  */
-export function* migrate(
-  connection: Connection,
-  path: string,
-  all: readonly Migration[] = migrations,
-): Steps<void> {
+export function* migrate(connection: Connection, path: string, all: readonly Migration[] = migrations): Steps<void> {
   const tables = yield* rows(connection.listTables)
   const version = tables.length === 0 ? 0 : yield* readSchemaVersion(connection)
   if (version === undefined || version > all.length) {
     const cannot = `Cannot open "${path}": its tables have version ${version ?? 'unknown'}, averba supports ${all.length}`
     throw new AverbaError('NOT_OURS', cannot, { hint: 'Update averba' })
   }
-  for (const sql of migrationStatements(version, connection.dialect, all))
-    yield* rows({ sql, parameters: [] })
+  for (const sql of migrationStatements(version, connection.dialect, all)) yield* rows({ sql, parameters: [] })
 }
 
 function* readSchemaVersion({ compiler }: Connection): Steps<number | undefined> {

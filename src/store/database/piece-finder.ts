@@ -8,9 +8,7 @@ const noDistances: ReadonlySet<number> = new Set()
  * Prepares a search for many pieces of the same length. The returned function adds the pieces that it finds in some
  * bytes, in hexadecimal, to a set. It reads only every `stride`-th number, because every piece contains one of them.
  */
-export function createPieceFinder(
-  pieces: readonly Uint8Array[],
-): (bytes: Buffer, found: Set<string>) => void {
+export function createPieceFinder(pieces: readonly Uint8Array[]): (bytes: Buffer, found: Set<string>) => void {
   const length = pieces[0]?.length ?? 0
   if (pieces.some(piece => piece.length !== length)) throw new TypeError('The pieces differ in length')
   if (pieces.length === 0) return () => undefined

@@ -15,11 +15,7 @@ export function wrapSqliteErrors<T>(path: string, work: () => T, database?: Data
 
 /** Reports whether a statement names a table or column that does not exist. */
 export function isUnknownName(cause: unknown): boolean {
-  return (
-    cause instanceof Error &&
-    'code' in cause &&
-    /no such (table|column)|has no column named/.test(cause.message)
-  )
+  return cause instanceof Error && 'code' in cause && /no such (table|column)|has no column named/.test(cause.message)
 }
 
 /** Reports whether a table exists that `sqlite_schema` does not list: a damaged page hides it. */
@@ -31,9 +27,7 @@ function isHiddenTable(cause: unknown): boolean {
 export function classifyTables(database: Database): 'current' | 'otherVersion' | 'incomplete' {
   try {
     if (database.prepare('select schema from head').pluck().get() !== migrations.length) return 'otherVersion'
-    const existing = new Set(
-      database.prepare("select name from sqlite_schema where type = 'table'").pluck().all(),
-    )
+    const existing = new Set(database.prepare("select name from sqlite_schema where type = 'table'").pluck().all())
     const wanted = migrationStatements(0, 'sqlite').flatMap(sql => /^create table (\w+)/.exec(sql)?.[1] ?? [])
     return wanted.every(name => existing.has(name)) ? 'current' : 'incomplete'
   } catch {
@@ -45,8 +39,7 @@ export function classifyTables(database: Database): 'current' | 'otherVersion' |
 const damageCodes = /^SQLITE_(CORRUPT|IOERR_(CORRUPTFS|SHORT_READ)$)/
 
 /** After a disk error the caller does not know whether the command was recorded. */
-const retryHint =
-  'A command that was running may still have been recorded: repeat it only with the same command id'
+const retryHint = 'A command that was running may still have been recorded: repeat it only with the same command id'
 
 /** SQLite needs this much for the journal's index before it can read. */
 const indexBytes = 32_768
@@ -66,8 +59,7 @@ function toAverbaError(path: string, cause: unknown, database?: Database): Averb
   const cannot = (as: ErrorCode, why: string, hint: string) =>
     new AverbaError(as, `Cannot use "${path}": ${why}`, { cause, hint, path })
   if (code === 'SQLITE_NOTADB') {
-    const hint =
-      'If it was a log of averba, it is damaged: keep the file unchanged and restore a backup elsewhere'
+    const hint = 'If it was a log of averba, it is damaged: keep the file unchanged and restore a backup elsewhere'
     return cannot('NOT_OURS', 'it is not a SQLite database', hint)
   }
   const isMissing = isUnknownName(cause)

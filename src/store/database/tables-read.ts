@@ -30,8 +30,7 @@ export class TablesRead {
     const program = this.#database.prepare(`explain ${sql}`).all(...parameters) as OpenedTable[] // SQLite's answer.
     const tables = new Set<string>()
     for (const { opcode, p2, p3 } of program)
-      if (opcode === 'OpenRead')
-        tables.add((p3 === 0 ? this.#tableByRootPage.get(p2) : undefined) ?? 'a table')
+      if (opcode === 'OpenRead') tables.add((p3 === 0 ? this.#tableByRootPage.get(p2) : undefined) ?? 'a table')
     if (program.some(({ opcode }) => opcode === 'VOpen'))
       for (const name of this.#findVirtualTables(sql)) tables.add(name)
     if (this.#tablesBySql.size >= statementsKeptMax) this.#tablesBySql.clear()
@@ -41,9 +40,7 @@ export class TablesRead {
 
   /** The compiled program has a virtual table but not its name, so the words of the statement are searched. */
   #findVirtualTables(sql: string): string[] {
-    const modules = new Set(
-      this.#database.prepare('select lower(name) from pragma_module_list').pluck().all(),
-    )
+    const modules = new Set(this.#database.prepare('select lower(name) from pragma_module_list').pluck().all())
     const sources = sqlWords(sql).filter(
       word => tablelessFunctions.has(word) || /^pragma_/.test(word) || modules.has(word),
     )

@@ -109,13 +109,7 @@ function makeFolder(dir: string): void {
   }
 }
 
-const bundleFiles: readonly BundleFile[] = [
-  'checkpoint',
-  'key',
-  'leaves.ndjson',
-  'parts.ndjson',
-  'checkpoints.ndjson',
-]
+const bundleFiles: readonly BundleFile[] = ['checkpoint', 'key', 'leaves.ndjson', 'parts.ndjson', 'checkpoints.ndjson']
 
 /**
  * Opens an exported folder. The returned function reads its files.

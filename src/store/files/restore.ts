@@ -1,12 +1,7 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import type { Fault } from '../../proof/faults.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
-import {
-  inspectKeyringFile,
-  type Keyring,
-  openKeyringFile,
-  openKeyringFileUnder,
-} from '../../vault/keyring.ts'
+import { inspectKeyringFile, type Keyring, openKeyringFile, openKeyringFileUnder } from '../../vault/keyring.ts'
 import type { Keys } from '../../vault/keys.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { keyringPath, markPath } from '../../vocabulary/names.ts'
@@ -14,13 +9,7 @@ import type { View } from '../../vocabulary/view.ts'
 import { damagedMark, findMarkFault } from '../checkpoints/checkpoints.ts'
 import { readMark } from '../checkpoints/high-water-mark.ts'
 import type { ClaimedKind } from '../checks/check-claims.ts'
-import {
-  type CheckFindings,
-  checkStore,
-  findKeyFaults,
-  throwOnCutOff,
-  throwOnFaults,
-} from '../checks/check-store.ts'
+import { type CheckFindings, checkStore, findKeyFaults, throwOnCutOff, throwOnFaults } from '../checks/check-store.ts'
 import type { Steps } from '../database/connection.ts'
 import { Snapshot } from '../database/snapshot.ts'
 import { applicationId, loadSqlite } from '../database/sqlite.ts'

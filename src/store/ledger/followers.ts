@@ -58,9 +58,7 @@ export class FollowerTable {
   /** Reports whether this process still holds a follower at its position. Takes the lease again if it is free. */
   async holds({ name, position }: Follower): Promise<boolean> {
     const lease = this.#lease()
-    const row = await this.#connection.read(() =>
-      first<FollowerRow>({ sql: selectFollower, parameters: [name] }),
-    )
+    const row = await this.#connection.read(() => first<FollowerRow>({ sql: selectFollower, parameters: [name] }))
     const isOurs = row?.lease_owner === lease.owner && !isLeaseOver(row.lease_until, lease)
     const found = isOurs ? toFollower(row) : await this.take(name)
     return found?.position === position && !found.isParked

@@ -1,22 +1,10 @@
 import { clocksDifferMaxMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
-import type {
-  EffectState,
-  Instant,
-  PendingEffect,
-  RecordedEvent,
-  Settlement,
-} from '../../vocabulary/message.ts'
+import type { EffectState, Instant, PendingEffect, RecordedEvent, Settlement } from '../../vocabulary/message.ts'
 import { parseEffectId } from '../../vocabulary/names.ts'
 import { type Connection, first, oneOf, rows, type Steps } from '../database/connection.ts'
 import { endOfLog } from '../log/position-before.ts'
 import type { Schemas } from '../log/upcasters.ts'
-import {
-  type EffectIdParts,
-  type EffectRow,
-  effectIdOf,
-  toPendingEffect,
-  toPendingOrDamaged,
-} from './effect-row.ts'
+import { type EffectIdParts, type EffectRow, effectIdOf, toPendingEffect, toPendingOrDamaged } from './effect-row.ts'
 import { isLeaseOver, type Lease } from './leases.ts'
 
 // The ledger of pending effects. An effect's id is `<stream>/<version>/<n>`.
@@ -109,10 +97,7 @@ export interface EffectMove {
 }
 
 /** Parks or defers an effect, releases it with its attempts reset, or begins one more attempt. */
-export function* moveEffect(
-  { effect, to, dueAt, attempts, reason, lease }: EffectMove,
-  now: Instant,
-): Steps<void> {
+export function* moveEffect({ effect, to, dueAt, attempts, reason, lease }: EffectMove, now: Instant): Steps<void> {
   if (to === 'started') {
     const { owner, until } = lease ?? { owner: null, until: null }
     yield* rows({ sql: startOne, parameters: [attempts + 1, now, owner, until, ...parseEffectId(effect)] })
@@ -166,9 +151,7 @@ export function* dueEffects(
     sql: `${selectGivenAhead} ${ofTypes} ${inGivenOrder} ${most}`,
     parameters: [latestPlausible({ now }), now, latest, ...given],
   }
-  return [...(yield* rows<EffectIdParts>(due)), ...(yield* rows<EffectIdParts>(ahead))]
-    .slice(0, limit)
-    .map(effectIdOf)
+  return [...(yield* rows<EffectIdParts>(due)), ...(yield* rows<EffectIdParts>(ahead))].slice(0, limit).map(effectIdOf)
 }
 
 /** An effect that can be claimed. */
@@ -188,11 +171,7 @@ export interface LedgerClaim extends Omit<ClaimCandidate, 'move'> {
 }
 
 /** Finds an effect that can be claimed; `undefined` when it has ended, is not due, or another lease still runs. */
-export function* findClaimable(
-  schemas: Schemas,
-  id: string,
-  lease: Lease,
-): Steps<ClaimCandidate | undefined> {
+export function* findClaimable(schemas: Schemas, id: string, lease: Lease): Steps<ClaimCandidate | undefined> {
   const row = yield* first<EffectRow>({ sql: selectEffect, parameters: parseEffectId(id) })
   if (!row?.is_open || row.state === 'unknown' || row.state === 'parked') return undefined
   if (!isClaimable(row, lease)) return undefined
@@ -261,11 +240,7 @@ export interface EffectFilter {
 }
 
 /** Lists effects, the oldest first: of any state unless the filter has states. */
-export function* listEffects(
-  connection: Connection,
-  schemas: Schemas,
-  filter: EffectFilter,
-): Steps<PendingEffect[]> {
+export function* listEffects(connection: Connection, schemas: Schemas, filter: EffectFilter): Steps<PendingEffect[]> {
   const { stream, states, withDamaged, after, limit } = filter
   if (states?.length === 0) return []
   const hasEnded = states?.some(state => endedStates.has(state)) ?? true

@@ -33,11 +33,7 @@ export function* readPage(schemas: Schemas, filter: ReadFilter): Steps<RecordedE
 type Reader = Pick<Connection, 'read'>
 
 /** Reads one page of the log in order of position. A filter without an index searches the log in windows. */
-export async function readOrSearch(
-  reader: Reader,
-  schemas: Schemas,
-  filter: ReadFilter,
-): Promise<RecordedEvent[]> {
+export async function readOrSearch(reader: Reader, schemas: Schemas, filter: ReadFilter): Promise<RecordedEvent[]> {
   if (!needsSearch(filter)) return reader.read(() => readPage(schemas, filter))
   return (await searchHeaders(reader, filter)).found.map(header => readHeader(header, schemas))
 }
@@ -108,8 +104,7 @@ function pageStatement(filter: ReadFilter, window?: PositionWindow): Statement {
   else if (after !== undefined) where(`position ${later} ?`, after)
   if (fromVersion !== undefined) where(`version ${earlier} ?`, fromVersion)
   if (types) where(oneOf('type', types), ...types)
-  if (exceptTypes && exceptTypes.length > 0)
-    where(`type not in (${exceptTypes.map(() => '?')})`, ...exceptTypes)
+  if (exceptTypes && exceptTypes.length > 0) where(`type not in (${exceptTypes.map(() => '?')})`, ...exceptTypes)
   // Events are named after their machine, and '/' is the character after '.'.
   if (kind !== undefined) where('type > ? and type < ?', `${kind}.`, `${kind}/`)
   const whereClause = conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''

@@ -35,8 +35,7 @@ export function describeLostErasures(lost: readonly LostErasure[]): string | und
   return `${problem}. Erase each again, with ${eraseAgain}: ${named.join(', ')}${more}`
 }
 
-const eraseAgain =
-  'averba erase <store> --subject <ref> --requester <ref> --legal-basis <text> --backups-kept <days>'
+const eraseAgain = 'averba erase <store> --subject <ref> --requester <ref> --legal-basis <text> --backups-kept <days>'
 const namedMax = 20
 const selectOwner = 'select is_erased as "isErased", epoch from owner_key where owner = ?'
 

@@ -5,14 +5,7 @@ import type { OwnerKey, Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { PartAddress, PartMark } from '../../vocabulary/message.ts'
 import { parsePartAddress } from '../../vocabulary/names.ts'
-import {
-  type Connection,
-  each,
-  first,
-  rows,
-  type SearchProgress,
-  type Steps,
-} from '../database/connection.ts'
+import { type Connection, each, first, rows, type SearchProgress, type Steps } from '../database/connection.ts'
 import { resealSecrets } from '../ledger/secrets.ts'
 import { parseHeader } from '../log/header.ts'
 import { endOfLog } from '../log/position-before.ts'
@@ -114,10 +107,7 @@ export class Owners {
   }
 
   /** Replaces the keyed index. Does nothing and returns `undefined` when events follow the position. */
-  replaceIndex(
-    claims: readonly IndexEntry[],
-    since: number,
-  ): Promise<{ before: number; after: number } | undefined> {
+  replaceIndex(claims: readonly IndexEntry[], since: number): Promise<{ before: number; after: number } | undefined> {
     return this.#connection.transact(() => replaceIndex(claims, since))
   }
 

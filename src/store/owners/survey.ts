@@ -97,10 +97,7 @@ async function readCommandIds(connection: Connection, key: number): Promise<Read
 }
 
 /** Scans the whole index: there is no database index from a value to its digests. */
-async function findIndexEntries(
-  connection: Connection,
-  values: ReadonlySet<string>,
-): Promise<PersonSurvey['claims']> {
+async function findIndexEntries(connection: Connection, values: ReadonlySet<string>): Promise<PersonSurvey['claims']> {
   const claims: PersonSurvey['claims'][number][] = []
   let after: Pick<IndexRow, 'kind' | 'digest'> = { kind: '', digest: new Uint8Array() }
   for (;;) {

@@ -12,9 +12,7 @@ interface WrappedKey {
  * that does not open blocks every later erasure; with an older keyring the log cannot be written.
  */
 export function* findUnopenedKeys(keyring: Pick<Keyring, 'unwrap' | 'epoch'>): Steps<string[]> {
-  const faults = (yield* isOlderThanLog(keyring))
-    ? ['the keyring is older than the log: a newer one exists']
-    : []
+  const faults = (yield* isOlderThanLog(keyring)) ? ['the keyring is older than the log: a newer one exists'] : []
   for (const { epoch, owner, wrapped } of yield* rows<WrappedKey>({ sql: selectKeys, parameters: [] })) {
     try {
       keyring.unwrap(wrapped, epoch, owner)

@@ -46,11 +46,7 @@ export function isEventOfPerson(subject: string, { stream, data, parts = [] }: O
   return parts.some(part => part.owner === owner)
 }
 
-function* readStreamsNaming(
-  subject: string,
-  after: number,
-  last: number,
-): Steps<readonly { name: string }[]> {
+function* readStreamsNaming(subject: string, after: number, last: number): Steps<readonly { name: string }[]> {
   return yield* rows<{ name: string }>({
     sql: selectStreamsNaming,
     parameters: [after, last, `%${subject}%`],

@@ -62,12 +62,7 @@ function* foldNext(parts: CatchUpParts, view: View, table: ViewTable): Steps<Fol
 }
 
 /** Writes the page, unless another process has moved the view meanwhile. Returns whether the view is running again. */
-function* writePage(
-  parts: CatchUpParts,
-  view: View,
-  table: ViewTable,
-  { from, folding }: FoldedPage,
-): Steps<boolean> {
+function* writePage(parts: CatchUpParts, view: View, table: ViewTable, { from, folding }: FoldedPage): Steps<boolean> {
   if ((yield* stoppedPosition(view)) !== from) return false
   // The view rejoins in this transaction, so events appended meanwhile have to be folded here.
   if (folding.isAtEnd) yield* folding.foldLargeStep()

@@ -43,8 +43,7 @@ export function* compareRows(
     parameters: [after, after],
   })
   const until = end?.until ?? undefined
-  const within = (table: string) =>
-    `${table}.${key} > ?${until === undefined ? '' : ` and ${table}.${key} <= ?`}`
+  const within = (table: string) => `${table}.${key} > ?${until === undefined ? '' : ` and ${table}.${key} <= ?`}`
   const range = until === undefined ? [after] : [after, until]
   const counted = yield* first<{ n: number }>({
     sql: `select count(*) as n from ${built.name} b where ${within('b')}`,

@@ -166,9 +166,7 @@ export function* readCheckpointsOf(views: readonly View[]): Steps<readonly ViewC
 
 /** Lists the running views, each as `viewVersionName` gives it. */
 export function* readRunningViews(): Steps<ReadonlySet<string>> {
-  return parseRunningViews(
-    (yield* first<{ views: string }>({ sql: selectRunningViews, parameters: [] }))?.views ?? '',
-  )
+  return parseRunningViews((yield* first<{ views: string }>({ sql: selectRunningViews, parameters: [] }))?.views ?? '')
 }
 
 /** Adds a view to the running ones. */

@@ -50,9 +50,7 @@ export class ViewReader {
   async find(name: string, key: string, stream: string): Promise<ViewRow | undefined> {
     const { view, table } = this.#findView(name)
     const found = await this.#parts.connection.read(function* () {
-      return (yield* readRunningViews()).has(viewVersionName(view))
-        ? { row: yield* table.find(key) }
-        : undefined
+      return (yield* readRunningViews()).has(viewVersionName(view)) ? { row: yield* table.find(key) } : undefined
     })
     return found ? found.row : (await this.#fold(view, { stream })).get(key)
   }
@@ -80,13 +78,9 @@ export class ViewReader {
       const found = this.#views.get(table)
       if (found && !running.has(viewVersionName(found.view))) throw viewStopped(table)
       if (found || isSure === 'perhaps' || table === schemaTable) continue
-      throw new AverbaError(
-        'INVALID_INPUT',
-        'Cannot run this statement: it reads something other than views',
-        {
-          hint: `The views are ${[...this.#views.keys()].join(', ')}`,
-        },
-      )
+      throw new AverbaError('INVALID_INPUT', 'Cannot run this statement: it reads something other than views', {
+        hint: `The views are ${[...this.#views.keys()].join(', ')}`,
+      })
     }
   }
 

@@ -53,10 +53,8 @@ export function foldOne(
   event: RecordedEvent,
 ): ViewRow | undefined {
   const row = view.fold(before, event) as ViewRow | undefined // A view's row holds cells only.
-  if (before && !row)
-    throw new RowDroppedError(`The view "${view.name}" drops a row: return it unchanged instead`)
-  if (row && row[keyColumn(view)] !== key)
-    throw new TypeError(`The view "${view.name}" returns a row with another key`)
+  if (before && !row) throw new RowDroppedError(`The view "${view.name}" drops a row: return it unchanged instead`)
+  if (row && row[keyColumn(view)] !== key) throw new TypeError(`The view "${view.name}" returns a row with another key`)
   return row && fillColumns(view, row)
 }
 

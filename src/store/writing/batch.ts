@@ -1,13 +1,6 @@
 import type { Instant, Settlement } from '../../vocabulary/message.ts'
 import { first, type Steps } from '../database/connection.ts'
-import {
-  cancelEffect,
-  type EffectMove,
-  endEffect,
-  insertEffect,
-  moveEffect,
-  resolveEffect,
-} from '../ledger/ledger.ts'
+import { cancelEffect, type EffectMove, endEffect, insertEffect, moveEffect, resolveEffect } from '../ledger/ledger.ts'
 import type { Tile } from '../log/tree.ts'
 import type { IndexEntry, Receipt, StagedEvent } from './append.ts'
 import { type Destruction, destroyData } from './destruction.ts'
@@ -35,8 +28,7 @@ export class Batch {
 
   /** Writes everything but the views and their checkpoints. Empty inserts are skipped: most batches have many. */
   *write(tiles: readonly Tile[], recents: RecentDigests): Steps<void> {
-    if (this.streams.length > 0)
-      yield { sql: insertStream, forEach: this.streams.map(({ key, name }) => [key, name]) }
+    if (this.streams.length > 0) yield { sql: insertStream, forEach: this.streams.map(({ key, name }) => [key, name]) }
     if (this.owners.length > 0) yield { sql: insertOwner, forEach: this.owners.map(ownerRow) }
     if (this.events.length > 0) yield { sql: insertEvent, forEach: this.events.map(eventRow) }
     const parts = this.events.flatMap(partRows)
@@ -50,8 +42,7 @@ export class Batch {
       if (recorded.resolves) yield* resolveEffect(stream, recorded.resolves, recorded.position)
       for (const effect of recorded.cancels ?? []) yield* cancelEffect(effect, recorded)
     }
-    if (this.receipts.size > 0)
-      yield { sql: insertReceipt, forEach: Array.from(this.receipts.values(), receiptRow) }
+    if (this.receipts.size > 0) yield { sql: insertReceipt, forEach: Array.from(this.receipts.values(), receiptRow) }
     if (tiles.length > 0) yield { sql: upsertTile, forEach: tiles.map(tileRow) }
     for (const destruction of this.destroyed) yield* destroyData(destruction)
   }
@@ -94,8 +85,7 @@ export function* findReceipt(commandId: string): Steps<Receipt | undefined> {
 
 const insertStream = 'insert into stream (key, name) values (?, ?)'
 const insertOwner = 'insert into owner_key (key, owner, epoch, wrapped, commitment) values (?, ?, ?, ?, ?)'
-const insertEvent =
-  'insert into event (position, stream, version, type, header, leaf) values (?, ?, ?, ?, ?, ?)'
+const insertEvent = 'insert into event (position, stream, version, type, header, leaf) values (?, ?, ?, ?, ?, ?)'
 const insertPart = 'insert into part (position, name, owner, sealed) values (?, ?, ?, ?)'
 const insertReceipt = `insert into receipt (command_id, digest, code, detail, effect, position, stream)
   values (?, ?, ?, ?, ?, ?, ?)`

@@ -39,19 +39,14 @@ export function* isSurveyOutdated(
   const newer = found.map(({ header }): RecordedEvent => parseHeader(header))
   const inBatch = staged.filter(({ header }) => header.includes(subject)).map(each => each.recorded)
   // An event of one of the person's streams may name them only in the parts that its effects open.
-  return [...newer, ...inBatch].some(
-    event => streams.includes(event.stream) || isEventOfPerson(subject, event),
-  )
+  return [...newer, ...inBatch].some(event => streams.includes(event.stream) || isEventOfPerson(subject, event))
 }
 
 /**
  * Reports whether every part exists and is not staged to be destroyed. An erasure need not find its parts: it destroys
  * their key.
  */
-export function* arePartsPresent(
-  { parts, person }: Destruction,
-  staged: readonly Destruction[],
-): Steps<boolean> {
+export function* arePartsPresent({ parts, person }: Destruction, staged: readonly Destruction[]): Steps<boolean> {
   if (person) return true
   const inBatch = new Set(staged.flatMap(each => each.parts.map(partPlaceKey)))
   if (parts.some(part => inBatch.has(partPlaceKey(part)))) return false
@@ -101,5 +96,4 @@ const deleteClaim = 'delete from keyed_index where kind = ? and digest = ?'
 const emptyReceipt = 'update receipt set digest = ? where command_id = ?'
 const emptyReceiptsOfStream = `update receipt set digest = ? where stream = ? and stream <> ''`
 const markOwner = 'update owner_key set is_erased = 1 where owner = ?'
-const emptyOwner =
-  'update owner_key set is_erased = 1, epoch = 0, wrapped = ?, commitment = ? where owner = ?'
+const emptyOwner = 'update owner_key set is_erased = 1, epoch = 0, wrapped = ?, commitment = ? where owner = ?'

@@ -36,8 +36,7 @@ export interface AppendContext {
  */
 export function* stageAppend(context: AppendContext, input: Append): Steps<Appended> {
   const { batch, cache } = context
-  const receipt =
-    input.receipt && !input.receipt.isNew && (yield* lookUpReceipt(batch, input.receipt.commandId))
+  const receipt = input.receipt && !input.receipt.isNew && (yield* lookUpReceipt(batch, input.receipt.commandId))
   if (receipt) return { status: 'known', receipt }
   const streams = new Map<string, StreamPlacement>()
   for (const { stream, expect, isNew } of input.streams) {
@@ -90,12 +89,9 @@ function* findConflict(context: AppendContext, input: Append): Steps<string | un
     return `the effect "${moves.effect}" has changed meanwhile`
   }
   const person = destroys?.person
-  if (person && (yield* isSurveyOutdated(person, batch.events)))
-    return 'an event of the person was recorded meanwhile'
-  if (destroys && !(yield* arePartsPresent(destroys, batch.destroyed)))
-    return 'a part was destroyed meanwhile'
-  if (concerns && (yield* findOwner(cache, concerns))?.isErased === 1)
-    return 'the data subject was erased meanwhile'
+  if (person && (yield* isSurveyOutdated(person, batch.events))) return 'an event of the person was recorded meanwhile'
+  if (destroys && !(yield* arePartsPresent(destroys, batch.destroyed))) return 'a part was destroyed meanwhile'
+  if (concerns && (yield* findOwner(cache, concerns))?.isErased === 1) return 'the data subject was erased meanwhile'
   return undefined
 }
 
@@ -146,8 +142,7 @@ function stageEvents(
     batch.ended.set(effect, { as, reason, position })
   }
   for (const { cancels = [] } of events) for (const effect of cancels) batch.cancelled.add(effect)
-  if (input.moves && events.length > 0)
-    batch.moved.set(input.moves.effect, { move: input.moves, now: input.at })
+  if (input.moves && events.length > 0) batch.moved.set(input.moves.effect, { move: input.moves, now: input.at })
   if (input.receipt) {
     const first = events.find(event => event.effects?.length)
     const { isNew: _, ...receipt } = input.receipt

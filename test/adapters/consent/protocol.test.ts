@@ -12,9 +12,6 @@ test('an answer about another person is rejected, also if the CPF is a number wi
   expect(read({ titular: { cpf: '***.982.247-**' } })).toBeDefined()
 })
 
-test.each([{}, { historico: null }, { historico: [] }])(
-  'a consent without a history is read: %j',
-  history => {
-    expect(read({ titular: null, ...history })).toMatchObject({ summary: { status: 'ATIVO' } })
-  },
-)
+test.each([{}, { historico: null }, { historico: [] }])('a consent without a history is read: %j', history => {
+  expect(read({ titular: null, ...history })).toMatchObject({ summary: { status: 'ATIVO' } })
+})

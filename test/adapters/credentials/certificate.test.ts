@@ -14,8 +14,7 @@ import { serveHttps } from '../../../src/simulation/served/serve.ts'
 
 const now = systemClock.now()
 const dayMs = 86_400_000
-const recorded = (name: string) =>
-  readFileSync(join(import.meta.dirname, '../../recordings/certificates', name))
+const recorded = (name: string) => readFileSync(join(import.meta.dirname, '../../recordings/certificates', name))
 const passphrase = 'senha'
 
 describe('certificates of every form are read', () => {
@@ -41,32 +40,25 @@ describe('certificates of every form are read', () => {
   })
 })
 
-test.each(['aes.pfx', 'rc2-40.pfx'])(
-  'a wrong passphrase and a broken file of %s give different errors',
-  async name => {
-    const pfx = recorded(name)
-    const wrong = loadCertificate({ pfx, passphrase: 'outra' }, now)
-    await expect(wrong).rejects.toMatchObject({
-      code: 'MISCONFIGURED',
-      message: expect.stringContaining('passphrase is wrong'),
-    })
-    const broken = loadCertificate({ pfx: pfx.subarray(0, 500), passphrase }, now)
-    await expect(broken).rejects.toMatchObject({
-      message: expect.stringContaining('PKCS#12 file cannot be read'),
-    })
-  },
-)
+test.each(['aes.pfx', 'rc2-40.pfx'])('a wrong passphrase and a broken file of %s give different errors', async name => {
+  const pfx = recorded(name)
+  const wrong = loadCertificate({ pfx, passphrase: 'outra' }, now)
+  await expect(wrong).rejects.toMatchObject({
+    code: 'MISCONFIGURED',
+    message: expect.stringContaining('passphrase is wrong'),
+  })
+  const broken = loadCertificate({ pfx: pfx.subarray(0, 500), passphrase }, now)
+  await expect(broken).rejects.toMatchObject({
+    message: expect.stringContaining('PKCS#12 file cannot be read'),
+  })
+})
 
 test('a PKCS#12 file with the chain first is put in order', async () => {
   const { cert, key } = await loadCertificate({ pfx: recorded('aes.pfx'), passphrase }, now)
   const issuerKeys = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const issuer = forge.pki.createCertificate()
-  issuer.publicKey = forge.pki.publicKeyFromPem(
-    issuerKeys.publicKey.export({ type: 'spki', format: 'pem' }).toString(),
-  )
-  issuer.sign(
-    forge.pki.privateKeyFromPem(issuerKeys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()),
-  )
+  issuer.publicKey = forge.pki.publicKeyFromPem(issuerKeys.publicKey.export({ type: 'spki', format: 'pem' }).toString())
+  issuer.sign(forge.pki.privateKeyFromPem(issuerKeys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()))
   const chain = [issuer, forge.pki.certificateFromPem(cert)]
   const written = forge.pkcs12.toPkcs12Asn1(forge.pki.privateKeyFromPem(key), chain, passphrase)
   const pfx = Buffer.from(forge.asn1.toDer(written).getBytes(), 'latin1')
@@ -84,26 +76,10 @@ test('a PEM text with the chain first is put in order', async () => {
 })
 
 /** Writes a PKCS#12 file with the installed openssl. */
-async function exportByOpenssl(
-  cert: string,
-  key: string,
-  passphrase: string,
-  how: string[] = [],
-): Promise<Buffer> {
+async function exportByOpenssl(cert: string, key: string, passphrase: string, how: string[] = []): Promise<Buffer> {
   const folder = mkdtempSync(join(tmpdir(), 'averba-pfx-'))
   for (const [name, text] of Object.entries({ cert, key })) writeFileSync(join(folder, name), text)
-  const flags = [
-    '-export',
-    '-in',
-    'cert',
-    '-inkey',
-    'key',
-    '-passout',
-    `pass:${passphrase}`,
-    '-out',
-    'pfx',
-    ...how,
-  ]
+  const flags = ['-export', '-in', 'cert', '-inkey', 'key', '-passout', `pass:${passphrase}`, '-out', 'pfx', ...how]
   execFileSync('openssl', ['pkcs12', ...flags], { cwd: folder, stdio: 'pipe' })
   return readFileSync(join(folder, 'pfx'))
 }
@@ -111,9 +87,7 @@ async function exportByOpenssl(
 test.each(['senha-ção', 'senha€'])('a passphrase that is not ASCII opens its file: %s', async given => {
   const { cert, key } = await (await createAuthority(now)).issueClient('x')
   const pfx = await exportByOpenssl(cert, key, given)
-  expect(new X509Certificate((await loadCertificate({ pfx, passphrase: given }, now)).cert).subject).toBe(
-    'CN=x',
-  )
+  expect(new X509Certificate((await loadCertificate({ pfx, passphrase: given }, now)).cert).subject).toBe('CN=x')
   await expect(loadCertificate({ pfx, passphrase: `${given}x` }, now)).rejects.toMatchObject({
     message: expect.stringContaining('its passphrase is wrong'),
   })

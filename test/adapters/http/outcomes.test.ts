@@ -8,11 +8,7 @@ import { sendRequest } from '../../../src/adapters/http/exchange.ts'
 import type { SocketOptions } from '../../../src/adapters/http/transport.ts'
 import { hostToken } from '../../../src/api/validations/tokens.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import {
-  type Authority,
-  createAuthority,
-  type IssuedCertificate,
-} from '../../../src/simulation/served/authority.ts'
+import { type Authority, createAuthority, type IssuedCertificate } from '../../../src/simulation/served/authority.ts'
 import { type Server, serveHttps } from '../../../src/simulation/served/serve.ts'
 import { type Kind, kinds, openThreeCalls } from '../three-calls.ts'
 
@@ -60,10 +56,7 @@ async function call(kind: Kind, baseUrl: string, options: Omit<SocketOptions, 'c
     return `token-${asked}`
   }
   const target = { consentUrl: baseUrl, validationUrl: baseUrl, service: 'demo', consent: 'a' }
-  const { calls, close } = openThreeCalls(
-    { ...target, tokens: hostToken(newToken) },
-    { ca: authority.ca, ...options },
-  )
+  const { calls, close } = openThreeCalls({ ...target, tokens: hostToken(newToken) }, { ca: authority.ca, ...options })
   try {
     return await calls[kind]()
   } finally {
@@ -105,11 +98,7 @@ describe('resolve, connect, TLS: nothing was sent, and the reason says why', () 
   test.each<[string, string, () => Promise<string>]>([
     ['resolve', "the service's host name was not found", async () => 'https://nao-existe.invalid'],
     ['connect: a port without a listener', 'the connection was refused', async () => localhost(1)],
-    [
-      'TLS: a port that does not speak it',
-      'ERR_SSL_',
-      () => listen(createHttpServer((_, response) => response.end())),
-    ],
+    ['TLS: a port that does not speak it', 'ERR_SSL_', () => listen(createHttpServer((_, response) => response.end()))],
     [
       'TLS: an expired certificate',
       "the service's certificate has expired",

@@ -7,11 +7,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { openSocket, type SocketOptions } from '../../../src/adapters/http/transport.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
-import {
-  type Authority,
-  createAuthority,
-  type IssuedCertificate,
-} from '../../../src/simulation/served/authority.ts'
+import { type Authority, createAuthority, type IssuedCertificate } from '../../../src/simulation/served/authority.ts'
 import { type Peer, type Server, serveHttps } from '../../../src/simulation/served/serve.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
 
@@ -94,17 +90,9 @@ describe('each unusable certificate has its own message', () => {
       async () => ({ ...client, key: (await authority.issueClient('x')).key }),
       'its key belongs',
     ],
-    [
-      'a certificate that is not PEM',
-      async () => ({ ...client, cert: 'x' }),
-      'its certificate cannot be read',
-    ],
+    ['a certificate that is not PEM', async () => ({ ...client, cert: 'x' }), 'its certificate cannot be read'],
     ['a key that is not PEM', async () => ({ ...client, key: 'x' }), 'its key cannot be read'],
-    [
-      'an expired certificate',
-      async () => (await createAuthority(0)).issueClient('x'),
-      'it expired on 1971-01-01',
-    ],
+    ['an expired certificate', async () => (await createAuthority(0)).issueClient('x'), 'it expired on 1971-01-01'],
   ])('%s', async (_, given, words) => {
     const sending = send('/', { certificate: await given() })
     await expect(sending).rejects.toMatchObject({
@@ -227,9 +215,7 @@ test('a burst of first requests, or after a rotation, loads the certificate once
   }
   const socket = openSocket({ clock, ca: authority.ca, certificate })
   const burst = () =>
-    Promise.all(
-      Array.from({ length: 20 }, () => socket.fetch(new Request(`https://localhost:${server.port}/`))),
-    )
+    Promise.all(Array.from({ length: 20 }, () => socket.fetch(new Request(`https://localhost:${server.port}/`))))
   await burst()
   expect(asked).toBe(1)
   await clock.advance(60_000)
@@ -287,9 +273,7 @@ test('an expired certificate is never presented, and its replacement is used at 
   const clock = new VirtualClock(toInstant(Date.now()))
   const next = await (await createAuthority(systemClock.now() + 366 * 86_400_000)).issueClient('gestora-nova')
   let certificate = client
-  const sockets = [client, () => certificate].map(given =>
-    openSocket({ clock, ca: authority.ca, certificate: given }),
-  )
+  const sockets = [client, () => certificate].map(given => openSocket({ clock, ca: authority.ca, certificate: given }))
   const [fixed, asked] = sockets.map(socket => () => {
     return socket.fetch(new Request(`https://localhost:${server.port}/`))
   })

@@ -85,9 +85,7 @@ test('each failure to connect is described with advice', async () => {
     ca: expect.stringMatching(/is not trusted: is the option ca missing or wrong\?/),
     elsewhere: expect.stringMatching(/certificate is for another name .*: correct its address$/),
     expired: expect.stringMatching(/^the service's certificate has expired .*check this machine's clock/),
-    handshake: expect.stringMatching(
-      /^the connection timed out \(UND_ERR_CONNECT_TIMEOUT\): check for a firewall/,
-    ),
+    handshake: expect.stringMatching(/^the connection timed out \(UND_ERR_CONNECT_TIMEOUT\): check for a firewall/),
     answer: expect.stringMatching(/^connected, but no answer within 0\.3 s: ask the service$/),
     client: expect.stringMatching(/check that it accepts our client certificate$/),
     mismatch: expect.stringMatching(/its key belongs to another certificate/),

@@ -157,22 +157,10 @@ const rebuilt = (more: Record<string, string>, content?: BodyInit) =>
 test.each<[string, Request, string]>([
   ['no body', rebuilt({ 'content-length': '18' }), '0 of 18'],
   ['no body and no length', rebuilt({}), '0 of an unknown number of'],
-  [
-    'no chunks of a chunked body',
-    rebuilt({ 'transfer-encoding': 'chunked' }, ''),
-    '0 of an unknown number of',
-  ],
-  [
-    'no body of a compressed request',
-    rebuilt({ 'content-length': '18', 'content-encoding': 'gzip' }),
-    '0 of 18',
-  ],
+  ['no chunks of a chunked body', rebuilt({ 'transfer-encoding': 'chunked' }, ''), '0 of an unknown number of'],
+  ['no body of a compressed request', rebuilt({ 'content-length': '18', 'content-encoding': 'gzip' }), '0 of 18'],
   ['half a body', rebuilt({ 'content-length': '18' }, '{"num'), '5 of 18'],
-  [
-    'a rewritten body',
-    rebuilt({ 'content-length': '18' }, JSON.stringify({ numero: '26BR1 á' })),
-    '21 of 18',
-  ],
+  ['a rewritten body', rebuilt({ 'content-length': '18' }, JSON.stringify({ numero: '26BR1 á' })), '21 of 18'],
 ])('an adapter that passes on %s is answered 500, and nothing is stored', async (_, request, bytes) => {
   const { receiver, bodies, reported, missed } = openReceiver()
   const answer = await receiver.fetch(request, { remoteAddress: '127.0.0.1' })

@@ -47,11 +47,7 @@ async function expectRefusals(url: string): Promise<void> {
   expect((await post(url, globalThis.fetch, 'falsa')).status).toBe(401)
 }
 
-async function post(
-  url: string,
-  fetch: (request: Request) => Promise<Response> = globalThis.fetch,
-  secret = 'certa',
-) {
+async function post(url: string, fetch: (request: Request) => Promise<Response> = globalThis.fetch, secret = 'certa') {
   const headers = { 'content-type': 'application/json', 'event-type': 'e', secret }
   const sent = new Request(url, { method: 'POST', headers: { ...headers, connection: 'close' }, body })
   const answer = await fetch(sent)

@@ -133,9 +133,7 @@ test.each([
   const pairs = [...Object.entries(headers), ...again, ['secret', 'certa'] as [string, string]]
   const socket = connect({ host: '127.0.0.1', port, ca, servername: 'localhost' })
   const lines = pairs.map(([name, value]) => `${name}: ${value}\r\n`).join('')
-  socket.write(
-    `POST / HTTP/1.1\r\nhost: localhost\r\n${lines}content-length: 2\r\nconnection: close\r\n\r\n{}`,
-  )
+  socket.write(`POST / HTTP/1.1\r\nhost: localhost\r\n${lines}content-length: 2\r\nconnection: close\r\n\r\n{}`)
   let answer = ''
   for await (const chunk of socket) answer += chunk
   expect(answer).toContain(`HTTP/1.1 ${status} `)
@@ -151,9 +149,7 @@ test.each([
   expect((await receiver.fetch(request)).status).toBe(status)
   const taken = { evento: 'e', recipient: { kind: 'CNPJ', id: '12ABC34501DE35' } }
   expect(stored).toMatchObject(status === 200 ? [taken, taken] : [])
-  expect(refused).toEqual(
-    status === 200 ? [] : [[400, expect.stringContaining('has several values'), 'e, outro']],
-  )
+  expect(refused).toEqual(status === 200 ? [] : [[400, expect.stringContaining('has several values'), 'e, outro']])
 })
 
 test('a notification that is not stored in time is answered 503 before the portal gives up', async () => {

@@ -65,10 +65,7 @@ function post(port: number, path: string, { headers = {}, body = '{}' } = {}): P
 }
 
 /** Opens a TLS connection. */
-async function open(
-  port: number,
-  options: ConnectionOptions & { localAddress?: string } = {},
-): Promise<TLSSocket> {
+async function open(port: number, options: ConnectionOptions & { localAddress?: string } = {}): Promise<TLSSocket> {
   const socket = connect({ host: '127.0.0.1', servername: 'localhost', port, ca: authority.ca, ...options })
   await new Promise<void>((resolve, reject) => {
     socket.once('secureConnect', resolve)
@@ -128,9 +125,7 @@ test('a slow body is cut off', async () => {
 test('an endless body without a length is cut off at the limit', async () => {
   const { north, port } = await openServer()
   const endless = await open(port)
-  endless.write(
-    'POST /norte HTTP/1.1\r\nhost: localhost\r\nevent-type: e\r\ntransfer-encoding: chunked\r\n\r\n',
-  )
+  endless.write('POST /norte HTTP/1.1\r\nhost: localhost\r\nevent-type: e\r\ntransfer-encoding: chunked\r\n\r\n')
   endless.write(`3e9\r\n${'x'.repeat(1_001)}\r\n`)
   expect(await readAll(endless)).toMatch(/^HTTP\/1\.1 413 /)
   expect(north).toEqual([])

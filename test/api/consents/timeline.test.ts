@@ -124,10 +124,7 @@ const lives = fc.tuple(
   fc.array(step, { maxLength: end - 2 }),
 )
 
-function everyQuestion(
-  life: ReturnType<typeof play>,
-  ask: (minute: number, known: number, reason: string) => void,
-) {
+function everyQuestion(life: ReturnType<typeof play>, ask: (minute: number, known: number, reason: string) => void) {
   for (let known = 0; known <= end; known += 1) {
     const events = life.events.filter(event => event.at <= at(known))
     // Every other minute, with a shifting offset, because each question replays the whole stream.
@@ -157,8 +154,7 @@ test('a consent is never effective at an instant when its known history says tha
         if (before) expect(minute, 'expired by the last reading').toBeLessThan(before.expires)
         const isBegunAnew = readings.some(({ history = [] }) =>
           history.some(
-            entry =>
-              entry.status === 'ATIVO' && entry.minute >= (before?.minute ?? 0) && entry.minute <= minute,
+            entry => entry.status === 'ATIVO' && entry.minute >= (before?.minute ?? 0) && entry.minute <= minute,
           ),
         )
         const hadEnded = before && before.status !== 'ATIVO' && before.status !== 'PENDENTE'
@@ -195,9 +191,7 @@ test('a consent is effective whenever a detail says so, within its expiry and wi
       // The table allows no other order.
       const order = ['PENDENTE', 'ATIVO', 'REVOGADO']
       let now = 0
-      const lawful = steps.filter(
-        each => each.does !== 'change' || (order.indexOf(each.status) === now + 1 && ++now),
-      )
+      const lawful = steps.filter(each => each.does !== 'change' || (order.indexOf(each.status) === now + 1 && ++now))
       const life = play(first, skew, [...lawful, { does: 'list' }, { does: 'read' }])
       const { history = [], minute: readAt } = life.shown.at(-1) ?? { minute: 0 }
       everyQuestion(life, (minute, known, reason) => {
@@ -217,9 +211,7 @@ describe('a reading in full that may come from an older copy', () => {
   const reading = { createdAt: null, expiresAt: second(9_000), controller: null }
 
   /** The events that the machine records for readings, each at its second, with the seconds of its history entries. */
-  function readings(
-    ...all: readonly [number, ConsentStatus, (readonly (readonly [ConsentStatus, number])[])?][]
-  ) {
+  function readings(...all: readonly [number, ConsentStatus, (readonly (readonly [ConsentStatus, number])[])?][]) {
     const events: ConsentRecorded[] = []
     let state = consentMachine.initial
     for (const [n, status, entries] of all) {

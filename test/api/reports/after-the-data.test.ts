@@ -13,9 +13,7 @@ async function createWorld() {
   const { averba, samples, clock } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await averba.consents.sync({ subject }))
-  valueOf(
-    await averba.validations.validate({ id: 'p1', cpf: samples.cpf, claims: { nome: 'Fulana Canário' } }),
-  )
+  valueOf(await averba.validations.validate({ id: 'p1', cpf: samples.cpf, claims: { nome: 'Fulana Canário' } }))
   const [row] = await averba.views.selectFrom('consents').selectAll().execute()
   const actor = { kind: 'person', ref: 'atendente-7' } as const
   await averba.subjects.reveal(row ?? {}, { actor, purpose: 'atendimento ao titular' })
@@ -101,18 +99,12 @@ test('the report of an erased person shows the receipt and no personal data', as
   expect([samples.cpf, '257.744', 'Canário'].filter(canary => text.includes(canary))).toEqual([])
   // The CPF does not show whether this person ever existed. The error says so, and how to ask.
   const byCpf = await averba.subjects.report({ cpf: samples.cpf }).catch(error => error)
-  expect([byCpf.code, byCpf.hint]).toEqual([
-    'NOT_FOUND',
-    expect.stringMatching(/for an erased person use their ref/),
-  ])
+  expect([byCpf.code, byCpf.hint]).toEqual(['NOT_FOUND', expect.stringMatching(/for an erased person use their ref/)])
   expect(String(byCpf)).not.toContain(samples.cpf)
   const stranger = await averba.subjects.report({ cpf: '11144477735' }).catch(error => error)
   expect([stranger.message, stranger.hint]).toEqual([byCpf.message, byCpf.hint])
   const refused = await averba.consents.sync({ subject }).catch(error => error)
-  expect([refused.code, refused.hint]).toEqual([
-    'SUBJECT_ERASED',
-    expect.stringContaining('subjects.receipt'),
-  ])
+  expect([refused.code, refused.hint]).toEqual(['SUBJECT_ERASED', expect.stringContaining('subjects.receipt')])
   await close()
 })
 

@@ -1,12 +1,6 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import {
-  type AverbaError,
-  type ConsentReport,
-  checkPageProof,
-  type PageProof,
-  valueOf,
-} from '../../../src/index.ts'
+import { type AverbaError, type ConsentReport, checkPageProof, type PageProof, valueOf } from '../../../src/index.ts'
 import { labelsOf } from '../../../src/pages/labels.ts'
 import { showTimeline } from '../../../src/pages/show-timeline.ts'
 import { createVerifierKey, writeVerifierKey } from '../../../src/proof/note.ts'
@@ -18,9 +12,7 @@ const golden = (name: string) => join(import.meta.dirname, 'golden', name)
 const { subtle } = globalThis.crypto
 
 async function proofOf({ world, which, unawareAt }: ReportedWorld, knownAt: string | number = unawareAt) {
-  return JSON.parse(
-    await world.averba.audit.prove({ consent: which, at: unawareAt, knownAt }),
-  ) as ConsentReport
+  return JSON.parse(await world.averba.audit.prove({ consent: which, at: unawareAt, knownAt })) as ConsentReport
 }
 
 test('the same log gives the same file, byte for byte', async () => {
@@ -75,44 +67,22 @@ test('WebCrypto alone checks the proof and detects every change of it', async ()
   })
   const position = second.index + 1
   const path = [{ position, what: 'path' }]
-  const flipped = second.path.map((hash, i) =>
-    i === 1 ? `${hash.slice(0, -1)}${hash.endsWith('0') ? 1 : 0}` : hash,
-  )
+  const flipped = second.path.map((hash, i) => (i === 1 ? `${hash.slice(0, -1)}${hash.endsWith('0') ? 1 : 0}` : hash))
   const wrong: [string, PageProof, object][] = [
-    [
-      'a letter of the header',
-      withSecond({ header: second.header.replace('ATIVO', 'ATIVA') }),
-      { faults: path },
-    ],
+    ['a letter of the header', withSecond({ header: second.header.replace('ATIVO', 'ATIVA') }), { faults: path }],
     ['white space in the header', withSecond({ header: `${second.header} ` }), { faults: path }],
     ['a hash of the path', withSecond({ path: flipped }), { faults: path }],
     ['a path that is too short', withSecond({ path: second.path.slice(0, -1) }), { faults: path }],
-    [
-      'a path that is too long',
-      withSecond({ path: [...second.path, ...second.path.slice(0, 1)] }),
-      { faults: path },
-    ],
+    ['a path that is too long', withSecond({ path: [...second.path, ...second.path.slice(0, 1)] }), { faults: path }],
     ['swapped hashes', withSecond({ path: second.path.toReversed() }), { faults: path }],
-    [
-      'another index',
-      withSecond({ index: second.index + 1 }),
-      { faults: [{ position: position + 1, what: 'path' }] },
-    ],
-    [
-      'an index that is not there',
-      withSecond({ index: 9_999 }),
-      { faults: [{ position: 10_000, what: 'path' }] },
-    ],
+    ['another index', withSecond({ index: second.index + 1 }), { faults: [{ position: position + 1, what: 'path' }] }],
+    ['an index that is not there', withSecond({ index: 9_999 }), { faults: [{ position: 10_000, what: 'path' }] }],
     [
       'another size',
       { ...proof, checkpoint: proof.checkpoint.replace(`\n${log.position}\n`, `\n${log.position + 1}\n`) },
       { signature: 'wrong' },
     ],
-    [
-      'another name',
-      { ...proof, checkpoint: proof.checkpoint.replace('log_', 'lag_') },
-      { signature: 'wrong' },
-    ],
+    ['another name', { ...proof, checkpoint: proof.checkpoint.replace('log_', 'lag_') }, { signature: 'wrong' }],
     ['another key', { ...proof, key: otherKey(proof.key) }, { signature: 'wrong' }],
     [
       'no signature',

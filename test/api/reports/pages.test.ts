@@ -56,9 +56,7 @@ test('a page loads nothing, and its policy allows only its own style and script'
     const style = /<style>([\s\S]*?)<\/style>/.exec(page)?.[1] ?? ''
     const script = scriptOf(page)
     const allowed = script === undefined ? '' : ` script-src ${hashOf(script)};`
-    expect(policy).toBe(
-      `default-src 'none'; style-src ${hashOf(style)};${allowed} base-uri 'none'; form-action 'none'`,
-    )
+    expect(policy).toBe(`default-src 'none'; style-src ${hashOf(style)};${allowed} base-uri 'none'; form-action 'none'`)
   }
   expect(scriptOf(html.subject)).toBeUndefined()
 })
@@ -104,9 +102,7 @@ test('invisible characters and text direction marks are shown as their code', as
     const page = writeConsentPage({ ...consent, consent: `a${char}b` })
     expect(page, code.toString(16)).toContain(`<code>a${escaped.join('')}b</code>`)
   }
-  expect(writeConsentPage({ ...consent, consent: 'São\tJoão\n€ 𝒜 日本' })).toContain(
-    '<code>São\tJoão\n€ 𝒜 日本</code>',
-  )
+  expect(writeConsentPage({ ...consent, consent: 'São\tJoão\n€ 𝒜 日本' })).toContain('<code>São\tJoão\n€ 𝒜 日本</code>')
 })
 
 test('the script of a page checks its own page and finds changes', async () => {
@@ -131,10 +127,7 @@ test('the script of a page checks its own page and finds changes', async () => {
   expect(wrong.text).toContain('A prova NÃO confere')
 
   // Only the displayed text is changed; the proof is still right.
-  const painted = html.consent.replace(
-    '&quot;status&quot;:&quot;ATIVO&quot;',
-    '&quot;status&quot;:&quot;NEGADO&quot;',
-  )
+  const painted = html.consent.replace('&quot;status&quot;:&quot;ATIVO&quot;', '&quot;status&quot;:&quot;NEGADO&quot;')
   expect(painted).not.toBe(html.consent)
   const differing = await openPage(painted).run(subtle)
   expect(differing).toMatchObject({ className: 'card no' })

@@ -1,12 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { limitOperations } from '../../../src/api/reports/processing.ts'
-import {
-  AverbaError,
-  openAverba,
-  type ProcessingOperation,
-  type ProcessingReport,
-} from '../../../src/index.ts'
+import { AverbaError, openAverba, type ProcessingOperation, type ProcessingReport } from '../../../src/index.ts'
 import { simulate, VirtualClock, type World } from '../../../src/simulation/index.ts'
 import { newPath } from '../../store/sample-store.ts'
 import { basis, createReportedWorld, type ReportedWorld } from './reported-world.ts'
@@ -83,8 +78,7 @@ test('every event that collects or shares personal data is an operation', async 
   const expected: number[] = []
   const opening = new Set<string>()
   for await (const { id, position, type, parts, settles, effects = [] } of reported.world.averba.log.read()) {
-    for (const [n, { opens = {} }] of effects.entries())
-      if (Object.keys(opens).length > 0) opening.add(`${id}/${n}`)
+    for (const [n, { opens = {} }] of effects.entries()) if (Object.keys(opens).length > 0) opening.add(`${id}/${n}`)
     const hasLeft = settles !== undefined && opening.has(settles.effect)
     if (parts || hasLeft || /\.use(d|Refused)$/.test(type)) expected.push(position)
   }
@@ -101,12 +95,10 @@ test('a period includes its beginning and excludes its end', async () => {
   expect([...before, ...after]).toEqual(all)
   expect(after[0]?.at).toBe(middle)
   expect(before.at(-1)?.at).toBe('2026-11-20T12:00:00.000Z')
-  expect(
-    await operationsOf(reported, { from: '2026-11-21T00:00:00.000Z', until: '2026-11-22T00:00:00.000Z' }),
-  ).toEqual([])
-  await expect(operationsOf(reported, { from: period.until, until: period.from })).rejects.toThrow(
-    AverbaError,
+  expect(await operationsOf(reported, { from: '2026-11-21T00:00:00.000Z', until: '2026-11-22T00:00:00.000Z' })).toEqual(
+    [],
   )
+  await expect(operationsOf(reported, { from: period.until, until: period.from })).rejects.toThrow(AverbaError)
   await expect(operationsOf(reported, { from: 'today', until: period.until })).rejects.toThrow(AverbaError)
   await reported.world.close()
 })
@@ -219,9 +211,7 @@ test('an erasure shares the data of a call under way, and not of a deferred one'
     answer.resolve()
     await validating
     const calls = await callsOf(world)
-    expect(calls.map(({ type, kinds }) => [type, kinds])).toEqual(
-      isPutOff ? [] : [['subject.erased', ['shared']]],
-    )
+    expect(calls.map(({ type, kinds }) => [type, kinds])).toEqual(isPutOff ? [] : [['subject.erased', ['shared']]])
     await world.close()
   }
 })

@@ -1,12 +1,6 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import {
-  AverbaError,
-  type Recorded,
-  type SubjectRef,
-  type SubjectReport,
-  valueOf,
-} from '../../../src/index.ts'
+import { AverbaError, type Recorded, type SubjectRef, type SubjectReport, valueOf } from '../../../src/index.ts'
 import { simulate, type World } from '../../../src/simulation/index.ts'
 import { basis, createReportedWorld, type ReportedWorld } from './reported-world.ts'
 
@@ -112,10 +106,7 @@ test('an unknown subject and an unknown form are refused', async () => {
 async function readOutcomes(world: World, subject: SubjectRef) {
   const text = await world.averba.subjects.report({ subject }, { language: 'en' })
   const { told, validations, timeline } = JSON.parse(text) as SubjectReport
-  const outcomes = told.map(({ operation, outcome }) => [
-    operation.slice(operation.indexOf('.') + 1),
-    outcome,
-  ])
+  const outcomes = told.map(({ operation, outcome }) => [operation.slice(operation.indexOf('.') + 1), outcome])
   return { outcomes, validations, words: timeline.map(({ words }) => words) }
 }
 

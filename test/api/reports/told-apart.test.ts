@@ -33,10 +33,7 @@ test('a call under way during an erasure may have been made, and key work has no
   ])
   answered.resolve()
   await validating.catch(() => undefined)
-  expect((await reportOf(world, { subject })).told.map(({ state }) => state)).toEqual([
-    'cancelled',
-    'unknown',
-  ])
+  expect((await reportOf(world, { subject })).told.map(({ state }) => state)).toEqual(['cancelled', 'unknown'])
   await world.close()
 })
 
@@ -97,8 +94,7 @@ test('a list does not show a controller that the service no longer returns', asy
   let controller: unknown
   const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
     const answer = await forward(request)
-    if (controller === undefined || !/\/consentimentos\/\d{11}$/.test(new URL(request.url).pathname))
-      return answer
+    if (controller === undefined || !/\/consentimentos\/\d{11}$/.test(new URL(request.url).pathname)) return answer
     const list = (await answer.json()) as object[]
     return Response.json(list.map(each => ({ ...each, cnpjUsuario: controller })))
   })

@@ -7,10 +7,7 @@ import type { AskResult } from '../host.ts'
 import { peopleCount, personOf } from '../people.ts'
 
 const nameByCpf = new Map(
-  Array.from({ length: peopleCount }, (_, person) => personOf(person)).map(({ cpf, titular }) => [
-    cpf,
-    titular.nome,
-  ]),
+  Array.from({ length: peopleCount }, (_, person) => personOf(person)).map(({ cpf, titular }) => [cpf, titular.nome]),
 )
 
 type Work<T> = (averba: Averba) => Promise<Outcome<T>>
@@ -26,8 +23,7 @@ export function withAcknowledgement<T>(box: Box, commandId: string, work: Work<T
     const { position, status } = outcome
     const again = () => work(box.averba)
     const isVerdict = outcome.status === 'declined' && verdicts.has(outcome.problem.code ?? '')
-    if (!engineProcess.isDead)
-      box.book.notify('acknowledged', { commandId, position, status, isVerdict, again })
+    if (!engineProcess.isDead) box.book.notify('acknowledged', { commandId, position, status, isVerdict, again })
     if (outcome.status === 'settled') checkAnswer(box, commandId, outcome.value)
     return outcome
   }

@@ -14,16 +14,7 @@ const statusTable: Readonly<Record<string, readonly string[]>> = {
 
 /** Deeds about consents, at the host and at the service. */
 export const perform: Performers<
-  | 'enrol'
-  | 'offer'
-  | 'sync'
-  | 'change'
-  | 'changeThere'
-  | 'use'
-  | 'validateUnder'
-  | 'look'
-  | 'logIn'
-  | 'readInFull'
+  'enrol' | 'offer' | 'sync' | 'change' | 'changeThere' | 'use' | 'validateUnder' | 'look' | 'logIn' | 'readInFull'
 > = {
   async enrol(box, { id, person, everyHours }) {
     const { cpf } = personOf(person)

@@ -97,7 +97,6 @@ function createWork(
     case 'settle':
       return averba => averba.settle()
     case 'apply':
-      return async averba =>
-        averba.subscriptions.apply(await averba.subscriptions.plan(), { deletions: 'refuse' })
+      return async averba => averba.subscriptions.apply(await averba.subscriptions.plan(), { deletions: 'refuse' })
   }
 }

@@ -45,10 +45,7 @@ export const perform: Performers<'apply' | 'changeMind' | 'meddle' | 'notify' | 
     await box.services.portal.fetch(new Request(`${base}/${id}`, { method, headers, body }))
   },
   async rotate(box) {
-    await box.host.ask(
-      averba => averba.subscriptions.rotate(derivedEvento),
-      ['REFUSED', 'OUTCOME', 'NOT_FOUND'],
-    )
+    await box.host.ask(averba => averba.subscriptions.rotate(derivedEvento), ['REFUSED', 'OUTCOME', 'NOT_FOUND'])
   },
   async notify(box, { id, evento: which, to, count, copies }) {
     const evento = eventos[which] ?? ''

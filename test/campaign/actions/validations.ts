@@ -18,9 +18,7 @@ export const perform: Performers<'validate' | 'validateAgain' | 'payAgain' | 're
     })
     box.validations.push(...inputs)
     // First concurrently, as from many requests of a server; then one by one, in case the engine crashed.
-    const works = inputs.map(input =>
-      withAcknowledgement(box, input.id, averba => averba.validations.validate(input)),
-    )
+    const works = inputs.map(input => withAcknowledgement(box, input.id, averba => averba.validations.validate(input)))
     await box.host.ask(averba => Promise.allSettled(works.map(work => work(averba))))
     for (const work of works) await box.host.ask(work)
   },
@@ -52,8 +50,7 @@ export const perform: Performers<'validate' | 'validateAgain' | 'payAgain' | 're
     // Includes those whose answer the host never got because the engine crashed.
     const open = await box.host.ask(async averba => {
       const ids: string[] = []
-      for await (const each of averba.validations.list({ state: 'inconclusive' }))
-        if (!each.resolved) ids.push(each.id)
+      for await (const each of averba.validations.list({ state: 'inconclusive' })) if (!each.resolved) ids.push(each.id)
       return ids
     })
     for (const each of open && 'value' in open ? open.value : []) {

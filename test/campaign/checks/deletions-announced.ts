@@ -12,8 +12,7 @@ export const deletionsAnnounced: CreateCheck = (box, report) => {
       events.splice(events.findLastIndex(({ position }) => position <= to.position) + 1)
     },
     recorded(event) {
-      if (event.type === 'subscription.registered' || event.type === 'subscription.deleted')
-        events.push(event)
+      if (event.type === 'subscription.registered' || event.type === 'subscription.deleted') events.push(event)
     },
     async end() {
       const streams = registeredStreams(events)
@@ -21,8 +20,7 @@ export const deletionsAnnounced: CreateCheck = (box, report) => {
       const response = await box.services.portal.fetch(request)
       const all = (await response.json()) as { id: number; dataExclusao: string | null }[] // As the portal writes them.
       for (const { id, dataExclusao } of all) {
-        if (dataExclusao !== null && streams.has(id))
-          report(`the subscription ${id} is deleted, but there is no event`)
+        if (dataExclusao !== null && streams.has(id)) report(`the subscription ${id} is deleted, but there is no event`)
       }
     },
   }

@@ -30,8 +30,7 @@ export const erasedForGood: CreateCheck = (box, report) => {
         const receipt = asked && 'value' in asked ? asked.value : undefined
         if (!receipt?.completed) report(`the erasure of ${subject} was not completed`)
         else if (receipt.completed.found > 0) report(`the erasure of ${subject} left parts in the file`)
-        for (const fault of receipt ? checkErasureReceipt(receipt) : [])
-          report(`a receipt is invalid: ${fault}`)
+        for (const fault of receipt ? checkErasureReceipt(receipt) : []) report(`a receipt is invalid: ${fault}`)
       }
       await box.close()
       const bytes = fileBytes(box.disk.path)
@@ -48,8 +47,7 @@ export const erasedForGood: CreateCheck = (box, report) => {
       const snapshot = await Snapshot.open(box.disk.path)
       try {
         const whole = erased.filter(({ keeps }) => !keeps).map(({ subject }) => `subject-${subject}`)
-        for (const place of remainingParts(snapshot, new Set(whole)))
-          report(`${place}, who was erased, still exists`)
+        for (const place of remainingParts(snapshot, new Set(whole))) report(`${place}, who was erased, still exists`)
         // Another check compares the views.
         const { faults } = await verifyStore(snapshot, { views: [], entropy: box.entropy })
         for (const { check, examples } of faults) report(`the log does not verify: ${check}: ${examples[0]}`)
@@ -62,9 +60,7 @@ export const erasedForGood: CreateCheck = (box, report) => {
 
 /** The parts in the file that belong to an owner according to the headers. */
 function remainingParts(snapshot: Snapshot, owners: ReadonlySet<string>): string[] {
-  const headers = snapshot.run(() =>
-    rows<{ header: string }>({ sql: 'select header from event', parameters: [] }),
-  )
+  const headers = snapshot.run(() => rows<{ header: string }>({ sql: 'select header from event', parameters: [] }))
   const stored = snapshot.run(() =>
     rows<{ place: string }>({ sql: "select position || '/' || name as place from part", parameters: [] }),
   )

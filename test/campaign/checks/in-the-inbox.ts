@@ -45,10 +45,8 @@ export const inTheInbox: CreateCheck = (box, report) => {
       if (!asked) report('the inbox cannot be read')
       for (const number of delivered.keys())
         if (!inbox.has(number)) report(`${number} was delivered, but is not in the inbox`)
-      for (const number of failed.keys())
-        if (!inbox.has(number)) report(`${number} failed, but was not recovered`)
-      for (const number of inbox)
-        if (!handled.has(number)) report(`${number} is in the inbox, but was not handled`)
+      for (const number of failed.keys()) if (!inbox.has(number)) report(`${number} failed, but was not recovered`)
+      for (const number of inbox) if (!handled.has(number)) report(`${number} is in the inbox, but was not handled`)
     },
   }
 }

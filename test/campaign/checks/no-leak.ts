@@ -9,14 +9,7 @@ const people = Array.from({ length: peopleCount }, (_, person) => personOf(perso
 
 /** Texts that may be only in the services, in sealed parts and in the host. */
 const canaries = new RegExp(
-  [
-    'canario',
-    consumerKey,
-    consumerSecret,
-    portalHeaders.authorization,
-    basic,
-    ...people.flatMap(cpfFormats),
-  ].join('|'),
+  ['canario', consumerKey, consumerSecret, portalHeaders.authorization, basic, ...people.flatMap(cpfFormats)].join('|'),
   'i',
 )
 

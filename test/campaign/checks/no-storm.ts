@@ -17,8 +17,7 @@ export const noStorm: CreateCheck = (box, report) => {
       const { pathname, search } = new URL(url)
       const times = (readings.get(pathname + search) ?? 0) + 1
       readings.set(pathname + search, times)
-      if (times === readingsMax)
-        report(`a resource of the ${service} was read ${times} times within a minute`)
+      if (times === readingsMax) report(`a resource of the ${service} was read ${times} times within a minute`)
     },
   }
 }

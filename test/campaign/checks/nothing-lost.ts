@@ -29,9 +29,7 @@ export const nothingLost: CreateCheck = (box, report) => {
       for (const { commandId, position } of acknowledged.values()) {
         const found = commandAt.get(position)
         if (found !== commandId)
-          report(
-            `${commandId} was acknowledged at ${position}, but that event is of ${found ?? 'no command'}`,
-          )
+          report(`${commandId} was acknowledged at ${position}, but that event is of ${found ?? 'no command'}`)
       }
       const all = [...acknowledged.values()]
       const stride = Math.max(1, Math.floor(all.length / repeatedCount))

@@ -17,9 +17,7 @@ export const pictureEqualsTruth: CreateCheck = (box, report) => ({
         const truth = await box.people.statusAt(at)
         const found = shown.get(at.id)
         if (found?.status === truth && found.knowledge === 'known') continue
-        report(
-          `a consent of person ${person} is ${truth}, but shown as ${found?.status} (${found?.knowledge})`,
-        )
+        report(`a consent of person ${person} is ${truth}, but shown as ${found?.status} (${found?.knowledge})`)
       }
     }
     const there = (await activeAtPortal(box)).map(each => `${each.id} ${each.evento} ${each.endpoint}`)
@@ -33,11 +31,7 @@ export const pictureEqualsTruth: CreateCheck = (box, report) => ({
   },
 })
 
-async function activeAtPortal(
-  box: Box,
-): Promise<readonly { id: number; evento: string; endpoint: string }[]> {
-  const response = await box.services.portal.fetch(
-    new Request(listUrl, { headers: credentials.portalHeaders }),
-  )
+async function activeAtPortal(box: Box): Promise<readonly { id: number; evento: string; endpoint: string }[]> {
+  const response = await box.services.portal.fetch(new Request(listUrl, { headers: credentials.portalHeaders }))
   return (await response.json()) as { id: number; evento: string; endpoint: string }[] // As the portal writes them.
 }

@@ -26,9 +26,7 @@ export const usedWhileEffective: CreateCheck = (box, report) => {
         if (fromInstant(record.dataExpiracao) <= use.began - slackMs)
           report(`a consent was used at ${new Date(use.at).toISOString()}, but had expired before`)
         if (isEffectiveWithin(record, use.knownSince - slackMs, use.at + slackMs)) continue
-        report(
-          `a consent was used at ${new Date(use.at).toISOString()}, but was not effective since the last reading`,
-        )
+        report(`a consent was used at ${new Date(use.at).toISOString()}, but was not effective since the last reading`)
       }
     },
   }

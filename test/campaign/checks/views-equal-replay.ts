@@ -19,9 +19,7 @@ export const viewsEqualReplay: CreateCheck = (box, report) => ({
       for (const { examples } of faults.list()) for (const example of examples) report(example)
       const checkpoints = snapshot.run(readCheckpoints)
       for (const { name, version } of views) {
-        const found = checkpoints.some(
-          each => each.view === name && each.version === version && each.isRunning,
-        )
+        const found = checkpoints.some(each => each.view === name && each.version === version && each.isRunning)
         if (!found) report(`${name} of version ${version} is not up to date`)
       }
     } finally {

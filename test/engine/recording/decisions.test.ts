@@ -26,10 +26,7 @@ function given() {
 }
 
 /** A store that reports every page that it reads. */
-function watched(
-  store: Store,
-  onRead: (events: readonly RecordedEvent[], filter: ReadFilter) => unknown,
-): Store {
+function watched(store: Store, onRead: (events: readonly RecordedEvent[], filter: ReadFilter) => unknown): Store {
   return new Proxy(store, {
     get(target, name) {
       if (name !== 'read') return Reflect.get(target, name, target).bind(target)
@@ -83,9 +80,7 @@ test('a long stream is read without events that change no state, and decided on 
   const counted = watched(store, events => {
     read += events.length
   })
-  const [event] = (
-    await send(recorderOf(counted, subjectMachine), 'subject.schedule', { everyMs: 3_600_000 })
-  ).events
+  const [event] = (await send(recorderOf(counted, subjectMachine), 'subject.schedule', { everyMs: 3_600_000 })).events
   expect(read).toBeLessThan(200)
   expect(event).toBeUndefined()
   await send(recorderOf(counted, subjectMachine), 'subject.sync')

@@ -45,9 +45,7 @@ test('every caller tries a last time when the log is closing', async () => {
   const ended = await taken
   expect(ended.map(each => each.status)).toEqual(Array(10).fill('rejected'))
   expect(disk.tries).toBe(20)
-  expect(reported.slice(10)).toEqual(
-    Array(10).fill('the result of a call could not be recorded before closing'),
-  )
+  expect(reported.slice(10)).toEqual(Array(10).fill('the result of a call could not be recorded before closing'))
 })
 
 test('a permanent error of the retrying caller does not stop the others', async () => {

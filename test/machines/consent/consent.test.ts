@@ -130,9 +130,7 @@ test('a stale or unreadable status does not replace the status in a list', () =>
 
 test('a vanished consent appears again in a list, not in a full reading', () => {
   const vanished = [observe('ATIVO'), { type: 'consent.miss', data: {} }]
-  expect(eventsAfter(...vanished, inFull('ATIVO', 'ATIVO')).map(event => event.type)).toEqual([
-    'consent.described',
-  ])
+  expect(eventsAfter(...vanished, inFull('ATIVO', 'ATIVO')).map(event => event.type)).toEqual(['consent.described'])
   expect(eventsAfter(...vanished, observe('ATIVO'))).toMatchObject([{ type: 'consent.appeared' }])
 })
 
@@ -230,9 +228,7 @@ describe('a change whose answer was lost', () => {
       { type: 'consent.changeNotMade', resolves: { as: 'declined' } },
     ])
     const deny = { type: 'consent.deny', data: {} }
-    expect(eventsAfter(...gone, observe('PENDENTE'), deny)).toMatchObject([
-      { type: 'consent.changeRequested' },
-    ])
+    expect(eventsAfter(...gone, observe('PENDENTE'), deny)).toMatchObject([{ type: 'consent.changeRequested' }])
   })
 
   test('prevents other changes', () => {
@@ -279,9 +275,7 @@ test('an end in a concurrent list is not overridden by an outdated list within a
   const seen = [listed('ATIVO', 0), isConcurrentRead]
   const vague = { type: 'consent.observeUnreadable', data: {} }
   const later = { type: 'consent.use', data: { at: at(40), ageMaxMs: null, readAt: at(40) } }
-  expect(eventsAfter(...seen, vague, listed('ATIVO', 30), later)).toMatchObject([
-    { type: 'consent.useRefused' },
-  ])
+  expect(eventsAfter(...seen, vague, listed('ATIVO', 30), later)).toMatchObject([{ type: 'consent.useRefused' }])
   expect(eventsAfter(...seen, listed('ATIVO', 30), use)).toMatchObject([{ type: 'consent.useRefused' }])
   expect(eventsAfter(...seen, listed('ATIVO', 71), use)).toMatchObject([{ type: 'consent.used' }])
 })
@@ -308,9 +302,7 @@ describe('an open status in a list does not count against newer readings that ma
   }
   test('but counts if there are none', () => {
     for (const ending of endings) {
-      expect(eventsAfter(listed('PENDENTE'), listed('ATIVO'), ending, use)).toMatchObject([
-        { type: 'consent.used' },
-      ])
+      expect(eventsAfter(listed('PENDENTE'), listed('ATIVO'), ending, use)).toMatchObject([{ type: 'consent.used' }])
     }
   })
   for (const [name, message] of vague) {

@@ -7,8 +7,7 @@ const statuses = ['PENDENTE', 'ATIVO', 'REVOGADO', 'OUTRO']
 const entries = dates.flatMap(dataHora => statuses.map(status => ({ status, dataHora })))
 
 type Told = (typeof entries)[number]
-const longer = (all: readonly (readonly Told[])[]) =>
-  all.flatMap(each => entries.map(entry => [...each, entry]))
+const longer = (all: readonly (readonly Told[])[]) => all.flatMap(each => entries.map(entry => [...each, entry]))
 const [one, two] = [longer([[]]), longer(longer([[]]))]
 /** Every history of up to three entries. */
 const histories = [...one, ...two, ...longer(two)]

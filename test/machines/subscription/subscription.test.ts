@@ -131,9 +131,7 @@ test('a list ends a deletion or a change whose answer was lost', () => {
     events: [{ type: 'subscription.deleted', data: { by: 'us' }, resolves: { as: 'settled' } }],
   })
   expect(after(...deleting, observe())).toMatchObject({
-    events: [
-      { type: 'subscription.confirmed', resolves: { effect: 'portal.deleteSubscription', as: 'declined' } },
-    ],
+    events: [{ type: 'subscription.confirmed', resolves: { effect: 'portal.deleteSubscription', as: 'declined' } }],
   })
   const asked = 'https://b.exemplo.br/x'
   const change = { type: 'subscription.change', data: { endpoint: asked } }
@@ -172,22 +170,14 @@ test('a lost call is resolved at once if a list already showed the outcome', () 
 
 test('an uncertain call ends when its subscription is deleted', () => {
   const isDeleted = observe({ isDeleted: true, deletedAt: '2026-11-20T12:00:00.000Z' })
-  const changing = [
-    ...active,
-    { type: 'subscription.change', data: { endpoint } },
-    lost('changeSubscription'),
-  ]
+  const changing = [...active, { type: 'subscription.change', data: { endpoint } }, lost('changeSubscription')]
   const deleting = [...active, { type: 'subscription.delete', data: {} }, lost('deleteSubscription')]
   for (const gone of [isDeleted, miss]) {
     expect(after(...changing, gone)).toMatchObject({
-      events: [
-        { type: 'subscription.deleted', resolves: { effect: 'portal.changeSubscription', as: 'declined' } },
-      ],
+      events: [{ type: 'subscription.deleted', resolves: { effect: 'portal.changeSubscription', as: 'declined' } }],
     })
     expect(after(...deleting, gone)).toMatchObject({
-      events: [
-        { type: 'subscription.deleted', resolves: { effect: 'portal.deleteSubscription', as: 'settled' } },
-      ],
+      events: [{ type: 'subscription.deleted', resolves: { effect: 'portal.deleteSubscription', as: 'settled' } }],
     })
   }
 })
@@ -217,9 +207,7 @@ test('a late answer for a former registration ends its call and does not affect 
     expect(answer).not.toHaveProperty('events.0.effects')
     // Its own answer still ends its own change.
     expect(after(...again, fact, itsOwn, isDone)).toMatchObject({
-      events: [
-        { type: 'subscription.changed', resolves: { effect: 'portal.changeSubscription', as: 'settled' } },
-      ],
+      events: [{ type: 'subscription.changed', resolves: { effect: 'portal.changeSubscription', as: 'settled' } }],
     })
   }
   // A pending registration has no id yet; the late answer does not restart it.

@@ -18,10 +18,7 @@ const path = join(mkdtempSync(join(tmpdir(), 'averba-record-')), 'log.sqlite')
 const subscriptions = [{ evento: 'dimp-situacao-import', chaveSecreta: 'segredo-de-exemplo' }]
 const world = await simulate({ averba: { store: path, subscriptions } })
 const { averba, samples, portal, clock, faults } = world
-const subject = await averba.consents.enrol(
-  { cpf: samples.cpf },
-  { actor: { kind: 'system', ref: 'recorder' } },
-)
+const subject = await averba.consents.enrol({ cpf: samples.cpf }, { actor: { kind: 'system', ref: 'recorder' } })
 valueOf(await averba.consents.sync({ subject }))
 const [first, second] = await averba.consents.list({ subject, status: 'PENDENTE' })
 await averba.consents.get({ subject, id: first?.id ?? '' })
@@ -29,9 +26,7 @@ valueOf(await averba.consents.approve({ subject, id: first?.id ?? '' }, { comman
 valueOf(await averba.consents.revoke({ subject, id: first?.id ?? '' }))
 await faults.add({ kind: 'lose', method: 'PUT', times: 1 })
 await averba.consents.deny({ subject, id: second?.id ?? '' })
-await averba.consents
-  .approve({ subject, id: first?.id ?? '' }, { commandId: 'refused-1' })
-  .catch(() => undefined)
+await averba.consents.approve({ subject, id: first?.id ?? '' }, { commandId: 'refused-1' }).catch(() => undefined)
 const [record] = await averba.awareness.list({ subject, ageMaxMs: 0 })
 await averba.awareness.get({ subject, id: record?.id ?? '' })
 await averba.logins.state({ subject, ageMaxMs: 0 })

@@ -33,9 +33,7 @@ async function eventsOf({ log }: Averba, ...types: (keyof Events)[]): Promise<Re
 
 async function keyOf({ averba }: Pick<World, 'averba'>): Promise<VerifierKey[]> {
   const [began] = await eventsOf(averba)
-  return [parseVerifierKey(began?.type === 'log.began' ? began.data.key : '')].filter(
-    key => key !== undefined,
-  )
+  return [parseVerifierKey(began?.type === 'log.began' ? began.data.key : '')].filter(key => key !== undefined)
 }
 
 test('the disclosure of a record is recorded and can be read offline', async () => {
@@ -104,11 +102,7 @@ test("a record's key opens no other record, and nothing from another record is a
     ['a part twice', { ...first, parts: [first.parts[0], first.parts[0]] }, 'is not the one'],
     ['a part under another name', { ...first, parts: [{ ...first.parts[0], name: 'x' }] }, 'is not the one'],
     ['no part', { ...first, parts: [] }, 'no part'],
-    [
-      'a key that opens nothing',
-      { ...first, keys: [...first.keys, { owner: 'subject-x', key }] },
-      'for none',
-    ],
+    ['a key that opens nothing', { ...first, keys: [...first.keys, { owner: 'subject-x', key }] }, 'for none'],
     ['a changed proof', { ...first, proof: first.proof.replace(/\nindex /, '\nindex 1') }, 'hashes'],
     ['another form', { ...first, format: 'averba disclosure 2' }, 'the form'],
     ['a key that is too short', { ...first, keys: [{ owner, key: 'AAAA' }] }, 'the form'],

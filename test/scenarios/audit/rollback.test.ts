@@ -185,8 +185,7 @@ test('a restored log whose mark was not written yet can be opened', async () => 
 })
 
 const asked = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
-const remembered = (store: string) =>
-  Object.keys(JSON.parse(readFileSync(`${store}.keys`, 'utf8')).erased ?? {})
+const remembered = (store: string) => Object.keys(JSON.parse(readFileSync(`${store}.keys`, 'utf8')).erased ?? {})
 const check = async (averba: Averba) => (await averba.health({ only: ['erasures'] })).checks[0]
 
 /** A log that was lost after two erasures, one of them partial. Its backup was made before both. */

@@ -49,9 +49,7 @@ test('a change lost while the consent is unlisted stays in doubt when it is list
   await clock.advance(hourMs)
   await averba.settle()
   expect((await averba.consents.standing(which)).reason).toBe('vanished')
-  expect(await averba.consents.list({ subject })).not.toContainEqual(
-    expect.objectContaining({ id: which.id }),
-  )
+  expect(await averba.consents.list({ subject })).not.toContainEqual(expect.objectContaining({ id: which.id }))
   service.hidden = ''
   await averba.consents.sync({ subject })
   expect((await averba.consents.standing(which)).reason).toBe('uncertain')
@@ -107,9 +105,7 @@ test.each([
     { data: { asked: 'ATIVO', sentBefore: true } },
   ])
   const report = await averba.subjects.report({ subject }, { language: 'en' })
-  expect(report).toContain(
-    'not repeated: it was sent and not processed, and then the consent had another status',
-  )
+  expect(report).toContain('not repeated: it was sent and not processed, and then the consent had another status')
   expect((await consents.standing({ ...which, ageMaxMs: 0 })).reason).toBe(held)
   await world.close()
 })
@@ -124,9 +120,7 @@ test('a deferred revocation is sent although an older copy once showed another s
     const response = await forward(request)
     if (!isList(request) || service.old === '') return response
     const records = (await response.json()) as { id: string }[]
-    return Response.json(
-      records.map(each => (each.id === service.old ? { ...each, status: 'PENDENTE' } : each)),
-    )
+    return Response.json(records.map(each => (each.id === service.old ? { ...each, status: 'PENDENTE' } : each)))
   })
   const { averba, clock } = world
   const which = { subject, id: consent.id }
@@ -225,16 +219,12 @@ test('a deferred revocation is settled without sending it when the service shows
     { data: { asked: 'REVOGADO', sentBefore: true, isDone: true } },
   ])
   const english = await averba.subjects.report({ subject }, { language: 'en' })
-  expect(english).toContain(
-    'The change to REVOGADO was not sent again: the service had already shown this status',
-  )
+  expect(english).toContain('The change to REVOGADO was not sent again: the service had already shown this status')
   expect(english).toContain(
     'not repeated: it was sent and not processed, and then the consent had the requested status',
   )
   const portuguese = await averba.subjects.report({ subject })
-  expect(portuguese).toContain(
-    'Mudança para REVOGADO não repetida: o serviço já havia mostrado essa situação',
-  )
+  expect(portuguese).toContain('Mudança para REVOGADO não repetida: o serviço já havia mostrado essa situação')
   await world.close()
 })
 
@@ -343,9 +333,7 @@ test('followers, logger and health report a lost revocation until it is requeste
   expect(lines).toEqual([{ message, detail: `${stream}: REVOGADO` }])
   expect(await health()).toMatchObject({
     ok: false,
-    detail: expect.stringMatching(
-      /^1 denial or revocation was not made, and the consent is still active: revoke it; /,
-    ),
+    detail: expect.stringMatching(/^1 denial or revocation was not made, and the consent is still active: revoke it; /),
   })
   service.hidden = which.id
   await consents.sync(which)

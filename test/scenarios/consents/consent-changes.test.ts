@@ -17,8 +17,7 @@ async function endOf(world: World): Promise<number> {
   return 0
 }
 
-const isDetail = (request: Request) =>
-  request.method === 'GET' && /consentimentos\/\d+\/\w+$/.test(request.url)
+const isDetail = (request: Request) => request.method === 'GET' && /consentimentos\/\d+\/\w+$/.test(request.url)
 
 test('an approval and a revocation between two readings give both events with service times', async () => {
   const { world, subject, consent } = await givenConsent('PENDENTE')
@@ -228,9 +227,7 @@ test('anything that the contract does not foresee is recorded as an anomaly and 
     const response = await forward(request)
     if (isDetail(request) || request.method !== 'GET') return response
     const records = (await response.json()) as { id: string; status: string }[]
-    return Response.json(
-      isEmpty ? [] : records.map((each, i) => (i === 0 ? { ...each, status: 'SUSPENSO' } : each)),
-    )
+    return Response.json(isEmpty ? [] : records.map((each, i) => (i === 0 ? { ...each, status: 'SUSPENSO' } : each)))
   })
   other.world.averba.on('subject.synced', event => void announced.push(`${event.type}: ${event.anomaly}`))
   other.world.averba.on('consent.vanished', event => void announced.push(`${event.type}: ${event.anomaly}`))

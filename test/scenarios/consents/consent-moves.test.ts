@@ -24,8 +24,7 @@ async function givenService(status: 'PENDENTE' | 'ATIVO', date: (iso: string) =>
   const given = await givenConsent(status, async (request, forward) => {
     if (request.method === 'PUT') {
       service.sent += 1
-      if (service.change === 'deferred')
-        return Response.json({}, { status: 503, headers: { 'retry-after': '3600' } })
+      if (service.change === 'deferred') return Response.json({}, { status: 503, headers: { 'retry-after': '3600' } })
       const answer = await forward(request)
       if (service.change === 'made and lost') throw new TypeError('reset')
       return answer

@@ -5,9 +5,7 @@ import { toInstant } from '../../../src/vocabulary/instant.ts'
 import { givenConsent } from './given-consent.ts'
 
 const puts = (world: World) =>
-  [...world.consentService.requests]
-    .filter(([name]) => name.startsWith('PUT'))
-    .reduce((sum, [, n]) => sum + n, 0)
+  [...world.consentService.requests].filter(([name]) => name.startsWith('PUT')).reduce((sum, [, n]) => sum + n, 0)
 
 async function typesOf(world: World): Promise<string[]> {
   const types: string[] = []
@@ -170,9 +168,7 @@ test('the caller stops waiting when the host says so, and the work continues', a
   stop.abort()
   expect(await waiting).toMatchObject({ status: 'pending' })
   expect(
-    await world.averba.consents
-      .approve({ subject, id: consent.id }, { waitMs: 0 })
-      .catch(error => error.code),
+    await world.averba.consents.approve({ subject, id: consent.id }, { waitMs: 0 }).catch(error => error.code),
   ).toBe('REFUSED')
   held.resolve()
   await world.averba.settle()
@@ -353,11 +349,7 @@ test('consents.of and validations.of find what an event is about until the subje
   const { world, subject, consent } = await givenConsent('ATIVO')
   const { averba, samples, consentService } = world
   const found: unknown[] = []
-  averba.log.follow(
-    'ends',
-    ['consent.revoked'],
-    async event => void found.push(await averba.consents.of(event)),
-  )
+  averba.log.follow('ends', ['consent.revoked'], async event => void found.push(await averba.consents.of(event)))
   averba.log.follow('paid', ['validation.answered'], async event => {
     found.push(await averba.validations.of(event))
     await expect(averba.consents.of(event)).rejects.toMatchObject({ code: 'INVALID_INPUT' })

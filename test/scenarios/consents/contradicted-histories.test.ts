@@ -120,10 +120,7 @@ interface HistoryEntry {
 }
 
 test.each([
-  [
-    'with earlier statuses only',
-    ([first]: readonly HistoryEntry[]) => first && [{ ...first, status: 'PENDENTE' }],
-  ],
+  ['with earlier statuses only', ([first]: readonly HistoryEntry[]) => first && [{ ...first, status: 'PENDENTE' }]],
   ['without dates', (all: readonly HistoryEntry[]) => all.map(each => ({ ...each, dataHora: '' }))],
 ] as const)('a later history %s does not change the answer for an earlier use', async (_, change) => {
   const { world, which } = await givenHistory(all => change(all) ?? [])
@@ -140,18 +137,8 @@ test.each([
 
 const [before, then] = ['2026-11-19T12:00:00.000Z', '2026-11-20T12:00:00.000Z']
 test.each([
-  [
-    'an end that the order shows to come last',
-    ['PENDENTE', 'ATIVO', 'REVOGADO'],
-    [before, then, then],
-    'uncertain',
-  ],
-  [
-    'an end that the order shows to come first',
-    ['PENDENTE', 'REVOGADO', 'ATIVO'],
-    [before, then, then],
-    'active',
-  ],
+  ['an end that the order shows to come last', ['PENDENTE', 'ATIVO', 'REVOGADO'], [before, then, then], 'uncertain'],
+  ['an end that the order shows to come first', ['PENDENTE', 'REVOGADO', 'ATIVO'], [before, then, then], 'active'],
   ['the same, the newest entry first', ['ATIVO', 'REVOGADO', 'PENDENTE'], [then, then, before], 'active'],
   ['an end that no order shows to come first', ['REVOGADO', 'ATIVO'], [then, then], 'uncertain'],
   ['no end', ['ATIVO', 'PENDENTE'], [then, then], 'active'],

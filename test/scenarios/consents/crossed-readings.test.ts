@@ -110,10 +110,7 @@ describe('a reading that overlaps a newer one is read again instead of being bel
 
 describe('a list that overlaps a newer reading still counts for what it shows beside the status', () => {
   /** A list requested after the service has changed, and answered after a reading in full from before the change. */
-  async function crossedList(
-    change: (listed: Listed[], id: string) => Listed[],
-    detail: (shown: Listed) => Response,
-  ) {
+  async function crossedList(change: (listed: Listed[], id: string) => Listed[], detail: (shown: Listed) => Response) {
     const [read, listed] = [gate(), gate()]
     let isOn = false
     let hasChanged = false
@@ -191,37 +188,34 @@ describe('an answer that comes after a reading', () => {
     await world.close()
   })
 
-  test.each(['answered', 'lost'])(
-    'does not end the doubt about a revocation requested since: %s',
-    async how => {
-      const [first, second] = [gate(), gate()]
-      const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
-        if (!isPut(request)) return forward(request)
-        if (request.url.endsWith('REVOGADO')) {
-          await second.hold()
-          return forward(request)
-        }
-        const response = await forward(request)
-        await first.hold()
-        if (how === 'lost') throw new Error('reset')
-        return response
-      })
-      const which = { subject, id: consent.id }
-      const approving = world.averba.consents.approve(which)
-      await first.arrived
-      valueOf(await world.averba.consents.sync({ subject }))
-      const revoking = world.averba.consents.revoke(which)
-      await second.arrived
-      expect(await useOf(world, which)).toBe('uncertain')
-      first.open()
-      expect((await approving).status).toBe('settled')
-      expect(await useOf(world, which)).toBe('uncertain')
-      second.open()
-      expect(valueOf(await revoking).status).toBe('REVOGADO')
-      expect(await world.averba.effects.list({ state: 'unknown' })).toEqual([])
-      await world.close()
-    },
-  )
+  test.each(['answered', 'lost'])('does not end the doubt about a revocation requested since: %s', async how => {
+    const [first, second] = [gate(), gate()]
+    const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
+      if (!isPut(request)) return forward(request)
+      if (request.url.endsWith('REVOGADO')) {
+        await second.hold()
+        return forward(request)
+      }
+      const response = await forward(request)
+      await first.hold()
+      if (how === 'lost') throw new Error('reset')
+      return response
+    })
+    const which = { subject, id: consent.id }
+    const approving = world.averba.consents.approve(which)
+    await first.arrived
+    valueOf(await world.averba.consents.sync({ subject }))
+    const revoking = world.averba.consents.revoke(which)
+    await second.arrived
+    expect(await useOf(world, which)).toBe('uncertain')
+    first.open()
+    expect((await approving).status).toBe('settled')
+    expect(await useOf(world, which)).toBe('uncertain')
+    second.open()
+    expect(valueOf(await revoking).status).toBe('REVOGADO')
+    expect(await world.averba.effects.list({ state: 'unknown' })).toEqual([])
+    await world.close()
+  })
 })
 
 test('a change is not made only once a reading begun a minute later does not show it', async () => {
@@ -288,18 +282,13 @@ test('a refused revocation leaves the consent in doubt until the pending reading
 })
 
 /** A world whose lists or details are changed on their way. */
-async function givenChanged(
-  isOf: (request: Request) => boolean,
-  change: (body: unknown, id: string) => unknown,
-) {
+async function givenChanged(isOf: (request: Request) => boolean, change: (body: unknown, id: string) => unknown) {
   const changed = { id: '' }
   const intercept: Intercept = async (request, forward) => {
     // A reading in full would end the doubt.
     if (changed.id !== '' && isDetail(request) && !isOf(request)) throw new Error('reset')
     const response = await forward(request)
-    return changed.id !== '' && isOf(request)
-      ? Response.json(change(await response.json(), changed.id))
-      : response
+    return changed.id !== '' && isOf(request) ? Response.json(change(await response.json(), changed.id)) : response
   }
   const { world, subject, consent } = await givenConsent('ATIVO', intercept)
   changed.id = consent.id

@@ -48,8 +48,7 @@ test('a wrong entry stops enrolAll, and the people before it are enrolled', asyn
 test('the interval of readings is stored with the subject and can be changed', async () => {
   const world = await simulate()
   const { averba, samples } = world
-  const every = async () =>
-    (await averba.views.selectFrom('subjects').selectAll().execute())[0]?.sync_every_ms
+  const every = async () => (await averba.views.selectFrom('subjects').selectAll().execute())[0]?.sync_every_ms
   await averba.consents.enrol({ cpf: samples.cpf })
   expect(await every()).toBeNull()
   await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: hourMs })

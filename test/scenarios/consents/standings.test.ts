@@ -365,8 +365,7 @@ test('a revocation dropped from the history still counts for the time when it wa
   valueOf(await averba.consents.sync(which))
   expect((await standing(which)).reason).toBe('active')
   const after = toInstant(Date.parse(known) + 1)
-  for (const at of [revoked, known, after, refused])
-    expect((await standing(which, { at })).reason, at).toBe('revoked')
+  for (const at of [revoked, known, after, refused]) expect((await standing(which, { at })).reason, at).toBe('revoked')
   expect((await standing(which, { at: began.dataHora })).reason).toBe('active')
   await world.close()
 })
@@ -418,8 +417,7 @@ test('repeating a use reads the service only if the use was allowed', async () =
   const { world, which } = await given('PENDENTE')
   const { averba, clock, consentService, samples, requests } = world
   const fresh = { ...which, ageMaxMs: minuteMs }
-  const use = (purpose = basis.purpose) =>
-    averba.consents.use(fresh, { basis: { ...basis, purpose }, commandId: 'u1' })
+  const use = (purpose = basis.purpose) => averba.consents.use(fresh, { basis: { ...basis, purpose }, commandId: 'u1' })
   await expect(use()).rejects.toMatchObject({ standing: { reason: 'pending', replayed: false } })
   consentService.change(samples.cpf, which.id, 'ATIVO')
   await clock.advance(dayMs)

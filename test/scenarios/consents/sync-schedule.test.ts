@@ -4,8 +4,7 @@ import { samples, simulate, type World } from '../../../src/simulation/index.ts'
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
-const readings = (world: World) =>
-  world.requests.filter(each => /consentimentos\/\d+$/.test(each.path)).length
+const readings = (world: World) => world.requests.filter(each => /consentimentos\/\d+$/.test(each.path)).length
 
 async function settleHourly({ averba, clock }: World, hours: number): Promise<void> {
   for (let hour = 0; hour < hours; hour++) {

@@ -98,24 +98,21 @@ test('a retry is recorded with its time, reason and policy; nothing is recorded 
 test.each([
   ['does not say when', undefined],
   ['says "in a second" each time', { 'retry-after': '1' }],
-])(
-  'a service that is down for a day and %s causes a limited number of events per call',
-  async (_, headers) => {
-    const { world, averba, effect, recorded } = await givenChangePutOff([headers])
-    // Continues from one due time to the next.
-    for (let turns = 0; turns < 1_000; turns++) {
-      const pending = await averba.effects.get(effect)
-      if (pending?.state !== 'deferred') break
-      await world.clock.advance(Math.max(Date.parse(pending.dueAt) - world.clock.now(), 0))
-      await averba.settle()
-    }
-    const events = await recorded()
-    expect(events.at(-1)).toMatchObject({ type: 'effect.parked', data: { by: 'policy', policy: 'day-1' } })
-    expect(events.length).toBeGreaterThan(100)
-    expect(events.length).toBeLessThanOrEqual(2 * 250)
-    await world.close()
-  },
-)
+])('a service that is down for a day and %s causes a limited number of events per call', async (_, headers) => {
+  const { world, averba, effect, recorded } = await givenChangePutOff([headers])
+  // Continues from one due time to the next.
+  for (let turns = 0; turns < 1_000; turns++) {
+    const pending = await averba.effects.get(effect)
+    if (pending?.state !== 'deferred') break
+    await world.clock.advance(Math.max(Date.parse(pending.dueAt) - world.clock.now(), 0))
+    await averba.settle()
+  }
+  const events = await recorded()
+  expect(events.at(-1)).toMatchObject({ type: 'effect.parked', data: { by: 'policy', policy: 'day-1' } })
+  expect(events.length).toBeGreaterThan(100)
+  expect(events.length).toBeLessThanOrEqual(2 * 250)
+  await world.close()
+})
 
 test.each([
   ['name', '25774435016'],

@@ -28,52 +28,46 @@ async function expectOursIsRight({ averba, clock }: World): Promise<void> {
 test.each([
   [2 * hourMs, 'EXPIRADO'],
   [-2 * hourMs, 'ATIVO'],
-])(
-  'a service whose clock is %i ms off has its own dates and expiries, and ours do not change',
-  async (ms, status) => {
-    const world = await simulate()
-    const { averba, samples, consentService, clock } = world
-    const { cpf, cnpj } = samples
-    const old = consentService.addConsent({ cpf, cnpj, status: 'ATIVO', expiresInMs: hourMs })
-    await world.faults.add({ kind: 'clockSkew', service: 'consentService', ms })
-    const added = consentService.addConsent({ cpf, cnpj })
-    const subject = await averba.consents.enrol({ cpf })
-    // By our clock, it would have expired an hour and a second later.
-    await clock.advance(ms > 0 ? 0 : hourMs + 1_000)
-    const passed = clock.now() - start
-    valueOf(await averba.consents.sync({ subject }))
-    const listed = new Map((await averba.consents.list({ subject })).map(each => [each.id, each]))
-    expect(listed.get(old)).toMatchObject({ status, dataExpiracao: instant(hourMs) })
-    expect(listed.get(added)).toMatchObject({ dataHora: instant(ms) })
-    valueOf(await averba.consents.approve({ subject, id: added }))
-    const history = (await averba.consents.get({ subject, id: added }))?.historico ?? []
-    expect(history.at(-1)).toMatchObject({ status: 'ATIVO', dataHora: instant(passed + ms) })
-    const approved: string[] = []
-    for await (const { at } of averba.log.read({ types: ['consent.approved'] })) approved.push(at)
-    expect(approved).toEqual([instant(passed)])
-    await expectOursIsRight(world)
-    await world.close()
-  },
-)
+])('a service whose clock is %i ms off has its own dates and expiries, and ours do not change', async (ms, status) => {
+  const world = await simulate()
+  const { averba, samples, consentService, clock } = world
+  const { cpf, cnpj } = samples
+  const old = consentService.addConsent({ cpf, cnpj, status: 'ATIVO', expiresInMs: hourMs })
+  await world.faults.add({ kind: 'clockSkew', service: 'consentService', ms })
+  const added = consentService.addConsent({ cpf, cnpj })
+  const subject = await averba.consents.enrol({ cpf })
+  // By our clock, it would have expired an hour and a second later.
+  await clock.advance(ms > 0 ? 0 : hourMs + 1_000)
+  const passed = clock.now() - start
+  valueOf(await averba.consents.sync({ subject }))
+  const listed = new Map((await averba.consents.list({ subject })).map(each => [each.id, each]))
+  expect(listed.get(old)).toMatchObject({ status, dataExpiracao: instant(hourMs) })
+  expect(listed.get(added)).toMatchObject({ dataHora: instant(ms) })
+  valueOf(await averba.consents.approve({ subject, id: added }))
+  const history = (await averba.consents.get({ subject, id: added }))?.historico ?? []
+  expect(history.at(-1)).toMatchObject({ status: 'ATIVO', dataHora: instant(passed + ms) })
+  const approved: string[] = []
+  for await (const { at } of averba.log.read({ types: ['consent.approved'] })) approved.push(at)
+  expect(approved).toEqual([instant(passed)])
+  await expectOursIsRight(world)
+  await world.close()
+})
 
-test.each([2 * hourMs, -2 * hourMs])(
-  'a token service whose clock is %i ms off costs at most one renewal',
-  async ms => {
-    const world = await simulate()
-    const validate = (id: string) =>
-      world.averba.validations.validate({ id, cpf: world.samples.cpf, claims: { nome: 'X' } })
-    valueOf(await validate('a'))
-    await world.faults.add({ kind: 'clockSkew', service: 'tokenService', ms })
-    valueOf(await validate('b'))
-    expect(world.tokenService.requests).toBe(ms > 0 ? 2 : 1)
-    // The lifetime is relative, so a new token lives as long as usual.
-    valueOf(await validate('c'))
-    expect(world.tokenService.requests).toBe(ms > 0 ? 2 : 1)
-    expect(world.validationService.answered).toBe(3)
-    await expectOursIsRight(world)
-    await world.close()
-  },
-)
+test.each([2 * hourMs, -2 * hourMs])('a token service whose clock is %i ms off costs at most one renewal', async ms => {
+  const world = await simulate()
+  const validate = (id: string) =>
+    world.averba.validations.validate({ id, cpf: world.samples.cpf, claims: { nome: 'X' } })
+  valueOf(await validate('a'))
+  await world.faults.add({ kind: 'clockSkew', service: 'tokenService', ms })
+  valueOf(await validate('b'))
+  expect(world.tokenService.requests).toBe(ms > 0 ? 2 : 1)
+  // The lifetime is relative, so a new token lives as long as usual.
+  valueOf(await validate('c'))
+  expect(world.tokenService.requests).toBe(ms > 0 ? 2 : 1)
+  expect(world.validationService.answered).toBe(3)
+  await expectOursIsRight(world)
+  await world.close()
+})
 
 test.each([2 * hourMs, -dayMs, dayMs])(
   'a portal whose clock is %i ms off dates its failures by its own day',

@@ -35,9 +35,7 @@ async function given() {
   )
   const file = new Sqlite(store)
   file.exec('drop trigger event_no_update')
-  const cut = file.prepare(
-    'update event set header = substr(header, 1, length(header) - 1) where position = ?',
-  )
+  const cut = file.prepare('update event set header = substr(header, 1, length(header) - 1) where position = ?')
   cut.run(pending?.position)
   file.close()
   let handled = 0
@@ -52,8 +50,7 @@ async function given() {
     handled: () => handled,
     readings: () => world.requests.slice(before).filter(({ path }) => path.includes(otherCpf)).length,
     portalReadings: () =>
-      world.requests.slice(before).filter(({ service, method }) => service === 'portal' && method === 'GET')
-        .length,
+      world.requests.slice(before).filter(({ service, method }) => service === 'portal' && method === 'GET').length,
   }
 }
 
@@ -71,9 +68,7 @@ test('settle: a damaged event with a call stops no schedule, no other call and n
   expect(handled()).toBe(1)
   expect(readings()).toBeGreaterThan(30)
   expect(portalReadings()).toBeGreaterThanOrEqual(2)
-  expect(await averba.effects.list()).toContainEqual(
-    expect.objectContaining({ id, isDamaged: true, data: {} }),
-  )
+  expect(await averba.effects.list()).toContainEqual(expect.objectContaining({ id, isDamaged: true, data: {} }))
   await averba.effects.park(id)
   expect(await averba.effects.get(id)).toMatchObject({ state: 'parked', isDamaged: true })
   await world.close()
@@ -107,9 +102,7 @@ test('a damaged event with a call delays retention only of the parts that its ca
   const { averba, clock, samples } = world
   const claims = { nome: 'Maria de Exemplo Souza' }
   const people = { v1: samples.cpf, v2: otherCpf }
-  const validated = Object.entries(people).map(([id, cpf]) =>
-    averba.validations.validate({ id, cpf, claims }),
-  )
+  const validated = Object.entries(people).map(([id, cpf]) => averba.validations.validate({ id, cpf, claims }))
   await clock.finish(Promise.all(validated))
   await averba.effects.park(id)
   await clock.advance(31 * 24 * hourMs)
@@ -131,14 +124,10 @@ test('a retention rule that fails on a damaged event does not stop other rules',
   const world = await simulate({ averba: { store, schedules: true, retention: rules } })
   const { clock, samples } = world
   await clock.finish(world.averba.settle())
-  await clock.finish(
-    world.averba.validations.validate({ id: 'v', cpf: samples.cpf, claims: { nome: 'Maria' } }),
-  )
+  await clock.finish(world.averba.validations.validate({ id: 'v', cpf: samples.cpf, claims: { nome: 'Maria' } }))
   const file = new Sqlite(store)
   file.exec('drop trigger event_no_update')
-  const { changes } = file
-    .prepare("update event set header = '' where type = 'portal.recoveryRequested'")
-    .run()
+  const { changes } = file.prepare("update event set header = '' where type = 'portal.recoveryRequested'").run()
   expect(changes).toBe(1)
   file.close()
   // A new process knows only what the log says about the portal.

@@ -26,16 +26,13 @@ test('a reading whose answer cannot be recorded under a damaged key is postponed
     intercept,
   }
   const first = await simulate(options)
-  for (const each of await first.averba.subscriptions.apply(await first.averba.subscriptions.plan()))
-    valueOf(each)
+  for (const each of await first.averba.subscriptions.apply(await first.averba.subscriptions.plan())) valueOf(each)
   const filter = { day, recover: true }
   await first.clock.finish(first.averba.subscriptions.failures(filter))
   await first.close()
 
   const file = new Sqlite(store)
-  const damaged = file
-    .prepare("update owner_key set commitment = zeroblob(32) where owner like 'subscription-%'")
-    .run()
+  const damaged = file.prepare("update owner_key set commitment = zeroblob(32) where owner like 'subscription-%'").run()
   expect(damaged.changes).toBe(1)
   file.close()
 

@@ -1,12 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Outcome, openAverba, valueOf } from '../../../src/index.ts'
-import {
-  type Fault,
-  type FaultKind,
-  simulate,
-  startServices,
-  type World,
-} from '../../../src/simulation/index.ts'
+import { type Fault, type FaultKind, simulate, startServices, type World } from '../../../src/simulation/index.ts'
 
 type Kind = 'read' | 'change' | 'paid'
 type Row = Record<Kind, string> & { fault: Fault; reason?: string; stepMs?: number }
@@ -91,17 +85,14 @@ describe.each(Object.values(table))('$fault.kind', ({ fault, reason, stepMs = 0,
   })
 })
 
-test.each([429, 503])(
-  'a service that answers %i with Retry-After is called again at that time',
-  async status => {
-    const { world, calls } = await given()
-    await world.faults.add({ kind: 'status', status, retryAfterS: 120 })
-    const expected = { status: 'deferred', retryAt: '2026-11-20T12:02:00.000Z' }
-    for (const call of Object.values(calls)) expect(await call()).toMatchObject(expected)
-    world.faults.clear()
-    await expectAllIsWell(world)
-  },
-)
+test.each([429, 503])('a service that answers %i with Retry-After is called again at that time', async status => {
+  const { world, calls } = await given()
+  await world.faults.add({ kind: 'status', status, retryAfterS: 120 })
+  const expected = { status: 'deferred', retryAt: '2026-11-20T12:02:00.000Z' }
+  for (const call of Object.values(calls)) expect(await call()).toMatchObject(expected)
+  world.faults.clear()
+  await expectAllIsWell(world)
+})
 
 test('a fault hits what it names as often as it says, and a seed repeats its random choices', async () => {
   const statuses = async (seed: number) => {
@@ -186,11 +177,7 @@ test.each([
   ['ms with a status', { kind: 'status', ms: 3 }, 'ms: status does not use it'],
   ['a status with a lost answer', { kind: 'lose', status: 500 }, 'status: lose does not use it'],
   ['a status with an HTML page', { kind: 'html', status: 500 }, 'status: html does not use it'],
-  [
-    'Retry-After with a refused connection',
-    { kind: 'refuse', retryAfterS: 4 },
-    'retryAfterS: refuse does not use it',
-  ],
+  ['Retry-After with a refused connection', { kind: 'refuse', retryAfterS: 4 }, 'retryAfterS: refuse does not use it'],
   ['a delay without ms', { kind: 'delay' }, 'ms: delay needs it'],
   ['a skew without ms', { kind: 'clockSkew' }, 'ms: clockSkew needs it'],
 ] as [string, Fault, string][])('%s is refused with a reason', async (_, fault, words) => {

@@ -2,14 +2,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import {
-  type AverbaOptions,
-  type LogLine,
-  openAverba,
-  replayLog,
-  valueOf,
-  verifyLog,
-} from '../../../src/index.ts'
+import { type AverbaOptions, type LogLine, openAverba, replayLog, valueOf, verifyLog } from '../../../src/index.ts'
 import { samples, simulate, VirtualClock, type World } from '../../../src/simulation/index.ts'
 import { cpfOf } from '../../crash/cpf-of.ts'
 import { newPath } from '../../store/sample-store.ts'

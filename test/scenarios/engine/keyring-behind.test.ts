@@ -26,10 +26,7 @@ async function givenAnswerUnderWay(keys?: { asking: Keys; erasing: Keys }) {
     })
   const other = await open(keys?.erasing)
   const averba = await open(keys?.asking)
-  const people = [
-    await other.consents.enrol({ cpf: cpfOf(1) }),
-    await other.consents.enrol({ cpf: cpfOf(2) }),
-  ] as const
+  const people = [await other.consents.enrol({ cpf: cpfOf(1) }), await other.consents.enrol({ cpf: cpfOf(2) })] as const
   const validating = averba.validations.validate({ id: 'a', cpf: samples.cpf, claims: { nome: 'X' } })
   await clock.quiet()
   const erase = (n: 0 | 1) => clock.finish(other.subjects.erase({ subject: people[n] }, erasure))

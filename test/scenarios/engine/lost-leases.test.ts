@@ -61,18 +61,15 @@ async function givenStandstill(atTokenRequest: number, isTakenOver: boolean) {
 test.each([
   ['before it was sent', 1, []],
   ['before it was sent again after a 401', 2, ['validation']],
-])(
-  'a paid call that another process recorded as unknown %s is never sent',
-  async (_, tokenRequest, before) => {
-    const { world, other, validating, sent } = await givenStandstill(tokenRequest, true)
-    // It was certainly not sent, so the doubt is over.
-    expect(await validating).toMatchObject({ status: 'declined', problem: { code: 'NOT_DONE' } })
-    expect(sent).toEqual(before)
-    expect(await other.effects.list({ state: 'unknown' })).toEqual([])
-    await other.close()
-    await world.close()
-  },
-)
+])('a paid call that another process recorded as unknown %s is never sent', async (_, tokenRequest, before) => {
+  const { world, other, validating, sent } = await givenStandstill(tokenRequest, true)
+  // It was certainly not sent, so the doubt is over.
+  expect(await validating).toMatchObject({ status: 'declined', problem: { code: 'NOT_DONE' } })
+  expect(sent).toEqual(before)
+  expect(await other.effects.list({ state: 'unknown' })).toEqual([])
+  await other.close()
+  await world.close()
+})
 
 /** Two processes on one file: the first gets its answer after the other has recorded the call as unknown. */
 async function givenLateAnswer(answer: (real: Response) => Response) {
@@ -133,9 +130,7 @@ test.each([
 })
 
 test('a late decline of the service replaces a person’s resolution', async () => {
-  const { other, come, close } = await givenLateAnswer(() =>
-    Response.json({ code: 'DV010' }, { status: 422 }),
-  )
+  const { other, come, close } = await givenLateAnswer(() => Response.json({ code: 'DV010' }, { status: 422 }))
   await other.validations.resolve(input.id, { charged: true })
   const declined = { status: 'declined', problem: { status: 422, code: 'DV010' } }
   expect(await come()).toMatchObject(declined)

@@ -4,13 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { openSocket } from '../../../src/adapters/http/transport.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import {
-  type Fault,
-  type Policies,
-  ShiftedClock,
-  startControl,
-  startServices,
-} from '../../../src/simulation/index.ts'
+import { type Fault, type Policies, ShiftedClock, startControl, startServices } from '../../../src/simulation/index.ts'
 
 const notice = {
   evento: 'dimp-situacao-import',

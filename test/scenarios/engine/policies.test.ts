@@ -68,9 +68,7 @@ describe('the engine works under every setting', () => {
   test.each(settings)('%s', async (_, policies) => {
     const world = await simulate({ policies, averba: { subscriptions } })
     await walk(world)
-    const open = (await world.averba.effects.list()).filter(
-      ({ state }) => state !== 'settled' && state !== 'declined',
-    )
+    const open = (await world.averba.effects.list()).filter(({ state }) => state !== 'settled' && state !== 'declined')
     expect(open).toEqual([])
     expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
     await world.close()
@@ -101,9 +99,7 @@ test.each(['2xx', '200'] as const)(
     for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)
     const company = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
     for (let day = 0; day <= 31; day++) {
-      expect(await portal.notify({ evento, ...company, body: { day } })).toMatchObject([
-        { isDelivered: true },
-      ])
+      expect(await portal.notify({ evento, ...company, body: { day } })).toMatchObject([{ isDelivered: true }])
       await clock.advance(24 * hourMs)
     }
     await averba.subscriptions.plan()
@@ -116,8 +112,7 @@ test.each(['2xx', '200'] as const)(
 test('tries: 3 after lost answers produce copies of one notification, and no failure', async () => {
   let lost = 0
   const world: World = await simulate({ policies: { portal: { tries: 3 } }, averba: { subscriptions } })
-  for (const made of await world.averba.subscriptions.apply(await world.averba.subscriptions.plan()))
-    valueOf(made)
+  for (const made of await world.averba.subscriptions.apply(await world.averba.subscriptions.plan())) valueOf(made)
   const portal = simulatePortal({
     clock: world.clock,
     entropy: seededEntropy(2),
@@ -191,27 +186,24 @@ test('unknownPerson: notFound declines a validation', async () => {
   await world.close()
 })
 
-test.each(['json', 'xml'] as const)(
-  'errors: %s give the code with which a token is refused',
-  async errors => {
-    const world: World = await simulate({
-      policies: { validationService: { errors } },
-      // Every token has expired on arrival, the renewed one too.
-      intercept(request, forward) {
-        if (request.url.includes('/validate/pf')) world.tokenService.expire()
-        return forward(request)
-      },
-    })
-    const refused = await world.averba.validations.validate({
-      id: 'a',
-      cpf: samples.cpf,
-      claims: { nome: 'X' },
-    })
-    const reason = 'TOKEN_REJECTED: 2 tokens in a row were answered 401: 900901'
-    expect(refused).toMatchObject({ status: 'deferred', reason })
-    await world.close()
-  },
-)
+test.each(['json', 'xml'] as const)('errors: %s give the code with which a token is refused', async errors => {
+  const world: World = await simulate({
+    policies: { validationService: { errors } },
+    // Every token has expired on arrival, the renewed one too.
+    intercept(request, forward) {
+      if (request.url.includes('/validate/pf')) world.tokenService.expire()
+      return forward(request)
+    },
+  })
+  const refused = await world.averba.validations.validate({
+    id: 'a',
+    cpf: samples.cpf,
+    claims: { nome: 'X' },
+  })
+  const reason = 'TOKEN_REJECTED: 2 tokens in a row were answered 401: 900901'
+  expect(refused).toMatchObject({ status: 'deferred', reason })
+  await world.close()
+})
 
 test('authorizedClients: other clients get a 403 on operations 1 to 5, and not on 6 and 7', async () => {
   const world = await simulate({ policies: { consentService: { authorizedClients: ['outra'] } } })
@@ -227,8 +219,7 @@ test('authorizedClients: other clients get a 403 on operations 1 to 5, and not o
 test('reissue: revoke ends the older token, and the engine requests one token per 401', async () => {
   const world = await simulate({ policies: { tokenService: { reissue: 'revoke' } } })
   const { averba, samples, tokenService } = world
-  const validate = (id: string) =>
-    averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } })
+  const validate = (id: string) => averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } })
   valueOf(await validate('a'))
   // Another process of the host requests its own token, which ends ours.
   const credentials = Buffer.from('chave-de-exemplo:segredo-de-exemplo').toString('base64')

@@ -94,9 +94,9 @@ test('a hanging service blocks no other', async () => {
 
 test('a limit that allows no calls is refused', async () => {
   for (const limits of [{ requestsPerSecond: 0 }, { requestsAtOnceMax: 0 }, { requestsAtOnceMax: 1.5 }]) {
-    await expect(
-      givenOwedReadings(1, limits, (_, request, forward) => forward(request)),
-    ).rejects.toMatchObject({ code: 'MISCONFIGURED' })
+    await expect(givenOwedReadings(1, limits, (_, request, forward) => forward(request))).rejects.toMatchObject({
+      code: 'MISCONFIGURED',
+    })
   }
 })
 

@@ -51,9 +51,7 @@ test('a call that fails for a day is parked, is reported, and waits for an opera
     id: outcome.effect,
     reason: expect.stringMatching(/^the consent service answered 429; given up after 2\d hours$/),
   })
-  expect(announced).toMatchObject([
-    { effect: outcome.effect, type: 'consentService.changeStatus', by: 'policy' },
-  ])
+  expect(announced).toMatchObject([{ effect: outcome.effect, type: 'consentService.changeStatus', by: 'policy' }])
   // The service’s own words are not logged.
   const detail = `consentService.changeStatus ${outcome.effect}: given up after 24 hours`
   expect(lines).toEqual([{ message: 'a call is parked: effects.retry releases it', detail }])
@@ -185,8 +183,7 @@ describe('a call that was perhaps done', () => {
     let isLosing = true
     const world = await simulate({
       intercept: async (request, forward) => {
-        if (request.method !== 'PUT' && !(isLosing && request.url.includes('/consentimento/')))
-          return forward(request)
+        if (request.method !== 'PUT' && !(isLosing && request.url.includes('/consentimento/'))) return forward(request)
         if (request.method === 'PUT') await forward(request)
         throw new TypeError('lost')
       },

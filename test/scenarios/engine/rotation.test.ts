@@ -29,24 +29,18 @@ test.each<[string, (current: () => string) => Partial<AverbaOptions>]>([
     current => ({ subscriptions: [{ evento }], receiver: { ...receiver, secretFrom: current } }),
   ],
   ['a chaveSecreta', current => ({ subscriptions: [{ evento, chaveSecreta: current }] })],
-  [
-    'a chaveAutenticacao',
-    current => ({ subscriptions: [{ evento, chaveSecreta: 'um', chaveAutenticacao: current }] }),
-  ],
-])(
-  '%s that changes at its source is a change to apply, and takes effect without a restart',
-  async (_, options) => {
-    let secret = `primeiro-${'x'.repeat(40)}`
-    const world = await simulate({ averba: options(() => secret) })
-    expect(await apply(world)).toEqual(['create'])
-    expect(await isDelivered(world)).toEqual([true])
-    expect(await apply(world)).toEqual(['leave'])
-    secret = `segundo-${'y'.repeat(40)}`
-    expect(await apply(world)).toEqual(['change'])
-    expect(await isDelivered(world)).toEqual([true])
-    await world.close()
-  },
-)
+  ['a chaveAutenticacao', current => ({ subscriptions: [{ evento, chaveSecreta: 'um', chaveAutenticacao: current }] })],
+])('%s that changes at its source is a change to apply, and takes effect without a restart', async (_, options) => {
+  let secret = `primeiro-${'x'.repeat(40)}`
+  const world = await simulate({ averba: options(() => secret) })
+  expect(await apply(world)).toEqual(['create'])
+  expect(await isDelivered(world)).toEqual([true])
+  expect(await apply(world)).toEqual(['leave'])
+  secret = `segundo-${'y'.repeat(40)}`
+  expect(await apply(world)).toEqual(['change'])
+  expect(await isDelivered(world)).toEqual([true])
+  await world.close()
+})
 
 test('the consumer key and secret are read again for every token request', async () => {
   const reads = { key: 0, secret: 0 }
@@ -65,8 +59,7 @@ test('the consumer key and secret are read again for every token request', async
       },
     },
   })
-  const validate = (id: string) =>
-    world.averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } })
+  const validate = (id: string) => world.averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } })
   valueOf(await validate('v1'))
   const first = { ...reads }
   expect(first.key).toBeGreaterThan(0)

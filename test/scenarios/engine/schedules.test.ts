@@ -116,8 +116,7 @@ describe('the consents of a person', () => {
 })
 
 describe("the portal's failures", () => {
-  const days = (world: World) =>
-    world.requests.flatMap(each => /falhas\?data=(\d{8})/.exec(each.path)?.[1] ?? [])
+  const days = (world: World) => world.requests.flatMap(each => /falhas\?data=(\d{8})/.exec(each.path)?.[1] ?? [])
 
   test('of yesterday and today are read every day, after the nightly stop, with the list', async () => {
     const world = await simulate({ averba: { schedules: true } })
@@ -130,9 +129,7 @@ describe("the portal's failures", () => {
     ])
     const hours = world.requests.slice(3).map(each => new Date(each.at).getUTCHours() - 3)
     for (const hour of hours) expect([4, 5]).toContain(hour)
-    expect(
-      world.requests.filter(each => /webhook\/?(\?|$|assinaturas)/.test(each.path)).length,
-    ).toBeGreaterThan(0)
+    expect(world.requests.filter(each => /webhook\/?(\?|$|assinaturas)/.test(each.path)).length).toBeGreaterThan(0)
     await world.close()
   })
 

@@ -31,8 +31,7 @@ test('settle with a timeout begins nothing more after it, and work in progress c
   await expect.poll(() => clock.sleeping).toBeGreaterThan(0)
   await clock.advance(5_000)
   expect(await settling).toEqual({ settled: expect.any(Number), deferred: 0, unknown: 0 })
-  const readings = async () =>
-    (await averba.effects.list()).filter(each => each.type.endsWith('listConsents'))
+  const readings = async () => (await averba.effects.list()).filter(each => each.type.endsWith('listConsents'))
   expect((await readings()).map(each => each.state)).toEqual(['started', 'owed', 'owed'])
   answer.resolve()
   await expect.poll(async () => (await readings())[0]?.state).toBe('settled')

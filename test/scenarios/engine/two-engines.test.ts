@@ -16,9 +16,7 @@ test('two engines on one file both record their facts, and agree on which are co
       headers: { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' },
       body: '{}',
     })
-  const deliveries = Array.from({ length: 40 }, (_, i) =>
-    engines[i % 2]?.receiver.fetch(notification(), from),
-  )
+  const deliveries = Array.from({ length: 40 }, (_, i) => engines[i % 2]?.receiver.fetch(notification(), from))
   const statuses = (await Promise.all(deliveries)).map(response => response?.status)
   expect(new Set(statuses)).toEqual(new Set([200]))
   for (const engine of engines) {

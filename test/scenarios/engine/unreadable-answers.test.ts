@@ -5,8 +5,7 @@ import { simulate, type WorldOptions } from '../../../src/simulation/index.ts'
 /** A world in which the list of consents is replaced by another answer. */
 async function givenList(answer: () => Response) {
   const world = await simulate({
-    intercept: async (request, forward) =>
-      /consentimentos\/\d+$/.test(request.url) ? answer() : forward(request),
+    intercept: async (request, forward) => (/consentimentos\/\d+$/.test(request.url) ? answer() : forward(request)),
   })
   const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
   return { world, subject }
@@ -46,9 +45,7 @@ describe('an unreadable reading is postponed, and nothing of it is recorded', ()
 })
 
 test('Retry-After is respected', async () => {
-  const { world, subject } = await givenList(
-    () => new Response('', { status: 429, headers: { 'retry-after': '120' } }),
-  )
+  const { world, subject } = await givenList(() => new Response('', { status: 429, headers: { 'retry-after': '120' } }))
   const outcome = await world.averba.consents.sync({ subject })
   expect(outcome).toMatchObject({ status: 'deferred', retryAt: '2026-11-20T12:02:00.000Z' })
   await world.close()
@@ -109,9 +106,7 @@ test('a controller’s CNPJ with punctuation matches the CNPJ filter of lists', 
   const { world, subject } = await givenList(() => Response.json([consent({ cnpjUsuario })]))
   valueOf(await world.averba.consents.sync({ subject }))
   for (const cnpj of [cnpjUsuario, '12ABC34501DE35'])
-    expect(await world.averba.consents.list({ subject, cnpj })).toMatchObject([
-      { cnpjUsuario: '12ABC34501DE35' },
-    ])
+    expect(await world.averba.consents.list({ subject, cnpj })).toMatchObject([{ cnpjUsuario: '12ABC34501DE35' }])
   expect(await world.averba.consents.list({ subject, cnpj: '00000000000191' })).toEqual([])
   await world.close()
 })
@@ -124,9 +119,7 @@ test('a record listed twice is one record', async () => {
 })
 
 test('times without a zone are read in the time zone of Brasilia', async () => {
-  const { world, subject } = await givenList(() =>
-    Response.json([consent({ dataHora: '2026-11-20T09:00:00' })]),
-  )
+  const { world, subject } = await givenList(() => Response.json([consent({ dataHora: '2026-11-20T09:00:00' })]))
   valueOf(await world.averba.consents.sync({ subject }))
   expect((await world.averba.consents.list({ subject }))[0]?.dataHora).toBe('2026-11-20T12:00:00.000Z')
   await world.close()
@@ -142,9 +135,7 @@ test('a change with an unreadable answer is in doubt, and read back', async () =
   const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
   valueOf(await world.averba.consents.sync({ subject }))
   const [pending] = await world.averba.consents.list({ subject, status: 'PENDENTE' })
-  expect(valueOf(await world.averba.consents.approve({ subject, id: pending?.id ?? '' })).status).toBe(
-    'ATIVO',
-  )
+  expect(valueOf(await world.averba.consents.approve({ subject, id: pending?.id ?? '' })).status).toBe('ATIVO')
   await world.close()
 })
 
@@ -181,19 +172,14 @@ describe('an answer about another record or another person is rejected', () => {
 })
 
 describe('a CPF in another notation is not another person', () => {
-  test.each([
-    '***.744.350-**',
-    '257.744.350-16',
-    25774435016,
-    'CPF 257.744.350-**',
-    '',
-    null,
-    { toString: 1 },
-  ])('%s', async cpf => {
-    const { world, reading } = await givenDetail({ titular: { cpf, nome: 'X', email: 'x@exemplo.br' } })
-    expect(await reading).toMatchObject({ titular: { cpf } })
-    await world.close()
-  })
+  test.each(['***.744.350-**', '257.744.350-16', 25774435016, 'CPF 257.744.350-**', '', null, { toString: 1 }])(
+    '%s',
+    async cpf => {
+      const { world, reading } = await givenDetail({ titular: { cpf, nome: 'X', email: 'x@exemplo.br' } })
+      expect(await reading).toMatchObject({ titular: { cpf } })
+      await world.close()
+    },
+  )
 })
 
 describe('a paid answer', () => {
@@ -330,12 +316,7 @@ describe('the portal', () => {
   }
 
   test('an unreadable failure record does not hide the others, and stops nothing', async () => {
-    const records = [
-      bad,
-      { ...good, id: 3, evento: '25774435016' },
-      { ...good, id: 4, evento: 'e'.repeat(41) },
-      good,
-    ]
+    const records = [bad, { ...good, id: 3, evento: '25774435016' }, { ...good, id: 4, evento: 'e'.repeat(41) }, good]
     const world = await simulate({
       intercept: async (request, forward) =>
         request.url.includes('/falhas') ? Response.json(records) : forward(request),
@@ -357,9 +338,7 @@ describe('the portal', () => {
       intercept: async (request, forward) =>
         request.url.includes('/falhas') ? Response.json([undated]) : forward(request),
     })
-    expect(await world.averba.subscriptions.failures()).toMatchObject([
-      { id: 2, data: '2026-11-20T03:00:00.000Z' },
-    ])
+    expect(await world.averba.subscriptions.failures()).toMatchObject([{ id: 2, data: '2026-11-20T03:00:00.000Z' }])
     await world.close()
   })
 

@@ -134,9 +134,7 @@ test('unusable options, secrets and certificates are reported by name', async ()
     option: await troubles(given({ storee: 'x' } as Partial<AverbaOptions>)),
     vault: await troubles(given({ tokenService: { ...tokenService, consumerSecret: fail } })),
     empty: await troubles(given({ tokenService: { ...tokenService, consumerKey: () => '' } })),
-    both: await troubles(
-      given({ tokenService: { ...tokenService, consumerKey: () => '', consumerSecret: fail } }),
-    ),
+    both: await troubles(given({ tokenService: { ...tokenService, consumerKey: () => '', consumerSecret: fail } })),
     subscription: await troubles(given({ subscriptions: [{ evento: 'e', chaveSecreta: fail }] })),
     accessKeys: await troubles(
       given({
@@ -146,9 +144,7 @@ test('unusable options, secrets and certificates are reported by name', async ()
         },
       }),
     ),
-    nothing: await troubles(
-      given({ consentService: { ...consentService, certificate: () => undefined as never } }),
-    ),
+    nothing: await troubles(given({ consentService: { ...consentService, certificate: () => undefined as never } })),
     expired: await troubles(given({ consentService: { ...consentService, certificate: expired } })),
     mismatch: await troubles(
       given({ consentService: { ...consentService, certificate: { cert: client.cert, key: expired.key } } }),
@@ -231,9 +227,7 @@ test('a log of another portal is reported, as when it is opened', async () => {
   expect(await troubles(options)).toEqual({})
   const portal = { ...services.options.portal, baseUrl: 'https://outro.exemplo.br' }
   const fetch = async () => new Response(null, { status: 404 })
-  const message = expect.stringContaining(
-    `this log belongs to the portal at "${services.options.portal.baseUrl}`,
-  )
+  const message = expect.stringContaining(`this log belongs to the portal at "${services.options.portal.baseUrl}`)
   await expect(openAverba({ ...options, portal })).rejects.toMatchObject({ code: 'MISCONFIGURED', message })
   expect(await troubles({ ...options, portal, fetch })).toEqual({ portal: message })
 })

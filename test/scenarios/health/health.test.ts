@@ -154,8 +154,7 @@ test('events with refused notifications fail the check until one is accepted, ea
   }
   expect(await found()).toEqual(well)
   // An uncounted proxy: its address is mistaken for the sender's.
-  for (const evento of ['um', 'dois', 'um', 'de-outrem'])
-    expect(await send(evento, 'certa', '10.0.0.1')).toBe(403)
+  for (const evento of ['um', 'dois', 'um', 'de-outrem']) expect(await send(evento, 'certa', '10.0.0.1')).toBe(403)
   expect(lines[0]).toMatchObject({ status: 403, detail: '2 forwarded hops, trustedProxies 0', evento: 'um' })
   expect(await found()).toEqual({
     name: 'receiver',
@@ -171,9 +170,7 @@ test('events with refused notifications fail the check until one is accepted, ea
   expect(await send('um', 'errada', portal)).toBe(401)
   expect(await send('um', 'certa', portal, { headers: { 'content-length': '9' } })).toBe(500)
   expect(await send('um', 'certa', portal, { method: 'PUT' })).toBe(405)
-  expect((await found())?.detail).toMatch(
-    /um 1 SECRETS_REFUSED, um 1 BODY_CONSUMED, um 1 METHOD_REFUSED: compare/,
-  )
+  expect((await found())?.detail).toMatch(/um 1 SECRETS_REFUSED, um 1 BODY_CONSUMED, um 1 METHOD_REFUSED: compare/)
   expect(await send('dois', 'certa', portal)).toBe(200)
   expect((await found())?.detail).toMatch(/: um 1 SECRETS_REFUSED: see subscriptions\.plan/)
   expect(await send('um', 'certa', portal)).toBe(200)

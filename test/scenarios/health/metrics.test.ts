@@ -114,8 +114,7 @@ test('parked, deferred and uncertain calls are shown by service and class, ended
   const { averba, faults } = world
   await faults.add({ kind: 'status', status: 503, service: 'validationService' })
   await faults.add({ kind: 'status', status: 503, service: 'consentService' })
-  const validate = (id: string) =>
-    averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } })
+  const validate = (id: string) => averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } })
   await validate('v1')
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   const { effect } = await averba.consents.sync({ subject })
@@ -181,9 +180,7 @@ test('the age of readings comes from an index, for any number of subjects', asyn
   const overdue = (views: typeof averba.views) => overdueReadings(views, at())
   const steps = [newestReading, oldestReading, overdue].flatMap(ask => {
     const { sql, parameters } = ask(averba.views).compile()
-    const plan = database
-      .prepare<unknown[], { detail: string }>(`explain query plan ${sql}`)
-      .all(...parameters)
+    const plan = database.prepare<unknown[], { detail: string }>(`explain query plan ${sql}`).all(...parameters)
     return plan.map(step => step.detail)
   })
   database.close()
@@ -233,8 +230,7 @@ test('every label has values of a closed set', async () => {
     outcome: /^(settled|declined|deferred|unknown)$/,
     state: /^(owed|started|deferred|parked|unknown|failing)$/,
     class: /^(read|idempotent|probed|once|other)$/,
-    machine:
-      /^(log|budget|certificate|consent|effect|notification|portal|subject|subscription|token|validation)$/,
+    machine: /^(log|budget|certificate|consent|effect|notification|portal|subject|subscription|token|validation)$/,
     what: /^(commands|facts)$/,
     how: /^(received|copied|recovered)$/,
     status: /^\d{3}$/,

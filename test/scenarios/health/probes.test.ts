@@ -59,10 +59,7 @@ test('a store that does not answer is not alive', async () => {
 })
 
 test.each<[string, (certificate: { cert: string; key: string }) => Partial<AverbaOptions>]>([
-  [
-    'certificate',
-    certificate => ({ consentService: { baseUrl: 'https://consentimento.exemplo.br', certificate } }),
-  ],
+  ['certificate', certificate => ({ consentService: { baseUrl: 'https://consentimento.exemplo.br', certificate } })],
   [
     'portalCertificate',
     certificate => ({
@@ -109,9 +106,7 @@ test('a stopped view makes it not ready and is named', async () => {
   expect(await get('/readyz')).toMatchObject({
     status: 503,
     body: {
-      reasons: [
-        expect.stringMatching(/^views: subjects has stopped: SqliteError at position \d+: run or rebuild/),
-      ],
+      reasons: [expect.stringMatching(/^views: subjects has stopped: SqliteError at position \d+: run or rebuild/)],
     },
   })
   await close()

@@ -1,12 +1,7 @@
 import { context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
-import {
-  InMemorySpanExporter,
-  type ReadableSpan,
-  SimpleSpanProcessor,
-  TracerProvider,
-} from '@opentelemetry/sdk-trace'
+import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { loadTracing } from '../../../src/adapters/opentelemetry.ts'
 import { type AverbaOptions, openAverba } from '../../../src/index.ts'
@@ -18,9 +13,7 @@ let exporter: InMemorySpanExporter
 // As in a host with telemetry.
 beforeEach(() => {
   exporter = new InMemorySpanExporter()
-  trace.setGlobalTracerProvider(
-    new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }),
-  )
+  trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }))
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
   propagation.setGlobalPropagator(new W3CTraceContextPropagator())
 })
@@ -84,9 +77,7 @@ test('a command, its attempts and a notification are spans with their outcome', 
   })
   expect(named('consents.enrol')).toMatchObject([{ attributes: { 'averba.outcome': 'recorded' } }])
   expect(named('tokenService.requestToken')).toMatchObject([{ attributes: { 'averba.outcome': 'settled' } }])
-  expect(named('validationService.validatePerson')).toMatchObject([
-    { attributes: { 'averba.outcome': 'unknown' } },
-  ])
+  expect(named('validationService.validatePerson')).toMatchObject([{ attributes: { 'averba.outcome': 'unknown' } }])
   // A sender of a notification does not choose its trace.
   expect(named('notification')).toMatchObject([
     { kind: SpanKind.SERVER, attributes: { 'http.response.status_code': 200 } },

@@ -25,10 +25,7 @@ async function given() {
   file.exec('drop trigger event_no_update')
   /** Changes a header; calling the result restores it. */
   const change = (position: number, how: (header: string) => string) => {
-    const was = file
-      .prepare<[number], string>('select header from event where position = ?')
-      .pluck()
-      .get(position)
+    const was = file.prepare<[number], string>('select header from event where position = ?').pluck().get(position)
     const put = file.prepare('update event set header = ? where position = ?')
     put.run(how(was ?? ''), position)
     return () => put.run(was, position)
@@ -75,11 +72,7 @@ test('a notification with a damaged body is parked and listed as such, and all o
   file.exec(`update part set sealed = cast(substr(sealed, 1, length(sealed) - 1) || x'00' as blob)`)
   await notify(averba, { n: 1 }, 'evento-a')
   await notify(averba, { n: 2 }, 'evento-b')
-  expect(await inbox(averba)).toMatchObject([
-    { body: null, isDamaged: true },
-    { body: { n: 1 } },
-    { body: { n: 2 } },
-  ])
+  expect(await inbox(averba)).toMatchObject([{ body: null, isDamaged: true }, { body: { n: 1 } }, { body: { n: 2 } }])
   const seen: unknown[] = []
   for (const evento of ['evento-a', 'evento-b'])
     averba.notifications.handle(evento, 'crm', async ({ body }) => void seen.push(body))
@@ -96,10 +89,7 @@ test('a notification with a damaged body is parked and listed as such, and all o
     { state: 'handled' },
     { state: 'handled' },
   ])
-  expect(await ofFollowers()).toEqual([
-    'true no follower is parked',
-    expect.stringMatching(/^false 1 parked, 0 to/),
-  ])
+  expect(await ofFollowers()).toEqual(['true no follower is parked', expect.stringMatching(/^false 1 parked, 0 to/)])
   expect(logged.filter(line => line.includes('CORRUPT'))).toEqual([
     ...[1, 2, 4, 8].map(attempt => `a handler failed for a notification crm ${attempt} CORRUPT`),
     'a notification is parked crm 12 CORRUPT',
@@ -115,9 +105,7 @@ test('a follower is parked at a damaged event, and continues after it when an op
   averba.log.follow('crm', ['subject.enrolled'], async event => void seen.push(event.position))
   await run(averba, clock, 200_000)
   expect(seen).toEqual([2])
-  expect(await averba.log.followers()).toMatchObject([
-    { position: 2, isParked: true, attempts: 8, reason: 'CORRUPT' },
-  ])
+  expect(await averba.log.followers()).toMatchObject([{ position: 2, isParked: true, attempts: 8, reason: 'CORRUPT' }])
   expect(await ofFollowers()).toEqual(['false crm parked: use log.retry or log.skip', expect.anything()])
   expect(logged.at(-1)).toBe('a follower failed too often and is parked crm 8 CORRUPT')
   await averba.log.skip('crm')

@@ -11,9 +11,7 @@ import { seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
 const cpfs = ['25774435016', '11144477735', '52998224725', '39053344705', '15350946056']
 
 /** Engines on one file, with one clock. */
-async function given(
-  count = 1,
-): Promise<{ clock: VirtualClock; engines: Averba[]; logged: string[]; store: string }> {
+async function given(count = 1): Promise<{ clock: VirtualClock; engines: Averba[]; logged: string[]; store: string }> {
   const clock = new VirtualClock()
   const store = join(mkdtempSync(join(tmpdir(), 'averba-follow-')), 'log.sqlite')
   const logged: string[] = []
@@ -306,9 +304,7 @@ test('retry and skip return and log the position of the parked event', async () 
   }
   await park()
   expect(await averba.log.retry('crm')).toBeUndefined()
-  expect(lines).toEqual([
-    { message: 'a parked follower tries its event again', follower: 'crm', position: 3 },
-  ])
+  expect(lines).toEqual([{ message: 'a parked follower tries its event again', follower: 'crm', position: 3 }])
   await park()
   const actor = { kind: 'person', ref: 'operadora' } as const
   expect(await averba.log.skip('crm', { actor })).toBe(3)

@@ -64,8 +64,7 @@ test('copies are found after the clock was set back by a minute', async () => {
 
 test('events whose names are redacted because of a CPF are not copies of each other', async () => {
   const { averba } = await given()
-  for (const name of ['52998224725', 'e-25774435016', '52998224725'])
-    await deliver(averba, { 'event-type': name })
+  for (const name of ['52998224725', 'e-25774435016', '52998224725']) await deliver(averba, { 'event-type': name })
   expect(await copiesOf(averba)).toEqual([2, 1])
 })
 

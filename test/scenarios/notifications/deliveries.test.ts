@@ -2,13 +2,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Averba, type Notification, openAverba, valueOf } from '../../../src/index.ts'
-import {
-  type Fault,
-  type Simulators,
-  simulate,
-  startServices,
-  VirtualClock,
-} from '../../../src/simulation/index.ts'
+import { type Fault, type Simulators, simulate, startServices, VirtualClock } from '../../../src/simulation/index.ts'
 
 const evento = 'dimp-situacao-import'
 const subscriptions = [{ evento, chaveSecreta: 'chave-um', chaveAutenticacao: 'Basic YTpi' }]
@@ -56,8 +50,7 @@ describe.each([
 ])('%s', (_, open) => {
   async function given(fault: Fault): Promise<Ground> {
     const ground = await open()
-    for (const made of await ground.averba.subscriptions.apply(await ground.averba.subscriptions.plan()))
-      valueOf(made)
+    for (const made of await ground.averba.subscriptions.apply(await ground.averba.subscriptions.plan())) valueOf(made)
     await ground.services.faults.add(fault)
     return ground
   }
@@ -81,8 +74,7 @@ describe.each([
   test('swapped deliveries are all stored, in the order of arrival', async () => {
     const ground = await given({ kind: 'reorder' })
     const notifying = [1, 2, 3, 4].map(numero => notify(ground, numero))
-    for (const delivered of await Promise.all(notifying))
-      expect(delivered).toMatchObject([{ isDelivered: true }])
+    for (const delivered of await Promise.all(notifying)) expect(delivered).toMatchObject([{ isDelivered: true }])
     expect(await bodiesOf(ground)).toHaveLength(4)
     const order = (await bodiesOf(ground)).map(body => (body as { numero: number }).numero)
     expect(order.indexOf(2)).toBeLessThan(order.indexOf(1))
@@ -119,11 +111,7 @@ describe.each([
   const untrusted = "the portal does not trust the receiver's certificate (UNABLE_TO_VERIFY_LEAF_SIGNATURE)"
   test.each([
     [{ kind: 'refuse' }, `${failed}: the connection was refused (ECONNREFUSED)`, 0],
-    [
-      { kind: 'expiredCertificate' },
-      `${failed}: the receiver's certificate has expired (CERT_HAS_EXPIRED)`,
-      0,
-    ],
+    [{ kind: 'expiredCertificate' }, `${failed}: the receiver's certificate has expired (CERT_HAS_EXPIRED)`, 0],
     [{ kind: 'unknownCertificate' }, `${failed}: ${untrusted}`, 0],
     [{ kind: 'reset' }, `${failed}: the connection broke (ECONNRESET)`, 0],
     [{ kind: 'lose' }, `${failed}: the connection broke (ECONNRESET)`, 1],

@@ -52,8 +52,7 @@ test('a handler that hangs fails after a minute, and the next notification is ha
   expect(aborted).toEqual([began + 60_000])
   const states = async () => {
     const all: unknown[] = []
-    for await (const { state, handlers } of averba.notifications.list())
-      all.push([state, handlers[0]?.reason])
+    for await (const { state, handlers } of averba.notifications.list()) all.push([state, handlers[0]?.reason])
     return all
   }
   await expect.poll(states).toEqual([

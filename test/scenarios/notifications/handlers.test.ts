@@ -98,8 +98,7 @@ test.each<[string, unknown]>([
   })
   await notify(averba, body)
   await averba.settle()
-  for await (const notification of averba.notifications.list())
-    seen.push([notification.body, notification.state])
+  for await (const notification of averba.notifications.list()) seen.push([notification.body, notification.state])
   expect(seen).toEqual([
     [body, JSON.stringify(body)],
     [body, 'handled'],
@@ -239,9 +238,7 @@ test('a notification is replayed by id, also a handled one, but not one without 
   await averba.settle()
   expect(seen).toEqual([1, 1])
   const refused = { code: 'REFUSED' }
-  await expect(averba.notifications.replay({ id: first?.id ?? '', parked: true })).rejects.toMatchObject(
-    refused,
-  )
+  await expect(averba.notifications.replay({ id: first?.id ?? '', parked: true })).rejects.toMatchObject(refused)
   await expect(averba.notifications.replay({ id: second?.id ?? '' })).rejects.toMatchObject(refused)
   await expect(averba.notifications.replay({ id: 'nenhuma' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
   await averba.close()

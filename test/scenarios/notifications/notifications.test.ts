@@ -60,12 +60,7 @@ test.each([
   ['an event of 41 characters', notification({ 'event-type': 'e'.repeat(41) }), from, 400],
   ['a body over the bound', notification({}, 'x'.repeat(1_048_577)), from, 413],
   ['another method', new Request('https://receptor.exemplo.br/averba'), from, 405],
-  [
-    'a forged X-Forwarded-For',
-    notification({ 'x-forwarded-for': '189.9.1.2' }),
-    { remoteAddress: '203.0.113.7' },
-    403,
-  ],
+  ['a forged X-Forwarded-For', notification({ 'x-forwarded-for': '189.9.1.2' }), { remoteAddress: '203.0.113.7' }, 403],
 ])('%s is refused, and nothing is stored', async (_, request, address, status) => {
   const world = await given()
   expect((await world.averba.receiver.fetch(request, address)).status).toBe(status)
@@ -75,9 +70,7 @@ test.each([
 
 test('an IPv4 address in IPv6 form is the same address', async () => {
   const world = await given()
-  expect(
-    (await world.averba.receiver.fetch(notification(), { remoteAddress: '::ffff:189.9.1.2' })).status,
-  ).toBe(200)
+  expect((await world.averba.receiver.fetch(notification(), { remoteAddress: '::ffff:189.9.1.2' })).status).toBe(200)
   await world.close()
 })
 
@@ -252,8 +245,7 @@ test('secrets that cannot be read are answered 503, not 401, and logged', async 
   expect(lines).toEqual([{ message: 'a notification was not stored: answered 503', error: 'MISCONFIGURED' }])
   await world.averba.receiver.fetch(notification(), { remoteAddress: '203.0.113.7' })
   expect(lines[1]).toEqual({
-    message:
-      "a notification was refused: its address is not in the portal's ranges, or not in receiver.sources",
+    message: "a notification was refused: its address is not in the portal's ranges, or not in receiver.sources",
     status: 403,
     detail: '0 forwarded hops, trustedProxies 0',
     evento,
@@ -270,10 +262,7 @@ test.each([
 ])('a %s with any punctuation is one recipient', async (tipo, id, forms) => {
   const world = await given()
   for (const each of [id, ...forms])
-    await world.averba.receiver.fetch(
-      notification({ 'destinatario-tipo': tipo, 'destinatario-id': each }),
-      from,
-    )
+    await world.averba.receiver.fetch(notification({ 'destinatario-tipo': tipo, 'destinatario-id': each }), from)
   expect(await inbox(world)).toMatchObject([{ copies: 1 + forms.length }])
   await world.close()
 })
@@ -306,8 +295,7 @@ test('a flood of notifications that cannot be stored logs one line a minute', as
   const world = await simulate({
     averba: { subscriptions: [{ evento, chaveSecreta: secret }], logger: line => void lines.push(line) },
   })
-  for (let n = 0; n < 200; n++)
-    await world.averba.receiver.fetch(notification({ 'event-type': `e-${n}` }), from)
+  for (let n = 0; n < 200; n++) await world.averba.receiver.fetch(notification({ 'event-type': `e-${n}` }), from)
   expect(lines.filter(({ message }) => message.includes('answered 503')).length).toBeLessThan(5)
   await world.close()
 })

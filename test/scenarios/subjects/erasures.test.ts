@@ -97,9 +97,9 @@ test('a reveal is recorded before anything is opened, and returns no destroyed d
   ]
   for (const each of await Promise.allSettled(refused))
     expect(each).toMatchObject({ status: 'rejected', reason: { code: 'INVALID_INPUT' } })
-  await expect(
-    averba.subjects.reveal(row, { ...asking, purpose: `para ${samples.cpf}` }),
-  ).rejects.toMatchObject({ code: 'PERSONAL_ID' })
+  await expect(averba.subjects.reveal(row, { ...asking, purpose: `para ${samples.cpf}` })).rejects.toMatchObject({
+    code: 'PERSONAL_ID',
+  })
   expect(await seen()).toHaveLength(1)
 
   await averba.subjects.erase({ subject }, asked)
@@ -175,9 +175,7 @@ test('old and new subject share no value after an erasure, and no CPF leads to t
   const digestOf = (value: Json) =>
     Buffer.from(keyring.digest('command', canonicalJson(value, { fractions: true }))).toString('hex')
   const found = left.filter(({ id, digest }) =>
-    inputs.some(input =>
-      [digestOf(input), digestOf({ commandId: id, input })].includes(digest.toString('hex')),
-    ),
+    inputs.some(input => [digestOf(input), digestOf({ commandId: id, input })].includes(digest.toString('hex'))),
   )
   // Of the third subject, who is still enrolled.
   expect(found).toHaveLength(2)

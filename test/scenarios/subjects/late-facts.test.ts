@@ -84,11 +84,7 @@ test('a late answer to a change is recorded without parts and requests no call',
   expect(late.map(event => event.type)).toEqual(['consent.approved'])
   expect(late[0]).toMatchObject({ anomaly: 'its data subject had been erased' })
   expect(late[0]).not.toHaveProperty('parts')
-  const [row] = await averba.views
-    .selectFrom('consents')
-    .selectAll()
-    .where('status', '=', 'PENDENTE')
-    .execute()
+  const [row] = await averba.views.selectFrom('consents').selectAll().where('status', '=', 'PENDENTE').execute()
   expect(row?.knowledge).toBe('erased')
   await close()
 })
@@ -159,15 +155,12 @@ test('a notification about an erased person gets 2xx and belongs to a new subjec
   await averba.subjects.erase({ cpf: world.samples.cpf }, asked)
   const bodies = async () => {
     const found = []
-    for await (const { body, recipient } of averba.notifications.list())
-      found.push({ body, id: recipient?.id })
+    for await (const { body, recipient } of averba.notifications.list()) found.push({ body, id: recipient?.id })
     return found
   }
   expect(await bodies()).toEqual([{ body: null, id: undefined }])
   // The same content is new, because no record of the first is left.
-  expect(await world.portal.notify({ evento: 'e', ...person, body: { n: 1 } })).toMatchObject([
-    { isDelivered: true },
-  ])
+  expect(await world.portal.notify({ evento: 'e', ...person, body: { n: 1 } })).toMatchObject([{ isDelivered: true }])
   expect(await bodies()).toEqual([
     { body: null, id: undefined },
     { body: { n: 1 }, id: world.samples.cpf },
@@ -201,8 +194,6 @@ test('scheduled readings end with the person, and handlers are not called withou
   const states = []
   for await (const { state } of averba.notifications.list()) states.push(state)
   expect(states).toEqual(['parked'])
-  expect((await averba.effects.list({ state: 'owed' })).map(pending => pending.type)).toEqual([
-    'keys.destroyEpochs',
-  ])
+  expect((await averba.effects.list({ state: 'owed' })).map(pending => pending.type)).toEqual(['keys.destroyEpochs'])
   await world.close()
 })

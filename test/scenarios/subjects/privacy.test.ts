@@ -91,14 +91,7 @@ test('files, log, views, log lines and errors hold no personal data and no secre
   const events: unknown[] = []
   for await (const event of averba.log.read()) events.push(event)
   const rows: unknown[] = [await averba.effects.list()]
-  for (const view of [
-    'consents',
-    'subjects',
-    'validations',
-    'notifications',
-    'failures',
-    'tokens',
-  ] as const) {
+  for (const view of ['consents', 'subjects', 'validations', 'notifications', 'failures', 'tokens'] as const) {
     const found = await averba.views.selectFrom(view).selectAll().execute()
     expect(found.length, view).toBeGreaterThan(0)
     rows.push(found)
@@ -109,9 +102,7 @@ test('files, log, views, log lines and errors hold no personal data and no secre
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile())
     .map(({ name, parentPath }) => [name, readFileSync(join(parentPath, name), 'latin1')] as const)
-  expect(files.map(([name]) => name)).toEqual(
-    expect.arrayContaining(['log.sqlite', 'log.sqlite.keys', 'parts.ndjson']),
-  )
+  expect(files.map(([name]) => name)).toEqual(expect.arrayContaining(['log.sqlite', 'log.sqlite.keys', 'parts.ndjson']))
   const haystacks = new Map<string, string>([
     ...files,
     ['events', inspect(events, { depth: null })],
@@ -151,9 +142,7 @@ test('what a service quotes from its request is neither stored nor shown', async
       const { pathname } = new URL(request.url)
       const isRefused = /validate\/pf|consentimentos/.test(pathname) || request.method === 'POST'
       if (!isRefused || isOpen || pathname.endsWith('/token')) return forward(request)
-      const values = [...request.headers].flatMap(([name, value]) =>
-        /^(accept|content-)/.test(name) ? [] : value,
-      )
+      const values = [...request.headers].flatMap(([name, value]) => (/^(accept|content-)/.test(name) ? [] : value))
       const body = await request.text()
       for (const value of values) sent.add(value.replace(/^Bearer /, ''))
       const quoted = {

@@ -1,13 +1,7 @@
 import { readFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import {
-  type AverbaOptions,
-  diagnoseStore,
-  openAverba,
-  type SubjectRef,
-  valueOf,
-} from '../../../src/index.ts'
+import { type AverbaOptions, diagnoseStore, openAverba, type SubjectRef, valueOf } from '../../../src/index.ts'
 import { simulate } from '../../../src/simulation/index.ts'
 import { cpfOf } from '../../crash/cpf-of.ts'
 import { newPath } from '../../store/sample-store.ts'
@@ -325,11 +319,7 @@ test.each([
       body: { n },
     })
   const called: string[] = []
-  averba.notifications.handle(
-    'e',
-    'here',
-    async ({ body }) => void called.push(`here ${JSON.stringify(body)}`),
-  )
+  averba.notifications.handle('e', 'here', async ({ body }) => void called.push(`here ${JSON.stringify(body)}`))
   const workThere = async () => {
     const other = await openAverba({ store, clock, schedules: false })
     other.notifications.handle('e', 'there', async ({ body }) => {
@@ -372,9 +362,9 @@ test('a process that was down longer than the retention days calls its handlers 
 
 test('an empty retention rule is refused before anything is opened', async () => {
   for (const rule of [{ days: -1 }, { days: 1.5 }, {}, 'sometimes'])
-    await expect(
-      simulate({ averba: { retention: { 'notification.body': rule as never } } }),
-    ).rejects.toMatchObject({ code: 'MISCONFIGURED' })
+    await expect(simulate({ averba: { retention: { 'notification.body': rule as never } } })).rejects.toMatchObject({
+      code: 'MISCONFIGURED',
+    })
   await expect(simulate({ averba: { retention: { all: { days: 1 } } as never } })).rejects.toMatchObject({
     code: 'MISCONFIGURED',
   })
@@ -394,9 +384,9 @@ test('without schedules nothing is destroyed, and the start logs that rules are 
     const logger = ({ message }: { message: string }) => messages.push(message)
     const { averba, clock, samples, close } = await simulate({ averba: { retention, schedules, logger } })
     const linesExpected = schedules || Object.keys(retention).length === 0 ? 0 : 1
-    expect(
-      messages.filter(message => message.startsWith('retention is set but schedules are off')),
-    ).toHaveLength(linesExpected)
+    expect(messages.filter(message => message.startsWith('retention is set but schedules are off'))).toHaveLength(
+      linesExpected,
+    )
     valueOf(await averba.validations.validate({ id: 'a', cpf: samples.cpf, claims: { nome: 'MARIA' } }))
     await clock.advance(3 * day)
     await averba.settle()

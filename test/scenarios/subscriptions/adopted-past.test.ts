@@ -50,8 +50,7 @@ async function settleFor(clock: World['clock'], hours: number, averba?: Averba):
 
 async function inbox(averba: Averba): Promise<unknown[]> {
   const bodies: unknown[] = []
-  for await (const { body, origin } of averba.notifications.list())
-    if (origin === 'recovered') bodies.push(body)
+  for await (const { body, origin } of averba.notifications.list()) if (origin === 'recovered') bodies.push(body)
   return bodies
 }
 
@@ -88,9 +87,7 @@ test('failures read before the adoption are recovered after it', async () => {
   // They are not recorded twice.
   await averba.subscriptions.recover('2026-11-21')
   expect((await averba.subscriptions.list())[0]).toMatchObject({ failures: 5 })
-  expect(await averba.subscriptions.failures({ day: '2026-11-20' })).toMatchObject([
-    { recovery: 'recovered' },
-  ])
+  expect(await averba.subscriptions.failures({ day: '2026-11-20' })).toMatchObject([{ recovery: 'recovered' }])
   expect(await inbox(averba)).toHaveLength(5)
   await averba.close()
   await world.close()

@@ -27,10 +27,7 @@ function givenSource() {
 const places: [string, (ask: () => string) => Partial<AverbaOptions>][] = [
   ['the master', ask => ({ subscriptions: [{ evento }], receiver: { publicUrl, secretFrom: ask } })],
   ['a chaveSecreta', ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] })],
-  [
-    'a chaveAutenticacao',
-    ask => ({ subscriptions: [{ evento, chaveSecreta: 'um', chaveAutenticacao: ask }] }),
-  ],
+  ['a chaveAutenticacao', ask => ({ subscriptions: [{ evento, chaveSecreta: 'um', chaveAutenticacao: ask }] })],
 ]
 
 async function given(options: (ask: () => string) => Partial<AverbaOptions>) {
@@ -260,9 +257,7 @@ test('a process without the secret does not make others accept forged notificati
   for (const waitMs of [2_000, minuteMs, 2 * minuteMs]) {
     await clock.advance(waitMs)
     expect([await statusOf(averba, 'forjada'), await statusOf(averba, '')]).toEqual([401, 401])
-    expect([await statusOf(averba, 'forjada', 'evento-novo'), await statusOf(averba, first)]).toEqual([
-      401, 200,
-    ])
+    expect([await statusOf(averba, 'forjada', 'evento-novo'), await statusOf(averba, first)]).toEqual([401, 200])
   }
   await lacking.close()
   await world.close()

@@ -8,8 +8,7 @@ import { cpfOf } from '../../crash/cpf-of.ts'
 const evento = 'dimp-situacao-import'
 const dayMs = 86_400_000
 
-const days = ({ requests }: World) =>
-  requests.flatMap(each => /falhas\?data=(\d{8})/.exec(each.path)?.[1] ?? [])
+const days = ({ requests }: World) => requests.flatMap(each => /falhas\?data=(\d{8})/.exec(each.path)?.[1] ?? [])
 
 /** Runs until the failures due in ten seconds are read, and half a minute longer. */
 async function runForAWhile({ averba, clock }: World): Promise<void> {
@@ -52,8 +51,7 @@ test('a starting process reads the failures since the last event, once per downt
   expect(bodies).toHaveLength(2)
   for (const day of [0, 1]) expect(bodies).toContainEqual(['recovered', { day }])
   const hastened: unknown[] = []
-  for await (const { data } of next.averba.log.read({ types: ['portal.recoveryHastened'] }))
-    hastened.push(data)
+  for await (const { data } of next.averba.log.read({ types: ['portal.recoveryHastened'] })) hastened.push(data)
   expect(hastened).toMatchObject([{ reason: 'downtime', days: [{}, {}, {}] }])
   const read = days(world).length
   await runForAWhile(again)

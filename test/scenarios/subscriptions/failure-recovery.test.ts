@@ -2,14 +2,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import {
-  type Averba,
-  diagnoseStore,
-  type Notification,
-  openAverba,
-  valueOf,
-  verifyLog,
-} from '../../../src/index.ts'
+import { type Averba, diagnoseStore, type Notification, openAverba, valueOf, verifyLog } from '../../../src/index.ts'
 import { seededEntropy, simulate, type World } from '../../../src/simulation/index.ts'
 
 const evento = 'dimp-situacao-import'
@@ -23,8 +16,7 @@ async function given(
   intercept?: NonNullable<Parameters<typeof simulate>[0]>['intercept'],
 ): Promise<World> {
   const world = await simulate({ averba: { subscriptions, store }, ...(intercept && { intercept }) })
-  for (const each of await world.averba.subscriptions.apply(await world.averba.subscriptions.plan()))
-    valueOf(each)
+  for (const each of await world.averba.subscriptions.apply(await world.averba.subscriptions.plan())) valueOf(each)
   return world
 }
 
@@ -76,9 +68,7 @@ test('a notification that was stored but answered late is not recovered again', 
   expect(stored).toMatchObject({ origin: 'delivered' })
   expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { stored: 1, recovered: 0 }])
   expect(await inbox(averba)).toHaveLength(1)
-  expect(await averba.subscriptions.failures()).toMatchObject([
-    { recovery: 'stored', notification: stored?.id },
-  ])
+  expect(await averba.subscriptions.failures()).toMatchObject([{ recovery: 'stored', notification: stored?.id }])
   await world.close()
 })
 
@@ -92,10 +82,7 @@ test('a recovered notification is not recovered again after its person was erase
   expect(await portal.notify({ ...about, body: { numero: '26BR1' } })).toMatchObject([{ isDelivered: false }])
   expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { stored: 1 }])
   await averba.subjects.erase({ cpf }, { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' })
-  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([
-    {},
-    { read: 1, recovered: 0, stored: 0 },
-  ])
+  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { read: 1, recovered: 0, stored: 0 }])
   expect(await inbox(averba)).toMatchObject([{ origin: 'delivered', body: null }])
   await world.close()
 })
@@ -371,12 +358,7 @@ test('failures that were read without recovery can be recovered later', async ()
 })
 
 test.each([
-  [
-    'as JSON, is recovered as text',
-    { numero: '26BR1' },
-    { recovered: 1, unreadable: 0 },
-    ['{"numero":"26BR1"}'],
-  ],
+  ['as JSON, is recovered as text', { numero: '26BR1' }, { recovered: 1, unreadable: 0 }, ['{"numero":"26BR1"}']],
   ['as null, is counted as unreadable', null, { recovered: 0, unreadable: 1 }, []],
 ])('a failure whose content is listed %s', async (_, conteudo, counts, texts) => {
   const record = { id: 7, data: '20-11-2026 08:00:00', descricao: 'HTTP 500', evento, conteudo }
@@ -399,8 +381,7 @@ test('a failure of content for several recipients is recovered: it may be for an
   const world = await given()
   const { averba, faults, portal } = world
   const body = { aviso: 'indisponibilidade programada' }
-  const to = (destinatarioId: string) =>
-    portal.notify({ evento, destinatarioTipo: 'CNPJ', destinatarioId, body })
+  const to = (destinatarioId: string) => portal.notify({ evento, destinatarioTipo: 'CNPJ', destinatarioId, body })
   await to('00000000000191')
   await to('12ABC34501DE35')
   await faults.add({ kind: 'status', status: 500, service: 'receiver', times: 2 })
@@ -408,11 +389,7 @@ test('a failure of content for several recipients is recovered: it may be for an
   await to('11444777000161')
   // Without a recipient, one notification is enough for two.
   expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { recovered: 1, stored: 1 }])
-  expect((await inbox(averba)).map(each => each.origin).sort()).toEqual([
-    'delivered',
-    'delivered',
-    'recovered',
-  ])
+  expect((await inbox(averba)).map(each => each.origin).sort()).toEqual(['delivered', 'delivered', 'recovered'])
   await world.close()
 })
 

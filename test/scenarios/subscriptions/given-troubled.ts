@@ -3,8 +3,7 @@ import type { World, WorldOptions } from '../../../src/simulation/index.ts'
 import { givenConsent } from '../consents/given-consent.ts'
 
 /** Whether a request reads a consent in full. */
-export const isDetail = ({ method, url }: Request) =>
-  method === 'GET' && /consentimentos\/\d+\/\w+$/.test(url)
+export const isDetail = ({ method, url }: Request) => method === 'GET' && /consentimentos\/\d+\/\w+$/.test(url)
 
 /** Whether a request reads a list of consents. */
 export const isList = ({ method, url }: Request) => method === 'GET' && /consentimentos\/\d+$/.test(url)
@@ -23,8 +22,7 @@ export async function givenTroubled(
     status,
     async (request, forward) => {
       if (request.method === 'PUT' && service.isTroubled) {
-        if (service.trouble === 'busy')
-          return Response.json({}, { status: 503, headers: { 'retry-after': '3600' } })
+        if (service.trouble === 'busy') return Response.json({}, { status: 503, headers: { 'retry-after': '3600' } })
         if (service.trouble === 'made and lost') await forward(request)
         throw new TypeError('reset')
       }
@@ -33,9 +31,7 @@ export async function givenTroubled(
       if (!isList(request) || (service.hidden === '' && service.older === '')) return response
       const records = (await response.json()) as { id: string }[]
       const listed = records.filter(({ id }) => id !== service.hidden)
-      return Response.json(
-        listed.map(each => (each.id === service.older ? { ...each, status: 'PENDENTE' } : each)),
-      )
+      return Response.json(listed.map(each => (each.id === service.older ? { ...each, status: 'PENDENTE' } : each)))
     },
     options,
   )

@@ -23,8 +23,7 @@ async function givenHost(unread?: string) {
     },
   })
   world.averba.notifications.handle(evento, 'erp', async ({ body }) => void handled.push(body))
-  for (const each of await world.averba.subscriptions.apply(await world.averba.subscriptions.plan()))
-    valueOf(each)
+  for (const each of await world.averba.subscriptions.apply(await world.averba.subscriptions.plan())) valueOf(each)
   return { world, lines, handled, asked, ...outage(world) }
 }
 

@@ -46,8 +46,7 @@ function processes(world: World, store: string, count: number, aheadMs = 0): Pro
 }
 
 const passphrase = 'senha'
-const recorded = (name: string) =>
-  readFileSync(join(import.meta.dirname, '../../recordings/certificates', name))
+const recorded = (name: string) => readFileSync(join(import.meta.dirname, '../../recordings/certificates', name))
 const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-session-')), 'log.sqlite')
 
 test.each(['accept', 'refuse'] as const)(
@@ -182,9 +181,7 @@ test('a crash during a login delays the other processes for a minute at most', a
   void world.averba.subscriptions.plan().catch(() => undefined)
   await expect.poll(() => world.clock.sleeping).toBeGreaterThan(0)
   const [other] = await processes(world, store, 1)
-  const waiting = await world.clock.finish(
-    other?.subscriptions.plan().catch(error => error) ?? Promise.resolve(),
-  )
+  const waiting = await world.clock.finish(other?.subscriptions.plan().catch(error => error) ?? Promise.resolve())
   expect(waiting).toMatchObject({
     outcome: { status: 'deferred', reason: 'another process is logging in at the portal' },
   })
@@ -453,8 +450,7 @@ test('corrected access keys do not inherit the former refusal, but wait out the 
 
 test('a session rejected at once is reported to its own login only', async () => {
   const store = newStore()
-  const keysOf = (clientId: string) =>
-    portalAccessKeys({ clientId, clientSecret: 'segredo', roleType: 'IMPEXP' })
+  const keysOf = (clientId: string) => portalAccessKeys({ clientId, clientSecret: 'segredo', roleType: 'IMPEXP' })
   const told = (averba: Averba) => averba.subscriptions.plan().catch(error => error.outcome)
   let other: Averba | undefined
   const seen: unknown[] = []

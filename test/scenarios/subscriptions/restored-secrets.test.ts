@@ -1,13 +1,6 @@
 import { copyFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import {
-  type Averba,
-  backupStore,
-  openAverba,
-  restoreStore,
-  staticHeaders,
-  valueOf,
-} from '../../../src/index.ts'
+import { type Averba, backupStore, openAverba, restoreStore, staticHeaders, valueOf } from '../../../src/index.ts'
 import { simulate, type World } from '../../../src/simulation/index.ts'
 import { newPath } from '../../store/sample-store.ts'
 

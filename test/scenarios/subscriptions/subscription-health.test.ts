@@ -8,8 +8,7 @@ const dayMs = 86_400_000
 
 async function given(): Promise<World> {
   const world = await simulate({ averba: { subscriptions } })
-  for (const each of await world.averba.subscriptions.apply(await world.averba.subscriptions.plan()))
-    valueOf(each)
+  for (const each of await world.averba.subscriptions.apply(await world.averba.subscriptions.plan())) valueOf(each)
   return world
 }
 
@@ -354,43 +353,40 @@ test('recreating a subscription with a clock ahead hides no errors once it is li
 test.each([
   ['a change of its secret', changeAtPortal, 'subscription.drifted'],
   ['its deletion', deleteAtPortal, 'subscription.deleted'],
-])(
-  '%s is announced within a day, although failures of the event are read every day',
-  async (_, change, type) => {
-    const world = await simulate({ averba: { subscriptions, schedules: true } })
-    const { averba, clock, faults, portal, samples } = world
-    for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
-    await clock.finish(averba.settle())
-    await change(world)
-    // Another subscription to the same event fails: a failure record does not name its subscription.
-    const other = { evento, endpoint: 'https://outro.exemplo.br/', chaveSecreta: 'de outro' }
-    await portal.fetch(
-      new Request('https://portal.exemplo.br/portal/api/ext/webhook', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: 'sessao-de-exemplo' },
-        body: JSON.stringify(other),
-      }),
-    )
-    const meddledAt = clock.now()
-    for (let day = 0; day < 2; day++) {
-      await faults.add({ kind: 'status', status: 500, service: 'receiver', times: 2 })
-      const to = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
-      await portal.notify({ evento, ...to, body: { day } })
-      for (let hour = 0; hour < 24; hour++) {
-        await clock.advance(dayMs / 24)
-        await clock.finish(averba.settle())
-      }
+])('%s is announced within a day, although failures of the event are read every day', async (_, change, type) => {
+  const world = await simulate({ averba: { subscriptions, schedules: true } })
+  const { averba, clock, faults, portal, samples } = world
+  for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+  await clock.finish(averba.settle())
+  await change(world)
+  // Another subscription to the same event fails: a failure record does not name its subscription.
+  const other = { evento, endpoint: 'https://outro.exemplo.br/', chaveSecreta: 'de outro' }
+  await portal.fetch(
+    new Request('https://portal.exemplo.br/portal/api/ext/webhook', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: 'sessao-de-exemplo' },
+      body: JSON.stringify(other),
+    }),
+  )
+  const meddledAt = clock.now()
+  for (let day = 0; day < 2; day++) {
+    await faults.add({ kind: 'status', status: 500, service: 'receiver', times: 2 })
+    const to = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
+    await portal.notify({ evento, ...to, body: { day } })
+    for (let hour = 0; hour < 24; hour++) {
+      await clock.advance(dayMs / 24)
+      await clock.finish(averba.settle())
     }
-    const [told, failures]: [number[], string[]] = [[], []]
-    for await (const event of averba.log.read()) {
-      if (event.type === type) told.push(Date.parse(event.at) - meddledAt)
-      if (event.type === 'subscription.failing') failures.push(event.at)
-    }
-    expect(told).toEqual([expect.toSatisfy((ms: number) => ms > 0 && ms <= dayMs)])
-    expect(failures).not.toEqual([])
-    await world.close()
-  },
-)
+  }
+  const [told, failures]: [number[], string[]] = [[], []]
+  for await (const event of averba.log.read()) {
+    if (event.type === type) told.push(Date.parse(event.at) - meddledAt)
+    if (event.type === 'subscription.failing') failures.push(event.at)
+  }
+  expect(told).toEqual([expect.toSatisfy((ms: number) => ms > 0 && ms <= dayMs)])
+  expect(failures).not.toEqual([])
+  await world.close()
+})
 
 test.each([
   ['20-11-2099 12:00:00', [[50, 15]]],
@@ -403,8 +399,7 @@ test.each([
     averba: { subscriptions },
     async intercept(request, forward) {
       const answer = await forward(request)
-      if (!isWrong || request.method !== 'GET' || !new URL(request.url).pathname.endsWith('/webhook'))
-        return answer
+      if (!isWrong || request.method !== 'GET' || !new URL(request.url).pathname.endsWith('/webhook')) return answer
       isWrong = false
       const rows = (await answer.json()) as object[] // As the portal lists them.
       return Response.json(rows.map(row => ({ ...row, dataUltimoSucesso: dated })))

@@ -91,10 +91,7 @@ test('with takeOver a taken event becomes ours, with our endpoint and all keys',
   const notice = { evento: two, destinatarioTipo: 'CNPJ', destinatarioId: world.samples.cnpj } as const
   expect(await world.portal.notify({ ...notice, body: {} })).toMatchObject([{ isDelivered: true }])
   const events = await eventsOf(averba, 'subscription.registered')
-  expect(events.map(each => each.type === 'subscription.registered' && each.data.how)).toEqual([
-    'created',
-    'takenOver',
-  ])
+  expect(events.map(each => each.type === 'subscription.registered' && each.data.how)).toEqual(['created', 'takenOver'])
   await world.close()
 })
 
@@ -244,9 +241,7 @@ test.each([
   expect((await averba.subscriptions.list())[0]).toMatchObject({ evento: one, eventoAtPortal: one })
   const notice = { evento: one, destinatarioTipo: 'CNPJ', destinatarioId: world.samples.cnpj } as const
   expect(await world.portal.notify({ ...notice, body: {} })).toMatchObject([{ isDelivered: true }])
-  expect(new Set((await averba.subscriptions.plan()).changes.map(each => each.action))).toEqual(
-    new Set(['leave']),
-  )
+  expect(new Set((await averba.subscriptions.plan()).changes.map(each => each.action))).toEqual(new Set(['leave']))
   await world.close()
 })
 
@@ -342,8 +337,7 @@ test('nothing that could be a secret is kept of an unreadable row', async () => 
   ]
   const world = await simulate({
     averba: { subscriptions },
-    intercept: async (request, forward) =>
-      request.method === 'GET' ? Response.json(rows) : forward(request),
+    intercept: async (request, forward) => (request.method === 'GET' ? Response.json(rows) : forward(request)),
   })
   const { averba } = world
   expect((await averba.subscriptions.plan()).unreadable).toEqual([7, null, null])
@@ -403,8 +397,7 @@ test.each(['waits', 'applies'] as const)(
       { state: 'deleted', deletedBy: 'portal', id: null },
     ])
     // The portal has it and declines.
-    if (how === 'applies')
-      expect(await averba.subscriptions.apply(plan)).toMatchObject([{ status: 'declined' }])
+    if (how === 'applies') expect(await averba.subscriptions.apply(plan)).toMatchObject([{ status: 'declined' }])
     isEmpty = false
     expect((await averba.subscriptions.plan()).changes).toMatchObject([{ action: 'leave', id }])
     expect(await averba.subscriptions.list()).toMatchObject([{ state: 'active', id, deletedBy: null }])

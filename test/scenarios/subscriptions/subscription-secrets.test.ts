@@ -14,8 +14,7 @@ const hourMs = 3_600_000
 
 async function given(options: Parameters<typeof simulate>[0] = {}) {
   const world = await simulate({ ...options, averba: { subscriptions, receiver, ...options.averba } })
-  for (const each of await world.averba.subscriptions.apply(await world.averba.subscriptions.plan()))
-    valueOf(each)
+  for (const each of await world.averba.subscriptions.apply(await world.averba.subscriptions.plan())) valueOf(each)
   return world
 }
 
@@ -42,10 +41,7 @@ async function statusOf({ averba }: World, secret: string, evento?: string): Pro
 test('derived secrets are printable, short and different for each event', async () => {
   const world = await given()
   const secrets = await secretsAt(world)
-  expect(Object.values(secrets)).toEqual([
-    expect.stringMatching(/^[\w-]{43}$/),
-    expect.stringMatching(/^[\w-]{43}$/),
-  ])
+  expect(Object.values(secrets)).toEqual([expect.stringMatching(/^[\w-]{43}$/), expect.stringMatching(/^[\w-]{43}$/)])
   expect(await statusOf(world, secrets[one] ?? '')).toBe(200)
   expect(await statusOf(world, secrets[two] ?? '')).toBe(401)
   expect(await statusOf(world, secrets[two] ?? '', two)).toBe(200)
@@ -149,20 +145,17 @@ test('another process of the store accepts a rotated secret at once', async () =
 test.each([
   ['lose', 2],
   ['reset', 1],
-] as const)(
-  'a rotation whose answer was lost (%s) ends with the list, at generation %i',
-  async (kind, generation) => {
-    const world = await given()
-    const { averba, faults } = world
-    await faults.add({ kind, service: 'portal', method: 'PUT', times: 1 })
-    const outcome = await averba.subscriptions.rotate(one)
-    expect(outcome.status).toBe(generation === 2 ? 'settled' : 'declined')
-    expect((await averba.subscriptions.list())[0]).toMatchObject({ generation, areSecretsOurs: true })
-    expect((await averba.subscriptions.plan()).changes.map(each => each.action)).toEqual(['leave', 'leave'])
-    expect(await statusOf(world, (await secretsAt(world))[one] ?? '')).toBe(200)
-    await world.close()
-  },
-)
+] as const)('a rotation whose answer was lost (%s) ends with the list, at generation %i', async (kind, generation) => {
+  const world = await given()
+  const { averba, faults } = world
+  await faults.add({ kind, service: 'portal', method: 'PUT', times: 1 })
+  const outcome = await averba.subscriptions.rotate(one)
+  expect(outcome.status).toBe(generation === 2 ? 'settled' : 'declined')
+  expect((await averba.subscriptions.list())[0]).toMatchObject({ generation, areSecretsOurs: true })
+  expect((await averba.subscriptions.plan()).changes.map(each => each.action)).toEqual(['leave', 'leave'])
+  expect(await statusOf(world, (await secretsAt(world))[one] ?? '')).toBe(200)
+  await world.close()
+})
 
 test('another log with the same master adopts subscriptions of any generation', async () => {
   const world = await given()
@@ -233,8 +226,7 @@ test('a page of a proxy in front of the portal confirms no new secret and no del
   expect(await statusOf(world, before[one] ?? '')).toBe(200)
   const baseUrl = 'https://portal.exemplo.br'
   const portal = { baseUrl, authenticate: staticHeaders({ authorization: 'sessao-de-exemplo' }) }
-  const fetch = async (request: Request) =>
-    request.method === 'DELETE' ? page() : world.reach.portal(request)
+  const fetch = async (request: Request) => (request.method === 'DELETE' ? page() : world.reach.portal(request))
   const without = await openAverba({ store, clock: world.clock, fetch, portal, receiver })
   const plan = await without.subscriptions.plan()
   const deleted = await without.subscriptions.apply(plan, { deletions: 'allow' })

@@ -90,10 +90,7 @@ test('health reports a subscription that will be deleted, with its days left', a
 test.each([
   ['event', { evento: 'dimp-diag-import' }],
   ['endpoint', { endpoint: 'https://outro.exemplo.br/' }],
-  [
-    'event and endpoint and secrets',
-    { evento: 'a', endpoint: 'https://outro.exemplo.br/', chaveSecreta: 'b' },
-  ],
+  ['event and endpoint and secrets', { evento: 'a', endpoint: 'https://outro.exemplo.br/', chaveSecreta: 'b' }],
 ])('health reports another %s at the portal until a plan fixes it', async (what, change) => {
   const { world, health, days } = await given()
   await apply(world)
@@ -196,43 +193,37 @@ test.each([
   ['have an id of another form', { id: 'a7' }, one],
   ['have no content', { conteudo: null }, one],
   ['have no event', { evento: undefined }, undefined],
-])(
-  'failure records that %s are logged, until a later reading of the day is complete',
-  async (_, other, evento) => {
-    const portal = { isOdd: true }
-    const { world, lines, health } = await given(
-      {},
-      {
-        intercept: async (request, forward) => {
-          const answer = await forward(request)
-          if (!request.url.includes('/falhas') || !portal.isOdd) return answer
-          const records: object[] = await answer.json()
-          return Response.json(records.map(each => ({ ...each, ...other })))
-        },
+])('failure records that %s are logged, until a later reading of the day is complete', async (_, other, evento) => {
+  const portal = { isOdd: true }
+  const { world, lines, health } = await given(
+    {},
+    {
+      intercept: async (request, forward) => {
+        const answer = await forward(request)
+        if (!request.url.includes('/falhas') || !portal.isOdd) return answer
+        const records: object[] = await answer.json()
+        return Response.json(records.map(each => ({ ...each, ...other })))
       },
-    )
-    await apply(world)
-    await fail(world, one)
-    const { averba } = world
-    await averba.subscriptions.recover()
-    await averba.subscriptions.recover()
-    await averba.settle()
-    const message = 'failure records cannot be read or have no content: their notifications are not recovered'
-    expect(lines).toEqual([{ message, ...(evento && { evento }) }])
-    const named = evento ?? 'an unknown event'
-    expect(await health()).toMatchObject({
-      ok: false,
-      detail: expect.stringContaining(`${named}: failure records`),
-    })
-    portal.isOdd = false
-    expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([
-      {},
-      { recovered: 1, unreadable: 0 },
-    ])
-    expect(await health()).toMatchObject({ ok: true })
-    await world.close()
-  },
-)
+    },
+  )
+  await apply(world)
+  await fail(world, one)
+  const { averba } = world
+  await averba.subscriptions.recover()
+  await averba.subscriptions.recover()
+  await averba.settle()
+  const message = 'failure records cannot be read or have no content: their notifications are not recovered'
+  expect(lines).toEqual([{ message, ...(evento && { evento }) }])
+  const named = evento ?? 'an unknown event'
+  expect(await health()).toMatchObject({
+    ok: false,
+    detail: expect.stringContaining(`${named}: failure records`),
+  })
+  portal.isOdd = false
+  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { recovered: 1, unreadable: 0 }])
+  expect(await health()).toMatchObject({ ok: true })
+  await world.close()
+})
 
 test('unreadable failure records of foreign events are not reported', async () => {
   const odd = { id: 'a7', data: '20-11-2026 09:00:00', descricao: 'x', evento: 'outro-evento', conteudo: 'x' }

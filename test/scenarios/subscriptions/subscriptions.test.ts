@@ -97,10 +97,7 @@ test('an existing subscription with our secrets is adopted', async () => {
   const { world, other } = await givenOther('https://receptor.exemplo.br/averba')
   const plan = await other.subscriptions.plan()
   expect(plan.changes.map(change => change.action)).toEqual(['adopt', 'adopt'])
-  expect((await other.subscriptions.apply(plan)).map(outcome => valueOf(outcome).state)).toEqual([
-    'active',
-    'active',
-  ])
+  expect((await other.subscriptions.apply(plan)).map(outcome => valueOf(outcome).state)).toEqual(['active', 'active'])
   expect((await other.subscriptions.plan()).changes.map(change => change.action)).toEqual(['leave', 'leave'])
   await other.close()
   await world.close()
@@ -128,10 +125,7 @@ test('a registration whose answer was lost is found in the list and not repeated
     },
   })
   expect(applied.map(outcome => outcome.status)).toEqual(['settled', 'settled'])
-  expect((await world.averba.subscriptions.plan()).changes.map(change => change.action)).toEqual([
-    'leave',
-    'leave',
-  ])
+  expect((await world.averba.subscriptions.plan()).changes.map(change => change.action)).toEqual(['leave', 'leave'])
   expect((await world.averba.subscriptions.list()).map(each => each.state)).toEqual(['active', 'active'])
   expect(await world.averba.effects.list({ state: 'unknown' })).toEqual([])
   expect(posts).toBe(2)
@@ -165,9 +159,7 @@ test('a subscription that the portal deletes after thirty days of errors is noti
   expect(await averba.subscriptions.list()).toHaveLength(2)
   await clock.advance(dayMs)
   const plan = await averba.subscriptions.plan()
-  const deleted = (await averba.subscriptions.list({ inactive: true })).filter(
-    each => each.state === 'deleted',
-  )
+  const deleted = (await averba.subscriptions.list({ inactive: true })).filter(each => each.state === 'deleted')
   expect(deleted).toMatchObject([
     {
       evento: two,

@@ -63,10 +63,7 @@ test('a consent is used once for concurrent requests of one validation', async (
   for (const outcome of await Promise.all([ask('a'), ask('a'), ask('a')])) valueOf(outcome)
   expect(await uses('consent.used')).toEqual(['a'])
   const spent = { code: 'BUDGET_SPENT' }
-  for (const wrong of [
-    { legalBasis: undefined as never },
-    { consent: { ...consent, ageMaxMs: Number.NaN } },
-  ]) {
+  for (const wrong of [{ legalBasis: undefined as never }, { consent: { ...consent, ageMaxMs: Number.NaN } }]) {
     const given = { basis: { ...basis, ...wrong } }
     const input = { id: 'wrong', cpf, claims }
     await expect(validations.validate(input, given)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
@@ -137,8 +134,7 @@ test('a validation waiting for a token is not sent after a revocation was reques
   let revoking: Promise<unknown> = Promise.resolve()
   const world = await simulate({
     async intercept(request, forward) {
-      if (request.method === 'PUT')
-        return new Response('', { status: 503, headers: { 'retry-after': '600' } })
+      if (request.method === 'PUT') return new Response('', { status: 503, headers: { 'retry-after': '600' } })
       if (request.url.includes('/token')) {
         revoking = world.averba.consents.revoke(consent)
         await revoking

@@ -2,14 +2,7 @@ import { copyFileSync } from 'node:fs'
 import { expect, test, vi } from 'vitest'
 import { createValidationClient } from '../../../src/adapters/validation/client.ts'
 import { hostToken } from '../../../src/api/validations/tokens.ts'
-import {
-  type AverbaOptions,
-  backupStore,
-  type LogLine,
-  openAverba,
-  restoreStore,
-  valueOf,
-} from '../../../src/index.ts'
+import { type AverbaOptions, backupStore, type LogLine, openAverba, restoreStore, valueOf } from '../../../src/index.ts'
 import { samples, VirtualClock } from '../../../src/simulation/index.ts'
 import { Store } from '../../../src/store/store.ts'
 import type { PendingEffect } from '../../../src/vocabulary/message.ts'
@@ -131,9 +124,7 @@ test('reused and declined answers of the demonstration are not returned for prod
 test('very many calls left to another process cost few readings and do not delay later calls', async () => {
   const { clock, state, sent, open } = givenServices()
   const first = await open(production)
-  await Promise.all(
-    Array.from({ length: 300 }, (_, i) => first.validations.validate({ ...input, id: `p${i}` })),
-  )
+  await Promise.all(Array.from({ length: 300 }, (_, i) => first.validations.validate({ ...input, id: `p${i}` })))
   await first.close()
   const demonstration = { ...production, service: 'datavalid-demonstracao' }
   const second = await open(demonstration)
@@ -154,9 +145,7 @@ test('very many calls left to another process cost few readings and do not delay
 test('calls left to another process do not count towards the rate limit', async () => {
   const { clock, state, open } = givenServices()
   const first = await open(production)
-  await Promise.all(
-    Array.from({ length: 60 }, (_, i) => first.validations.validate({ ...input, id: `p${i}` })),
-  )
+  await Promise.all(Array.from({ length: 60 }, (_, i) => first.validations.validate({ ...input, id: `p${i}` })))
   await first.close()
   const second = await open({ ...production, service: 'datavalid-demonstracao', requestsPerSecond: 4 })
   await clock.advance(60_000)

@@ -157,8 +157,7 @@ test('notifications consumed by a body parser are recovered once and handled', a
   expect(lines).toContainEqual({
     message: 'a notification reached the receiver incomplete',
     error: 'BODY_CONSUMED',
-    detail:
-      'Cannot read the notification: its body was consumed before: Put the receiver before any body parser',
+    detail: 'Cannot read the notification: its body was consumed before: Put the receiver before any body parser',
     evento,
   })
   await expect.poll(() => earlyReadingReason(averba)).toBe('unstored')
@@ -213,9 +212,7 @@ test('a stored token that cannot be opened is replaced, and nothing fails', asyn
   valueOf(await validate(averba, 'v1'))
   await averba.close()
   const database = new Sqlite(store)
-  expect(
-    database.prepare("update secret set sealed = x'00' where name = 'token-default'").run().changes,
-  ).toBe(1)
+  expect(database.prepare("update secret set sealed = x'00' where name = 'token-default'").run().changes).toBe(1)
   database.close()
   const next = await open({ store })
   valueOf(await validate(next, 'v2'))

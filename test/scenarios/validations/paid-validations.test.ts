@@ -95,9 +95,7 @@ test('an inconclusive validation can be paid again once', async () => {
   // Neither error uses up the one repetition.
   const ofOtherClaims = validations.validate({ id: 'z', cpf, claims: { nome: 'OUTRA' }, again })
   await expect(ofOtherClaims).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-  const both = await Promise.allSettled(
-    ['b', 'c'].map(id => validations.validate({ id, cpf, claims, again })),
-  )
+  const both = await Promise.allSettled(['b', 'c'].map(id => validations.validate({ id, cpf, claims, again })))
   expect(both.map(each => each.status).sort()).toEqual(['fulfilled', 'rejected'])
   const refused = both.find(each => each.status === 'rejected')
   expect(refused?.reason).toMatchObject({ code: 'REFUSED' })
@@ -214,9 +212,7 @@ test('a recent definitive result is reused for the same person and claims at no 
   // It is paid without reuseWithinMs, for other claims, for another person and for an old answer.
   valueOf(await validations.validate({ id: 'c', cpf, claims: { ...claims, sexo: 'F' }, reuseWithinMs }))
   await world.clock.advance(1)
-  expect(valueOf(await validations.validate({ id: 'd', cpf, claims, reuseWithinMs })).reusedFrom).toBe(
-    undefined,
-  )
+  expect(valueOf(await validations.validate({ id: 'd', cpf, claims, reuseWithinMs })).reusedFrom).toBe(undefined)
   world.validationService.addPerson(otherCpf, claims)
   valueOf(await validations.validate({ id: 'e', cpf: otherCpf, claims, reuseWithinMs }))
   expect(world.validationService.answered).toBe(4)

@@ -24,16 +24,13 @@ function givenGateway() {
     asked[consumerKey] = (asked[consumerKey] ?? 0) + 1
     const before = living.get(consumerKey)
     const isLiving = before !== undefined && before.endsAt > clock.now()
-    const token = isLiving
-      ? before
-      : { value: `${consumerKey}-${++state.made}`, endsAt: clock.now() + lifeMs }
+    const token = isLiving ? before : { value: `${consumerKey}-${++state.made}`, endsAt: clock.now() + lifeMs }
     living.set(consumerKey, token)
     return Response.json({ access_token: token.value, expires_in: (token.endsAt - clock.now()) / 1_000 })
   }
   async function fetch(request: Request): Promise<Response> {
     const [, given = ''] = (request.headers.get('authorization') ?? '').split(' ')
-    if (request.url.endsWith('/token'))
-      return issue(Buffer.from(given, 'base64').toString().split(':')[0] ?? '')
+    if (request.url.endsWith('/token')) return issue(Buffer.from(given, 'base64').toString().split(':')[0] ?? '')
     const isGood = [...living.values()].some(({ value, endsAt }) => value === given && endsAt > clock.now())
     if (!isGood) return new Response('', { status: 401 })
     paid.push(given)

@@ -21,8 +21,7 @@ async function givenAnswer(status: number, body: string) {
       return new Response(body, { status })
     },
   })
-  const validate = (id: string) =>
-    world.averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } })
+  const validate = (id: string) => world.averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } })
   const check = async () => (await world.averba.health({ only: ['token'] })).checks[0]
   return { world, validate, state, lines, check }
 }
@@ -34,23 +33,20 @@ test.each<[string, number, string]>([
   ['403 access_denied', 403, '{"error":"access_denied"}'],
   ['403 with a fault of the gateway as XML', 403, fault('900908')],
   ['403 with a fault of the gateway as JSON', 403, '{"fault":{"code":900901,"message":"m"}}'],
-])(
-  'an answer that the credentials are wrong (%s) locks them, without another request',
-  async (_, status, body) => {
-    const { world, validate, state, check } = await givenAnswer(status, body)
-    for (const id of ['v1', 'v2']) {
-      const locked = { status: 'deferred', reason: expect.stringMatching(/^CREDENTIALS_REFUSED: /) }
-      expect(await validate(id)).toMatchObject(locked)
-    }
-    for (let hours = 0; hours < 12; hours++) {
-      await world.clock.advance(60 * minuteMs)
-      await world.averba.settle()
-    }
-    expect(state.asked).toBe(1)
-    expect(await check()).toMatchObject({ ok: false, detail: expect.stringContaining('correct them') })
-    await world.close()
-  },
-)
+])('an answer that the credentials are wrong (%s) locks them, without another request', async (_, status, body) => {
+  const { world, validate, state, check } = await givenAnswer(status, body)
+  for (const id of ['v1', 'v2']) {
+    const locked = { status: 'deferred', reason: expect.stringMatching(/^CREDENTIALS_REFUSED: /) }
+    expect(await validate(id)).toMatchObject(locked)
+  }
+  for (let hours = 0; hours < 12; hours++) {
+    await world.clock.advance(60 * minuteMs)
+    await world.averba.settle()
+  }
+  expect(state.asked).toBe(1)
+  expect(await check()).toMatchObject({ ok: false, detail: expect.stringContaining('correct them') })
+  await world.close()
+})
 
 test.each<[string, number, string]>([
   ['404', 404, html],
@@ -90,20 +86,17 @@ test.each<[string, number, string]>([
   },
 )
 
-test.each([408, 429])(
-  'a %i of the token endpoint is not about the credentials or the address',
-  async status => {
-    const { world, validate, state, lines, check } = await givenAnswer(status, '')
-    expect(await validate('v1')).toMatchObject({
-      status: 'deferred',
-      reason: expect.not.stringMatching(/^[A-Z_]+:/),
-    })
-    expect(state.asked).toBe(1)
-    expect(lines.filter(line => line.message.includes('without tokens'))).toEqual([])
-    expect(await check()).toMatchObject({ ok: true })
-    await world.close()
-  },
-)
+test.each([408, 429])('a %i of the token endpoint is not about the credentials or the address', async status => {
+  const { world, validate, state, lines, check } = await givenAnswer(status, '')
+  expect(await validate('v1')).toMatchObject({
+    status: 'deferred',
+    reason: expect.not.stringMatching(/^[A-Z_]+:/),
+  })
+  expect(state.asked).toBe(1)
+  expect(lines.filter(line => line.message.includes('without tokens'))).toEqual([])
+  expect(await check()).toMatchObject({ ok: true })
+  await world.close()
+})
 
 test.each([
   [401, html, 'correct the consumer key and secret'],
@@ -172,48 +165,45 @@ test.each([
   [120_000, 20],
   [120_000, 400],
   [-120_000, 400],
-])(
-  'refused tokens and a process with a clock %i ms off do not flood the gateway',
-  async (skewMs, latencyMs) => {
-    const store = newPath()
-    const { clock, close } = await simulate()
-    let asked = 0
-    const open = (aheadMs: number, answerMs: number) =>
-      openAverba({
-        store,
-        clock: {
-          now: () => clock.now() + aheadMs,
-          sleep: (ms, signal, what) => clock.sleep(ms, signal, what),
-        },
-        async fetch({ url }) {
-          const isToken = url.endsWith('/token')
-          await clock.sleep(isToken ? 50 : answerMs)
-          if (!isToken) return Response.json({}, { status: 401 })
-          asked += 1
-          return Response.json({
-            access_token: `token-numero-${asked}`,
-            token_type: 'Bearer',
-            expires_in: 3_600,
-          })
-        },
-        tokenService: {
-          url: 'https://auth.exemplo.br/token',
-          consumerKey: 'chave',
-          consumerSecret: 'segredo',
-        },
-        validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
-      })
-    const both = [await open(0, 20), await open(skewMs, latencyMs)]
-    for (let second = 0; second < 120; second++) {
-      for (const [i, { validations }] of both.entries()) {
-        const input = { id: `v-${second}-${i}`, cpf: samples.cpf, claims: { nome: 'X' } }
-        void validations.validate(input, { waitMs: 0 }).catch(() => undefined)
-      }
-      await clock.advance(1_000)
+])('refused tokens and a process with a clock %i ms off do not flood the gateway', async (skewMs, latencyMs) => {
+  const store = newPath()
+  const { clock, close } = await simulate()
+  let asked = 0
+  const open = (aheadMs: number, answerMs: number) =>
+    openAverba({
+      store,
+      clock: {
+        now: () => clock.now() + aheadMs,
+        sleep: (ms, signal, what) => clock.sleep(ms, signal, what),
+      },
+      async fetch({ url }) {
+        const isToken = url.endsWith('/token')
+        await clock.sleep(isToken ? 50 : answerMs)
+        if (!isToken) return Response.json({}, { status: 401 })
+        asked += 1
+        return Response.json({
+          access_token: `token-numero-${asked}`,
+          token_type: 'Bearer',
+          expires_in: 3_600,
+        })
+      },
+      tokenService: {
+        url: 'https://auth.exemplo.br/token',
+        consumerKey: 'chave',
+        consumerSecret: 'segredo',
+      },
+      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
+    })
+  const both = [await open(0, 20), await open(skewMs, latencyMs)]
+  for (let second = 0; second < 120; second++) {
+    for (const [i, { validations }] of both.entries()) {
+      const input = { id: `v-${second}-${i}`, cpf: samples.cpf, claims: { nome: 'X' } }
+      void validations.validate(input, { waitMs: 0 }).catch(() => undefined)
     }
-    expect(asked).toBeGreaterThan(1)
-    expect(asked).toBeLessThan(10)
-    for (const averba of both) await averba.close()
-    await close()
-  },
-)
+    await clock.advance(1_000)
+  }
+  expect(asked).toBeGreaterThan(1)
+  expect(asked).toBeLessThan(10)
+  for (const averba of both) await averba.close()
+  await close()
+})

@@ -68,10 +68,7 @@ test('a simulated day of steady traffic costs at most 25 token requests', async 
 test('two processes of one store request one token per expiry and per rejection', async () => {
   const services = await startServices()
   const store = join(newFolder(), 'log.sqlite')
-  const engines = [
-    await openAverba({ store, ...services.options }),
-    await openAverba({ store, ...services.options }),
-  ]
+  const engines = [await openAverba({ store, ...services.options }), await openAverba({ store, ...services.options })]
   const storm = async (name: string) => {
     const calls = engines.flatMap((engine, e) =>
       Array.from({ length: 20 }, (_, i) => validate(engine, `${name}-${e}-${i}`)),
@@ -319,29 +316,25 @@ test('a job that restarts every 20 minutes does not wait if its tokens had worke
 test.each([
   ['same', 'the gateway returned the rejected token again: 900907'],
   ['revoke', 'TOKEN_REJECTED: 2 tokens in a row were answered 401: 900907'],
-] as const)(
-  'the code of a 401 is in the reason of every deferred call, with reissue "%s"',
-  async (reissue, reason) => {
-    const fault = { code: 900907, message: 'The requested API is temporarily blocked' }
-    const world = await simulate({
-      policies: { tokenService: { reissue } },
-      intercept: async (request, forward) =>
-        isValidation(request) ? Response.json({ fault }, { status: 401 }) : forward(request),
-    })
-    for (const id of ['a', 'b', 'c'])
-      expect(await validate(world.averba, id)).toMatchObject({ status: 'deferred', reason })
-    for await (const { data } of world.averba.log.read({ types: ['token.rejected', 'token.repeated'] }))
-      expect(data).toMatchObject({ code: '900907' })
-    await world.close()
-  },
-)
+] as const)('the code of a 401 is in the reason of every deferred call, with reissue "%s"', async (reissue, reason) => {
+  const fault = { code: 900907, message: 'The requested API is temporarily blocked' }
+  const world = await simulate({
+    policies: { tokenService: { reissue } },
+    intercept: async (request, forward) =>
+      isValidation(request) ? Response.json({ fault }, { status: 401 }) : forward(request),
+  })
+  for (const id of ['a', 'b', 'c'])
+    expect(await validate(world.averba, id)).toMatchObject({ status: 'deferred', reason })
+  for await (const { data } of world.averba.log.read({ types: ['token.rejected', 'token.repeated'] }))
+    expect(data).toMatchObject({ code: '900907' })
+  await world.close()
+})
 
 test('the code of a 401 is reported also if there is no newer token', async () => {
   let asked = 0
   const world = await simulate({
     async intercept(request, forward) {
-      if (isValidation(request))
-        return Response.json({ code: 'DV-1', title: 'not in the contract' }, { status: 401 })
+      if (isValidation(request)) return Response.json({ code: 'DV-1', title: 'not in the contract' }, { status: 401 })
       asked += isToken(request) ? 1 : 0
       return asked > 1 ? new Response('', { status: 502 }) : forward(request)
     },
@@ -355,9 +348,7 @@ test('a token that is not valid in a header is requested again, and no call fail
   let isBroken = true
   const world = await simulate({
     intercept: async (request, forward) =>
-      isToken(request) && isBroken
-        ? Response.json({ access_token: 'ab\ncd', expires_in: 60 })
-        : forward(request),
+      isToken(request) && isBroken ? Response.json({ access_token: 'ab\ncd', expires_in: 60 }) : forward(request),
   })
   const reason = 'the answer cannot be read'
   expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', reason })
@@ -372,31 +363,28 @@ test.each<[string, number | undefined]>([
   ['that says its lifetime', 3_500],
   ['that says it in another unit', 3_500_000],
   ['that says none', undefined],
-])(
-  'one 401 to a token that the gateway keeps returning (%s) costs an hour at most',
-  async (_, expires_in) => {
-    let isFirst = true
-    const world = await simulate({
-      async intercept(request, forward) {
-        if (isToken(request)) return Response.json({ access_token: 'fixo', expires_in })
-        if (!isValidation(request)) return forward(request)
-        const status = isFirst ? 401 : 200
-        isFirst = false
-        return Response.json({ nome: true }, { status })
-      },
-    })
-    const check = async () => (await world.averba.health({ only: ['token'] })).checks[0]?.ok
-    const reason = 'the gateway returned the rejected token again'
-    expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', reason })
-    expect(await check()).toBe(false)
-    await world.clock.advance(hourMs)
-    await world.averba.settle()
-    valueOf(await validate(world.averba, 'a'))
-    valueOf(await validate(world.averba, 'b'))
-    expect(await check()).toBe(true)
-    await world.close()
-  },
-)
+])('one 401 to a token that the gateway keeps returning (%s) costs an hour at most', async (_, expires_in) => {
+  let isFirst = true
+  const world = await simulate({
+    async intercept(request, forward) {
+      if (isToken(request)) return Response.json({ access_token: 'fixo', expires_in })
+      if (!isValidation(request)) return forward(request)
+      const status = isFirst ? 401 : 200
+      isFirst = false
+      return Response.json({ nome: true }, { status })
+    },
+  })
+  const check = async () => (await world.averba.health({ only: ['token'] })).checks[0]?.ok
+  const reason = 'the gateway returned the rejected token again'
+  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', reason })
+  expect(await check()).toBe(false)
+  await world.clock.advance(hourMs)
+  await world.averba.settle()
+  valueOf(await validate(world.averba, 'a'))
+  valueOf(await validate(world.averba, 'b'))
+  expect(await check()).toBe(true)
+  await world.close()
+})
 
 test('a late refusal, after another process got a token, locks no process', async () => {
   const store = join(newFolder(), 'log.sqlite')
@@ -415,8 +403,7 @@ test('a late refusal, after another process got a token, locks no process', asyn
   const open = () =>
     openAverba({
       ...{ store, clock: world.clock },
-      fetch: request =>
-        isToken(request) ? world.reach.tokenService(request) : world.reach.validationService(request),
+      fetch: request => (isToken(request) ? world.reach.tokenService(request) : world.reach.validationService(request)),
       tokenService: {
         ...{ url: 'https://gateway.exemplo.br/token', consumerKey: 'chave-de-exemplo' },
         consumerSecret: 'segredo-de-exemplo',
@@ -583,9 +570,7 @@ test('a parked token request is not waited for, and is sent after a retry', asyn
   })
   const { effects } = world.averba
   expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred' })
-  const pending = (await effects.list({ state: 'deferred' })).find(each =>
-    each.type.startsWith('tokenService.'),
-  )
+  const pending = (await effects.list({ state: 'deferred' })).find(each => each.type.startsWith('tokenService.'))
   await effects.park(pending?.id ?? '')
   const reason = 'the token request is parked: release it with effects.retry'
   expect(await validate(world.averba, 'b')).toMatchObject({ status: 'deferred', reason })

@@ -78,10 +78,7 @@ test('a call whose claims cannot be opened waits and is not unknown: it was not 
   })
   const { effect } = await world.averba.validations.validate({ id: 'p1', cpf, claims })
   const database = new Sqlite(store)
-  const parts = database.prepare("select * from part where name = 'claims'").all() as Record<
-    string,
-    unknown
-  >[]
+  const parts = database.prepare("select * from part where name = 'claims'").all() as Record<string, unknown>[]
   database.exec("delete from part where name = 'claims'")
   isDown = false
   for (let i = 0; i < 5; i++) {
@@ -116,9 +113,7 @@ test('a gateway that returns the rejected token is not asked again before that t
   let isBroken = true
   const world = await simulate({
     intercept: (request, forward) =>
-      isValidation(request) && isBroken
-        ? Promise.resolve(new Response('', { status: 401 }))
-        : forward(request),
+      isValidation(request) && isBroken ? Promise.resolve(new Response('', { status: 401 })) : forward(request),
   })
   const validate = (id: string) => world.averba.validations.validate({ id, cpf, claims })
   const first = await Promise.all([validate('a'), validate('b')])
@@ -199,9 +194,7 @@ test('a bearer token of the host is used, and read again when it is refused', as
       return new Response('', { status: 401 })
     },
   })
-  expect(
-    valueOf(await world.averba.validations.validate({ id: 'p1', cpf, claims })).fields.nome?.result,
-  ).toBe('match')
+  expect(valueOf(await world.averba.validations.validate({ id: 'p1', cpf, claims })).fields.nome?.result).toBe('match')
   expect(world.tokenService.requests).toBe(0)
   await world.close()
 })
@@ -214,11 +207,7 @@ test.each([
   ['a day that does not exist', { claims: { data_nascimento: '2026-02-31' } }, 'INVALID_INPUT'],
   ['an impossible date', { claims: { cnh: { data_validade: '0000-99-99' } } }, 'INVALID_INPUT'],
   ['a call that claims nothing', { claims: {} }, 'INVALID_INPUT'],
-  [
-    'a call that claims only empty texts',
-    { claims: { nome: '', filiacao: { nome_mae: ' ' } } },
-    'INVALID_INPUT',
-  ],
+  ['a call that claims only empty texts', { claims: { nome: '', filiacao: { nome_mae: ' ' } } }, 'INVALID_INPUT'],
   ['a call that claims nothing in a group', { claims: { filiacao: {}, sexo: undefined } }, 'INVALID_INPUT'],
 ])('%s is refused before anything is recorded', async (_, change, code) => {
   const world = await simulate()
@@ -291,33 +280,30 @@ test('a late 401 does not request a token again', async () => {
   await world.close()
 })
 
-test.each([400, 401])(
-  'a value that the service quotes as its code (%i) is never stored in clear',
-  async status => {
-    const lines: LogLine[] = []
-    let quoted = ''
-    const { averba, clock, close } = await simulate({
-      averba: { logger: line => void lines.push(line) },
-      async intercept(request, forward) {
-        if (!request.url.includes('/validate/pf')) return forward(request)
-        return Response.json({ error: quoted, detail: 'x' }, { status })
-      },
-    })
-    const claims = { nome: 'SEVERINA DE EXEMPLO', documento: { numero: '482913' } }
-    for (const [said, word] of ['Severina', 'numero-482913'].entries()) {
-      quoted = word
-      const outcome = await averba.validations.validate({ id: `pedido-${said}`, cpf, claims })
-      // A decline has the service's answer, from the sealed part.
-      expect('reason' in outcome ? outcome.reason : '').not.toMatch(/severina|482913/i)
-      await clock.advance(3_600_000)
-    }
-    quoted = 'E-1042'
-    const outcome = await averba.validations.validate({ id: 'outra', cpf, claims })
-    expect(JSON.stringify(outcome)).toContain('E-1042')
-    let headers = ''
-    for await (const event of averba.log.read()) headers += JSON.stringify(event)
-    expect(headers).toContain('E-1042')
-    expect(`${headers}${JSON.stringify(lines)}`).not.toMatch(/severina|482913/i)
-    await close()
-  },
-)
+test.each([400, 401])('a value that the service quotes as its code (%i) is never stored in clear', async status => {
+  const lines: LogLine[] = []
+  let quoted = ''
+  const { averba, clock, close } = await simulate({
+    averba: { logger: line => void lines.push(line) },
+    async intercept(request, forward) {
+      if (!request.url.includes('/validate/pf')) return forward(request)
+      return Response.json({ error: quoted, detail: 'x' }, { status })
+    },
+  })
+  const claims = { nome: 'SEVERINA DE EXEMPLO', documento: { numero: '482913' } }
+  for (const [said, word] of ['Severina', 'numero-482913'].entries()) {
+    quoted = word
+    const outcome = await averba.validations.validate({ id: `pedido-${said}`, cpf, claims })
+    // A decline has the service's answer, from the sealed part.
+    expect('reason' in outcome ? outcome.reason : '').not.toMatch(/severina|482913/i)
+    await clock.advance(3_600_000)
+  }
+  quoted = 'E-1042'
+  const outcome = await averba.validations.validate({ id: 'outra', cpf, claims })
+  expect(JSON.stringify(outcome)).toContain('E-1042')
+  let headers = ''
+  for await (const event of averba.log.read()) headers += JSON.stringify(event)
+  expect(headers).toContain('E-1042')
+  expect(`${headers}${JSON.stringify(lines)}`).not.toMatch(/severina|482913/i)
+  await close()
+})

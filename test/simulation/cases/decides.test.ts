@@ -1,11 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import {
-  decides,
-  ExpectationError,
-  type GivenEvent,
-  type MachineCase,
-  shows,
-} from '../../../src/simulation/index.ts'
+import { decides, ExpectationError, type GivenEvent, type MachineCase, shows } from '../../../src/simulation/index.ts'
 
 const appeared: GivenEvent = {
   type: 'consent.appeared',
@@ -111,8 +105,6 @@ describe('the rows of a view', () => {
   test('that differ throw an error that says where', () => {
     const wrong = () => shows({ view: 'tokens', given: [renewed], expected: [{ state: 'absent' }] })
     expect(wrong).toThrow('Expected the rows of tokens[0].state to be "absent", not "valid"')
-    expect(() => shows({ view: 'tokens', given: [renewed], expected: [] })).toThrow(
-      'to have 0 elements, not 1',
-    )
+    expect(() => shows({ view: 'tokens', given: [renewed], expected: [] })).toThrow('to have 0 elements, not 1')
   })
 })

@@ -30,11 +30,7 @@ test('a scenario runs given and when, and compares the result', async () => {
     },
   })
   expect(result?.status).toBe('settled')
-  expect(events.map(event => event.type)).toEqual([
-    'consent.changeRequested',
-    'effect.attempted',
-    'consent.approved',
-  ])
+  expect(events.map(event => event.type)).toEqual(['consent.changeRequested', 'effect.attempted', 'consent.approved'])
   expect(crashes).toBe(0)
 })
 
@@ -104,11 +100,7 @@ test('an error is compared with the expected one, and rethrown without one', asy
 describe('a failed expectation throws an error with the seed and the recorded events', () => {
   test.each([
     ['the result', { result: { status: 'declined' } }, /the result\.status to be "declined"/],
-    [
-      'a missing event',
-      { events: [{ type: 'validation.declined' }] },
-      /event 1 of 1, but it was not recorded/,
-    ],
+    ['a missing event', { events: [{ type: 'validation.declined' }] }, /event 1 of 1, but it was not recorded/],
     [
       'the order of events',
       { events: [{ type: 'validation.answered' }, { type: 'token.renewed' }] },
@@ -138,8 +130,7 @@ describe('handlers that fail', () => {
   const notice = { evento, destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body: { n: 1 } } as const
   const world = { averba: { subscriptions: [{ evento, chaveSecreta: 'k'.repeat(32) }] } }
   const given = async ({ averba }: World) => {
-    for (const outcome of await averba.subscriptions.apply(await averba.subscriptions.plan()))
-      valueOf(outcome)
+    for (const outcome of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(outcome)
   }
   /** A handler that fails the first `times` calls. */
   const failing = (times: number) => {
@@ -283,9 +274,7 @@ describe('a scenario that survives crashes', () => {
         },
       },
     })
-    await expect(played).rejects.toThrow(
-      /consent\.changeLost[\s\S]*in the world of seed 1, with a crash at point \d+/,
-    )
+    await expect(played).rejects.toThrow(/consent\.changeLost[\s\S]*in the world of seed 1, with a crash at point \d+/)
   })
 })
 

@@ -1,11 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hostToken } from '../../../src/api/validations/tokens.ts'
-import {
-  type Fault,
-  type FaultKind,
-  type RunningServices,
-  startServices,
-} from '../../../src/simulation/index.ts'
+import { type Fault, type FaultKind, type RunningServices, startServices } from '../../../src/simulation/index.ts'
 import { type Kind, kinds, openThreeCalls } from '../../adapters/three-calls.ts'
 
 type Expected = Readonly<Record<Kind, string>>
@@ -119,8 +114,7 @@ test('an answer under way finishes before a bad certificate is presented', async
 test('initial faults of services last until a reset', async () => {
   const faulty = await startServices({ faults: [{ kind: 'status', status: 503 }] })
   const url = `${faulty.options.portal.baseUrl}/portal/api/ext/webhook`
-  const list = async () =>
-    (await faulty.reach.portal(new Request(url, { headers: faulty.portalHeaders }))).status
+  const list = async () => (await faulty.reach.portal(new Request(url, { headers: faulty.portalHeaders }))).status
   expect(await list()).toBe(503)
   faulty.reset()
   expect(await list()).toBe(200)

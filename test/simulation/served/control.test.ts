@@ -52,28 +52,22 @@ test.each([
   ['ORGAO', 'ó'],
   ['ORGAO', 'x'.repeat(41)],
   ['OUTRO', '26000'],
-])(
-  'a recipient in another format than its kind is rejected: %s %s',
-  async (destinatarioTipo, destinatarioId) => {
-    const { notified, post } = givenControl()
-    const response = await post({ evento, destinatarioTipo, destinatarioId, body: {} })
-    expect(response.status).toBe(400)
-    expect((await response.json()).error).toMatch(/^destinatario(Id|Tipo): /)
-    expect(notified).toEqual([])
-  },
-)
+])('a recipient in another format than its kind is rejected: %s %s', async (destinatarioTipo, destinatarioId) => {
+  const { notified, post } = givenControl()
+  const response = await post({ evento, destinatarioTipo, destinatarioId, body: {} })
+  expect(response.status).toBe(400)
+  expect((await response.json()).error).toMatch(/^destinatario(Id|Tipo): /)
+  expect(notified).toEqual([])
+})
 
-test.each(['/consents', '/awareness', '/persons'])(
-  'a record with an invalid CPF is rejected: %s',
-  async path => {
-    const { ask } = givenControl()
-    expect(await ask(path, '{"cpf":"25774435016"}')).toMatchObject({ status: 200 })
-    for (const cpf of ['1', '25774435017', '257.744.350-16']) {
-      const { status, body } = await ask(path, JSON.stringify({ cpf }))
-      expect([status, body.error]).toEqual([400, expect.stringMatching(/^cpf: must be a CPF: eleven digits/)])
-    }
-  },
-)
+test.each(['/consents', '/awareness', '/persons'])('a record with an invalid CPF is rejected: %s', async path => {
+  const { ask } = givenControl()
+  expect(await ask(path, '{"cpf":"25774435016"}')).toMatchObject({ status: 200 })
+  for (const cpf of ['1', '25774435017', '257.744.350-16']) {
+    const { status, body } = await ask(path, JSON.stringify({ cpf }))
+    expect([status, body.error]).toEqual([400, expect.stringMatching(/^cpf: must be a CPF: eleven digits/)])
+  }
+})
 
 test.each(['/faults', '/connect-to'])('a body that is not JSON is answered 400: %s', async path => {
   const { ask } = givenControl()
@@ -84,7 +78,5 @@ test('an unknown control is answered 404 with the list of controls', async () =>
   const { ask } = givenControl()
   const { status, body } = await ask('/clock', '{}')
   expect(status).toBe(404)
-  expect(body.controls).toEqual(
-    expect.arrayContaining(['POST /clock/advance', 'DELETE /faults', 'GET /requests']),
-  )
+  expect(body.controls).toEqual(expect.arrayContaining(['POST /clock/advance', 'DELETE /faults', 'GET /requests']))
 })

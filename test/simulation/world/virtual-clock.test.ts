@@ -8,13 +8,7 @@ import { toInstant } from '../../../src/vocabulary/instant.ts'
 const second = 1_000
 
 /** Sleeps repeatedly and records the times of waking. */
-async function tick(
-  clock: VirtualClock,
-  everyMs: number,
-  what: string,
-  woken: string[],
-  times = Number.MAX_VALUE,
-) {
+async function tick(clock: VirtualClock, everyMs: number, what: string, woken: string[], times = Number.MAX_VALUE) {
   for (let i = 0; i < times; i++) {
     await clock.sleep(everyMs, undefined, what)
     woken.push(`${what} ${toInstant(clock.now()).slice(17, 23)}`)
@@ -27,14 +21,7 @@ test('sleepers wake at their own time, and at the same time in order of sleeping
   void tick(clock, 2 * second, 'slow', woken)
   void tick(clock, second, 'fast', woken)
   await clock.advance(4 * second)
-  expect(woken).toEqual([
-    'fast 01.000',
-    'slow 02.000',
-    'fast 02.000',
-    'fast 03.000',
-    'slow 04.000',
-    'fast 04.000',
-  ])
+  expect(woken).toEqual(['fast 01.000', 'slow 02.000', 'fast 02.000', 'fast 03.000', 'slow 04.000', 'fast 04.000'])
 })
 
 test('the work of a woken sleeper ends before the next sleeper wakes', async () => {

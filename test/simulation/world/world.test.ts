@@ -111,9 +111,7 @@ describe('a process that crashes', () => {
     expect(kinds.filter(at => at === 'beforeRequest')).toHaveLength(2)
     expect(kinds.filter(at => at === 'afterRequest')).toHaveLength(2)
     expect(kinds.filter(at => at === 'beforeWrite').length).toBeGreaterThan(6)
-    expect(kinds.filter(at => at === 'afterWrite')).toHaveLength(
-      kinds.filter(at => at === 'beforeWrite').length,
-    )
+    expect(kinds.filter(at => at === 'afterWrite')).toHaveLength(kinds.filter(at => at === 'beforeWrite').length)
     await world.close()
   })
 
@@ -170,29 +168,26 @@ describe('a process that crashes', () => {
   })
 })
 
-test.each([':memory:', 'file'])(
-  'a crash while the world opens throws an error with a hint (%s)',
-  async kind => {
-    const store = kind === 'file' ? inFile() : kind
-    for (const fatal of [1, 4]) {
-      await expect(simulate({ store, crashAt: ({ number }) => number === fatal })).rejects.toMatchObject({
-        code: 'CLOSED',
-        message: 'Cannot open the engine: its process crashed meanwhile',
-        hint: expect.stringContaining('Return false from crashAt until simulate'),
-      })
-    }
-    let isArmed = false
-    const world = await simulate({ crashAt: () => isArmed })
-    world.crash()
-    isArmed = true
-    await expect(world.restart()).rejects.toMatchObject({ code: 'CLOSED' })
-    expect(world.isDown).toBe(true)
-    isArmed = false
-    await world.restart()
-    expect(await typesOf(world)).toEqual(['log.began'])
-    await world.close()
-  },
-)
+test.each([':memory:', 'file'])('a crash while the world opens throws an error with a hint (%s)', async kind => {
+  const store = kind === 'file' ? inFile() : kind
+  for (const fatal of [1, 4]) {
+    await expect(simulate({ store, crashAt: ({ number }) => number === fatal })).rejects.toMatchObject({
+      code: 'CLOSED',
+      message: 'Cannot open the engine: its process crashed meanwhile',
+      hint: expect.stringContaining('Return false from crashAt until simulate'),
+    })
+  }
+  let isArmed = false
+  const world = await simulate({ crashAt: () => isArmed })
+  world.crash()
+  isArmed = true
+  await expect(world.restart()).rejects.toMatchObject({ code: 'CLOSED' })
+  expect(world.isDown).toBe(true)
+  isArmed = false
+  await world.restart()
+  expect(await typesOf(world)).toEqual(['log.began'])
+  await world.close()
+})
 
 test('the same seed gives the same log in memory, and the same log in any file', async () => {
   const digestOf = async (store: string) => {
@@ -321,12 +316,8 @@ test('invalid CPFs and recipients are rejected', async () => {
   const { consentService, validationService, portal, close } = await simulate()
   for (const cpf of ['12345678900', '']) {
     expect(() => consentService.addConsent({ cpf })).toThrow(expect.objectContaining({ code: 'INVALID_CPF' }))
-    expect(() => consentService.addAwareness({ cpf })).toThrow(
-      expect.objectContaining({ code: 'INVALID_CPF' }),
-    )
-    expect(() => validationService.addPerson(cpf, {})).toThrow(
-      expect.objectContaining({ code: 'INVALID_CPF' }),
-    )
+    expect(() => consentService.addAwareness({ cpf })).toThrow(expect.objectContaining({ code: 'INVALID_CPF' }))
+    expect(() => validationService.addPerson(cpf, {})).toThrow(expect.objectContaining({ code: 'INVALID_CPF' }))
   }
   const notice = { evento: 'x', destinatarioTipo: 'CNPJ', destinatarioId: 'zzz', body: {} } as const
   await expect(portal.notify(notice)).rejects.toMatchObject({ code: 'INVALID_INPUT' })

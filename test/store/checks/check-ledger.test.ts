@@ -12,12 +12,7 @@ const machine = { name: 'bench', version: 1 }
 const [events, each] = [400, 500]
 
 /** An event on a stream, with its changes to calls. */
-function append(
-  store: Store,
-  stream: string,
-  event: object,
-  settles?: { effect: string; as: 'settled' | 'unknown' },
-) {
+function append(store: Store, stream: string, event: object, settles?: { effect: string; as: 'settled' | 'unknown' }) {
   return store.append({
     ...{ at, streams: [{ stream, expect: 'any' }] },
     events: [{ stream, event: { type: 'bench.done', data: {}, ...event }, causedBy: 'bench.do', machine }],
@@ -32,8 +27,7 @@ beforeAll(async () => {
   const store = await open(sample, [])
   const effects = Array.from({ length: each }, (_, n) => ({ type: `e.do${n % 7}`, data: {} }))
   for (let i = 0; i < events; i++) await append(store, `bench-${i}`, { effects })
-  for (let i = 0; i < events; i += 3)
-    await append(store, 'other', {}, { effect: `bench-${i}/1/${i}`, as: 'settled' })
+  for (let i = 0; i < events; i += 3) await append(store, 'other', {}, { effect: `bench-${i}/1/${i}`, as: 'settled' })
   for (const n of [0, 7, 14]) await append(store, 'other', {}, { effect: `bench-1/1/${n}`, as: 'unknown' })
   // Applies to the newest unknown call of its type.
   await append(store, 'bench-1', { resolves: { effect: 'e.do0', as: 'settled' } })

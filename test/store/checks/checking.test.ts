@@ -12,14 +12,7 @@ import {
 } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import { beforeAll, describe, expect, test } from 'vitest'
-import {
-  AverbaError,
-  backupStore,
-  diagnoseStore,
-  openAverba,
-  restoreStore,
-  verifyLog,
-} from '../../../src/index.ts'
+import { AverbaError, backupStore, diagnoseStore, openAverba, restoreStore, verifyLog } from '../../../src/index.ts'
 import { leafHash } from '../../../src/proof/merkle.ts'
 import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import { checkStore } from '../../../src/store/checks/check-store.ts'
@@ -114,11 +107,7 @@ describe('the deep check finds', () => {
       'create table one as select * from effect limit 1; update one set n = 9; insert into effect select * from one; drop table one',
       'effects',
     ],
-    [
-      'a deleted receipt',
-      'delete from receipt where command_id = (select min(command_id) from receipt)',
-      'receipts',
-    ],
+    ['a deleted receipt', 'delete from receipt where command_id = (select min(command_id) from receipt)', 'receipts'],
     [
       'a receipt with another position',
       'update receipt set position = position + 1 where command_id = (select min(command_id) from receipt)',
@@ -141,28 +130,16 @@ describe('the deep check finds', () => {
     ],
     ['a digest without a person', "update keyed_index set value = 'x' where kind = 'cpf'", 'index'],
     ['a person without a digest', "delete from keyed_index where kind = 'cpf'", 'index'],
-    [
-      'a digest of a missing record',
-      "insert into keyed_index values ('failure', zeroblob(32), 'x')",
-      'index',
-    ],
+    ['a digest of a missing record', "insert into keyed_index values ('failure', zeroblob(32), 'x')", 'index'],
     [
       'a recent digest without an event',
       "insert into recent_digest values (99999, '2026-11-20T12:00:00.000Z', zeroblob(32))",
       'index',
     ],
-    [
-      'a recent digest with a later time',
-      "update recent_digest set at = '2046-11-20T00:00:00.000Z'",
-      'index',
-    ],
+    ['a recent digest with a later time', "update recent_digest set at = '2046-11-20T00:00:00.000Z'", 'index'],
     ['an edited row of a view', 'update notifications set copies = 2 where rowid = 100', 'views'],
     ['a deleted row of a view', 'delete from notifications where rowid = 100', 'views'],
-    [
-      'an extra row of a view',
-      "insert into tokens select 'x', * from (select * from tokens limit 0)",
-      'views',
-    ],
+    ['an extra row of a view', "insert into tokens select 'x', * from (select * from tokens limit 0)", 'views'],
     ['a stopped view', "update head set views = replace(views, 'tokens@1', '')", 'views'],
     [
       'a follower beyond the end of the log',
@@ -239,10 +216,7 @@ describe('opening finds at once', () => {
       'an edited last header',
       `update event set header = header || ' ' where position = (select max(position) from event)`,
     ],
-    [
-      'an edited last leaf',
-      'update event set leaf = zeroblob(32) where position = (select max(position) from event)',
-    ],
+    ['an edited last leaf', 'update event set leaf = zeroblob(32) where position = (select max(position) from event)'],
     [
       'a follower beyond the end of the log',
       "insert into follower (name, position, is_parked, attempts, reason) values ('x', 99999, 0, 0, '')",
@@ -298,9 +272,7 @@ describe('the keyring', () => {
     })
     expect((await diagnoseStore({ store })).problems).toEqual([])
     const { problems } = await diagnoseStore({ store, isDeep: true })
-    expect(problems).toEqual([
-      expect.stringMatching(/^keys: the key of ".+" does not open with the keyring$/),
-    ])
+    expect(problems).toEqual([expect.stringMatching(/^keys: the key of ".+" does not open with the keyring$/)])
   })
 
   test('without its log is not replaced by a new one', async () => {
@@ -386,8 +358,7 @@ test('for any damaged page, every command reports a code and a hint, and no bug'
     ] as const) {
       for (const [name, command] of Object.entries(commands)) {
         for (const end of ['-wal', '-shm', '-journal']) rmSync(`${store}${end}`, { force: true })
-        for (const made of [backup, restored, `${restored}.keys`, `${store}.mark`])
-          rmSync(made, { force: true })
+        for (const made of [backup, restored, `${restored}.keys`, `${store}.mark`]) rmSync(made, { force: true })
         writeFileSync(store, Buffer.from(whole).fill(byte, page * 4_096 + from, (page + 1) * 4_096))
         const error = await command().then(
           () => undefined,
@@ -407,9 +378,7 @@ test('a page damaged to read as empty is a fault, besides others found', async (
   const store = tampered(database => {
     database.unsafeMode(true)
     database.pragma('writable_schema = on')
-    database.exec(
-      "update sqlite_schema set sql = replace(sql, 'leaf blob not null', 'leaf blob') where name = 'event'",
-    )
+    database.exec("update sqlite_schema set sql = replace(sql, 'leaf blob not null', 'leaf blob') where name = 'event'")
     database.pragma('writable_schema = reset')
     database.exec('update event set leaf = null where position in (100, (select max(position) from event))')
   })
@@ -433,9 +402,5 @@ test('a view that cannot be built is reported, and the log is restored all the s
   const options = { backup, store: elsewhere, keys: `${path}.keys`, entropy: systemEntropy }
   const { views } = await restoreBackup({ ...options, views: [failing, other] })
   const [{ check = '', examples = [] } = {}] = views
-  expect([check, examples.length, examples[0]]).toEqual([
-    'views',
-    2,
-    expect.stringContaining('one cannot be built'),
-  ])
+  expect([check, examples.length, examples[0]]).toEqual(['views', 2, expect.stringContaining('one cannot be built')])
 })

@@ -103,10 +103,8 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
         const appending = toStream('token-a', 'any')
         return { ...appending, streams: [...appending.streams, { stream: 'token-b', expect }] }
       }
-      for (const wrong of ['none', 1, 3] as const)
-        expect((await store.append(on(wrong))).status).toBe('conflict')
-      for (const right of ['exists', 2] as const)
-        expect((await store.append(on(right))).status).toBe('appended')
+      for (const wrong of ['none', 1, 3] as const) expect((await store.append(on(wrong))).status).toBe('conflict')
+      for (const right of ['exists', 2] as const) expect((await store.append(on(right))).status).toBe('appended')
       expect(await store.read({ stream: 'token-a' })).toHaveLength(2)
       expect(await store.read({ stream: 'token-b' })).toHaveLength(2)
     }))
@@ -117,8 +115,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
     store.committed.add(position => ends.push(position))
     const callers = Array.from({ length: 60 }, (_, i) => {
       const wrong = { ...toStream(`token-${i}`, 'none'), streams: [] }
-      const input =
-        i % 10 === 3 ? toStream(`token-${i}`, 'exists') : i % 10 === 7 ? wrong : toStream(`token-${i}`, 0)
+      const input = i % 10 === 3 ? toStream(`token-${i}`, 'exists') : i % 10 === 7 ? wrong : toStream(`token-${i}`, 0)
       return store.append(input)
     })
     const ended = await Promise.allSettled(callers)
@@ -192,16 +189,10 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
   test('a claim of a digest that is already claimed conflicts', () =>
     given(async store => {
       const claim = { kind: 'cpf', digest, value: 'a' }
-      expect((await store.append({ ...toStream('token-a', 'none'), claims: [claim] })).status).toBe(
-        'appended',
-      )
-      expect((await store.append({ ...toStream('token-b', 'none'), claims: [claim] })).status).toBe(
-        'conflict',
-      )
+      expect((await store.append({ ...toStream('token-a', 'none'), claims: [claim] })).status).toBe('appended')
+      expect((await store.append({ ...toStream('token-b', 'none'), claims: [claim] })).status).toBe('conflict')
       const replacing = { ...claim, value: 'b', replaces: 'a' }
-      expect((await store.append({ ...toStream('token-b', 'none'), claims: [replacing] })).status).toBe(
-        'appended',
-      )
+      expect((await store.append({ ...toStream('token-b', 'none'), claims: [replacing] })).status).toBe('appended')
     }))
 
   test('a recent digest makes an equal one conflict for a while, and no other', () =>
@@ -212,8 +203,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
         return { digest: of, since: ms, until: ms + 1_200_000 }
       }
       const record = async (stream: string, time: string, since: string, of = digest) => {
-        return (await store.append({ ...toStream(stream, 'none'), at: at(time), recent: within(since, of) }))
-          .status
+        return (await store.append({ ...toStream(stream, 'none'), at: at(time), recent: within(since, of) })).status
       }
       const both = [record('token-a', '12:00:00', '11:50:00'), record('token-b', '12:00:00', '11:50:00')]
       expect(await Promise.all(both)).toEqual(['appended', 'conflict'])
@@ -231,8 +221,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       const record = async (stream: string, minute: number) => {
         const ms = startMs + minute * 60_000
         const recent = { digest, since: ms - 600_000, until: ms + 600_000 }
-        return (await store.append({ ...toStream(stream, 'none'), at: new Date(ms).toISOString(), recent }))
-          .status
+        return (await store.append({ ...toStream(stream, 'none'), at: new Date(ms).toISOString(), recent })).status
       }
       expect(await record('token-a', 1_440)).toBe('appended')
       expect(await record('token-b', 0)).toBe('appended')
@@ -283,9 +272,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       expect(await store.findRecent(recent)).toBeUndefined()
       for (const id of ['c1', 'c2']) expect((await store.receipt(id))?.digest).toHaveLength(0)
       // The digests of the person were deleted, so they can be claimed again.
-      expect((await store.append({ ...toStream('token-a', 'none'), claims: [claim], recent })).status).toBe(
-        'appended',
-      )
+      expect((await store.append({ ...toStream('token-a', 'none'), claims: [claim], recent })).status).toBe('appended')
     }))
 
   test('pages are read forward and backward, by type and after a position', () =>

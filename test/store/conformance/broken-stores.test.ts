@@ -120,9 +120,7 @@ test.each<[string, (connection: Connection) => Connection, string]>([
   [
     "lets any process extend a follower's lease",
     withSql(sql =>
-      sql.startsWith('update follower set lease_until')
-        ? sql.replace('lease_owner = ?', '? is not null')
-        : sql,
+      sql.startsWith('update follower set lease_until') ? sql.replace('lease_owner = ?', '? is not null') : sql,
     ),
     'a follower belongs to one process until it is released',
   ],
@@ -136,10 +134,7 @@ test.each<[string, (connection: Connection) => Connection, string]>([
   ],
   [
     'lets any process release a lease',
-    replaceSql(
-      'delete from lease where name = ? and owner = ?',
-      'delete from lease where name = ? and ? is not null',
-    ),
+    replaceSql('delete from lease where name = ? and owner = ?', 'delete from lease where name = ? and ? is not null'),
     'of two processes that take a lease at once one gets it, and only it can extend or release it',
   ],
   [
@@ -150,9 +145,7 @@ test.each<[string, (connection: Connection) => Connection, string]>([
   [
     'writes no tile of the tree',
     withSql(sql =>
-      sql.startsWith('insert into tile')
-        ? 'insert into tile (level, number, hashes) select ?, ?, ? where 0'
-        : sql,
+      sql.startsWith('insert into tile') ? 'insert into tile (level, number, hashes) select ?, ?, ? where 0' : sql,
     ),
     'events, root, receipt, effect and checkpoint are still there after closing and opening',
   ],

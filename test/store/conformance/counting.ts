@@ -5,10 +5,7 @@ import { defineView, type View } from '../../../src/vocabulary/view.ts'
 import { at } from './place.ts'
 
 /** A view that counts the events of each stream. With `breaks` it throws, writes an invalid cell or drops a row. */
-export function counting(
-  name: string,
-  breaks: { at?: number; with?: 'throw' | 'badCell' | 'drop' } = {},
-): View {
+export function counting(name: string, breaks: { at?: number; with?: 'throw' | 'badCell' | 'drop' } = {}): View {
   return defineView<{ stream: string; n: number }, RecordedEvent>({
     name,
     version: 1,

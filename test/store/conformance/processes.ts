@@ -144,9 +144,7 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
       await ahead.append({ ...toStream('token-a', 'none'), at: aheadAt, events: [pendingEvent] })
       const both = ['token-a/1/0', 'token-a/1/1']
       expect(await right.dueEffects(now)).toEqual(both)
-      expect(await right.dueEffects(now, { types: ['portal.listFailures'], limit: 1 })).toEqual([
-        'token-a/1/1',
-      ])
+      expect(await right.dueEffects(now, { types: ['portal.listFailures'], limit: 1 })).toEqual(['token-a/1/1'])
       expect(await ahead.claimEffect('token-a/1/0', clock.now())).toMatchObject({ wasStarted: false })
       await ahead.deferEffect('token-a/1/0', clock.now() + 60_000, 'later')
       expect(await right.dueEffects(now)).toEqual(both)

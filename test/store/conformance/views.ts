@@ -104,10 +104,7 @@ export function viewConformance({ test, expect }: Harness, newPlace: () => Place
     const sql = "insert into counted (stream, n) values ('bench-x', 1)"
     const run = (statement: string) => store.viewReader.readOnly(CompiledQuery.raw(statement))
     await expect(run(sql)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-    for (const other of [
-      'select name from secret',
-      'select n from counted where n in (select key from stream)',
-    ])
+    for (const other of ['select name from secret', 'select n from counted where n in (select key from stream)'])
       await expect(run(other)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
     expect(await shownTo(store)).toEqual(tens(1))
     expect(await rowsOf(store)).toEqual(tens(1))

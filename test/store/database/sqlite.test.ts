@@ -25,8 +25,7 @@ import { storeConformance } from '../conformance/index.ts'
 
 const newPath = () => join(mkdtempSync(join(tmpdir(), 'averba-store-')), 'log.sqlite')
 const createId = createIds(systemClock, systemEntropy)
-const open = (path: string) =>
-  Store.open({ path, views, clock: systemClock, entropy: systemEntropy, createId })
+const open = (path: string) => Store.open({ path, views, clock: systemClock, entropy: systemEntropy, createId })
 
 const suite = { describe, test, expect }
 describe('a SQLite file', () =>

@@ -43,8 +43,7 @@ const append = (store: Store, stream: string, type: string, data: object) =>
 
 const readPaints = async (store: Store) =>
   (await store.read({ kind: 'paint' })).map(({ type, data, stream }) => ({ type, data, stream }))
-const readColours = (store: Store) =>
-  store.reader.readOnly(CompiledQuery.raw('select * from colours order by stream'))
+const readColours = (store: Store) => store.reader.readOnly(CompiledQuery.raw('select * from colours order by stream'))
 
 /** `mixed` has three schema versions, `dipped` two. */
 const schemas: Schemas = {
@@ -128,8 +127,7 @@ test('tables of an older version are migrated once with their rows, and never ba
   const connection = await openSqlite(path)
   await connection.transact(() => migrate(connection, path, next))
   await connection.transact(() => migrate(connection, path, next))
-  const sql =
-    "select (select count(*) from event) as events, schema from head, sqlite_schema where name = 'brush'"
+  const sql = "select (select count(*) from event) as events, schema from head, sqlite_schema where name = 'brush'"
   const tables = await connection.readOnly(CompiledQuery.raw(sql))
   expect(tables).toEqual([{ events: 2, schema: version }])
   await connection.close()
@@ -138,9 +136,7 @@ test('tables of an older version are migrated once with their rows, and never ba
 
 test('migrationStatements lists the statements that a migration runs', () => {
   expect(migrationStatements(migrations.length, 'sqlite')).toEqual([])
-  expect(
-    migrationStatements(0, 'sqlite').filter(sql => sql.startsWith('create table')).length,
-  ).toBeGreaterThan(8)
+  expect(migrationStatements(0, 'sqlite').filter(sql => sql.startsWith('create table')).length).toBeGreaterThan(8)
   const next = [...migrations, () => ['create table brush (width integer)']]
   expect(migrationStatements(migrations.length, 'postgres', next)).toEqual([
     'create table brush (width integer)',

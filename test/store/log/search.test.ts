@@ -59,9 +59,7 @@ test('rare events are searched in windows, yielding to the event loop in between
   expect(positions(await store.read({ types, after: 20_001, limit: 2 }))).toEqual([20_002, 41_000])
   expect(positions(await store.read({ kind: 'token' }))).toEqual(rares)
   expect(positions(await store.read({ types, backward: true }))).toEqual([...rares].reverse())
-  expect(positions(await store.read({ types, backward: true, after: 44_999, limit: 2 }))).toEqual([
-    41_000, 20_002,
-  ])
+  expect(positions(await store.read({ types, backward: true, after: 44_999, limit: 2 }))).toEqual([41_000, 20_002])
   const far = { types, after: Number.MAX_SAFE_INTEGER }
   expect(positions(await store.read({ ...far, backward: true, limit: 1 }))).toEqual([61_000])
   expect(await store.read(far)).toEqual([])

@@ -49,8 +49,7 @@ test.each([
     )
     found.push(...page.parts.map(each => `${each.position}/${each.name}`))
     // No read covers more positions than this.
-    for (const each of [...page.parts, page.next ?? last])
-      expect(each.position).toBeLessThanOrEqual(position + 5_001)
+    for (const each of [...page.parts, page.next ?? last]) expect(each.position).toBeLessThanOrEqual(position + 5_001)
     last = page.next
   }
   expect(found).toEqual([...positions].flatMap(each => [`${each}/claims`, `${each}/reason`]))

@@ -167,9 +167,9 @@ test('parts kept by law stay sealed, can be opened, and are erased later', async
   await expect(averba.consents.sync({ subject: erasedSubject })).rejects.toMatchObject({
     code: 'SUBJECT_ERASED',
   })
-  expect(
-    (await averba.subjects.erase({ subject: erasedSubject }, { ...erasure, keep: [...keep] })).events,
-  ).toEqual(first.events)
+  expect((await averba.subjects.erase({ subject: erasedSubject }, { ...erasure, keep: [...keep] })).events).toEqual(
+    first.events,
+  )
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
 
   const second = await averba.subjects.erase(
@@ -253,9 +253,7 @@ test('after a rollback, an erasure also covers backups of the lost log', async (
   await restored.subjects.erase({ subject: otherSubject }, erasure)
   await clock.advance(7 * day)
   await restored.settle()
-  await expect(
-    restoreStore({ backup: after, store: newPath(), keys: `${store}.keys` }),
-  ).rejects.toMatchObject({
+  await expect(restoreStore({ backup: after, store: newPath(), keys: `${store}.keys` })).rejects.toMatchObject({
     code: 'KEYS_MISMATCH',
   })
   await close()
@@ -376,9 +374,9 @@ test('a later erasure keeps some of the parts that the first one kept, and names
     hint: expect.stringContaining('validation.result'),
   })
   expect((await averba.validations.get(`p-${erasedSubject}`))?.fields).not.toEqual({})
-  expect(
-    (await averba.subjects.erase({ subject: erasedSubject }, { ...erasure, keep: [...keep] })).events,
-  ).toEqual(first.events)
+  expect((await averba.subjects.erase({ subject: erasedSubject }, { ...erasure, keep: [...keep] })).events).toEqual(
+    first.events,
+  )
   await close()
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
 })
@@ -387,15 +385,12 @@ test('when a person has no parts of the kept kinds, the key is destroyed', async
   const store = newPath()
   const { averba, samples, close } = await simulate({ averba: { store } })
   const erasedSubject = await averba.consents.enrol({ cpf: samples.cpf })
-  const receipt = await averba.subjects.erase(
-    { subject: erasedSubject },
-    { ...erasure, keep: ['consent.detail'] },
-  )
+  const receipt = await averba.subjects.erase({ subject: erasedSubject }, { ...erasure, keep: ['consent.detail'] })
   expect(receipt).toMatchObject({ keeps: [], destroyed: { keys: 1 } })
   expect(checkErasureReceipt(receipt)).toEqual([])
-  expect(
-    await averba.subjects.erase({ subject: erasedSubject }, { ...erasure, keep: ['consent.detail'] }),
-  ).toEqual(receipt)
+  expect(await averba.subjects.erase({ subject: erasedSubject }, { ...erasure, keep: ['consent.detail'] })).toEqual(
+    receipt,
+  )
   expect(sealedOf(store, erasedSubject)).toMatchObject([{ name: 'key', bytes: Buffer.alloc(0) }])
   await close()
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
@@ -440,23 +435,13 @@ test('the deleted index is rebuilt row by row and finds no erased person', async
   await averba.subjects.erase({ subject: otherSubject }, { ...erasure, keep })
   const indexOf = () => {
     const database = new Sqlite(store)
-    const found = database
-      .prepare('select kind, hex(digest) as digest, value from keyed_index order by 1, 2')
-      .all()
+    const found = database.prepare('select kind, hex(digest) as digest, value from keyed_index order by 1, 2').all()
     database.close()
     return found as { kind: string }[]
   }
   const before = indexOf()
   expect([...new Set(before.map(row => row.kind))]).toEqual(
-    expect.arrayContaining([
-      'awareness',
-      'consent',
-      'cpf',
-      'failure',
-      'recovery',
-      'subscription',
-      'validated',
-    ]),
+    expect.arrayContaining(['awareness', 'consent', 'cpf', 'failure', 'recovery', 'subscription', 'validated']),
   )
   const database = new Sqlite(store)
   database.exec('delete from keyed_index')
@@ -495,9 +480,7 @@ test('an index rebuilt during an erasure does not lead to the person; one that d
   const problems = async () => (await diagnoseStore({ store, isDeep: true })).problems
   expect(await problems()).toEqual([])
   const database = new Sqlite(store)
-  database
-    .prepare("update keyed_index set value = ? where kind = 'cpf' and value = ?")
-    .run(erasedSubject, otherSubject)
+  database.prepare("update keyed_index set value = ? where kind = 'cpf' and value = ?").run(erasedSubject, otherSubject)
   database.close()
   expect((await problems()).join()).toContain(`leads to "subject-${erasedSubject}", which was erased`)
   await close()

@@ -80,9 +80,7 @@ test('no transaction of a rebuild is as long as its view, and the swap moves no 
   await connection.close()
   expect(done.reduce((sum, { rows }) => sum + rows, 0)).toBeGreaterThan(4 * 50_000)
   expect(Math.max(...done.map(({ rows }) => rows))).toBeLessThan(1_100)
-  const swap = done.filter(({ statements }) =>
-    statements.includes('alter table counted_next rename to counted'),
-  )
+  const swap = done.filter(({ statements }) => statements.includes('alter table counted_next rename to counted'))
   expect(swap).toHaveLength(1)
   // The names of the tables, and two marks.
   expect(swap[0]?.rows).toBeLessThan(40)
@@ -319,9 +317,7 @@ test('a rebuilt view keeps its indexes, and no transaction builds them for all r
   await store.close()
   for (const each of names) expect(each).toEqual([expect.stringMatching(/^counted_n_\d+$/)])
   expect(new Set(names.flat()).size).toBe(3)
-  expect(edit(path, "select count(*) from sqlite_schema where sql like 'create index counted_n%'")).toEqual([
-    1,
-  ])
+  expect(edit(path, "select count(*) from sqlite_schema where sql like 'create index counted_n%'")).toEqual([1])
 })
 
 test('a damaged discarded table does not stop a rebuild, and is reported', async () => {

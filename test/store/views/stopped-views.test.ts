@@ -128,12 +128,11 @@ test('two processes that restart the same view fold no event twice, and only one
   await append(one.store, 3_000)
   delete breaks.at
   let isDone = false
-  const bringing = Promise.all([
-    one.store.retryStoppedViews(signal),
-    other.store.retryStoppedViews(signal),
-  ]).finally(() => {
-    isDone = true
-  })
+  const bringing = Promise.all([one.store.retryStoppedViews(signal), other.store.retryStoppedViews(signal)]).finally(
+    () => {
+      isDone = true
+    },
+  )
   let appended = 3_000
   while (!isDone) {
     await append(one.store, 3)
@@ -221,38 +220,32 @@ test.each([
   ['with an empty header', "''"],
   ['with an array as header', "'[]'"],
   ['with an object of something else as header', "'{}'"],
-])(
-  'an event %s stops views that fold it again, with its position, and the log still opens',
-  async (_, header) => {
-    const { store, path } = await given([counting('upgraded'), counting('steady')])
-    await append(store, 50)
-    await store.close()
-    const { default: Sqlite } = await import('better-sqlite3')
-    const database = new Sqlite(path)
-    database.exec('drop trigger event_no_update')
-    database.exec(`update event set header = ${header} where position = 20`)
-    database.close()
-    // The new version, and a process that goes back to the old one.
-    for (const version of [2, 3]) {
-      const { store: newer, reported } = await given(
-        [{ ...counting('upgraded'), version }, counting('steady')],
-        path,
-      )
-      expect(reported).toEqual(['upgraded stopped'])
-      const reason = 'DamagedEvent at position 20'
-      expect(await checkpointOf(newer, 'upgraded')).toMatchObject({ isRunning: false, reason })
-      await append(newer, 5)
-      expect(await checkpointOf(newer, 'steady')).toMatchObject({ isRunning: true })
-      const error = {
-        code: 'CORRUPT',
-        message: expect.stringMatching(/^Cannot read the event at position 20: /),
-      }
-      await expect(newer.rebuild({ views: ['upgraded'] })).rejects.toMatchObject(error)
-      await newer.retryStoppedViews(signal)
-      await newer.close()
+])('an event %s stops views that fold it again, with its position, and the log still opens', async (_, header) => {
+  const { store, path } = await given([counting('upgraded'), counting('steady')])
+  await append(store, 50)
+  await store.close()
+  const { default: Sqlite } = await import('better-sqlite3')
+  const database = new Sqlite(path)
+  database.exec('drop trigger event_no_update')
+  database.exec(`update event set header = ${header} where position = 20`)
+  database.close()
+  // The new version, and a process that goes back to the old one.
+  for (const version of [2, 3]) {
+    const { store: newer, reported } = await given([{ ...counting('upgraded'), version }, counting('steady')], path)
+    expect(reported).toEqual(['upgraded stopped'])
+    const reason = 'DamagedEvent at position 20'
+    expect(await checkpointOf(newer, 'upgraded')).toMatchObject({ isRunning: false, reason })
+    await append(newer, 5)
+    expect(await checkpointOf(newer, 'steady')).toMatchObject({ isRunning: true })
+    const error = {
+      code: 'CORRUPT',
+      message: expect.stringMatching(/^Cannot read the event at position 20: /),
     }
-  },
-)
+    await expect(newer.rebuild({ views: ['upgraded'] })).rejects.toMatchObject(error)
+    await newer.retryStoppedViews(signal)
+    await newer.close()
+  }
+})
 
 test('a view stopped before an unreadable event reports that, and the log still opens', async () => {
   const breaks: Breaks = { at: 40, with: 'throw' }

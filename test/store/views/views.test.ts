@@ -56,9 +56,7 @@ test('a batch writes each changed view in one request, and writes no unchanged v
   })
   done.length = 0
   await append(store, 60, 30)
-  const writes = done.map(({ statements }) =>
-    statements.filter(sql => /^insert into (one|other|idle)/.test(sql)),
-  )
+  const writes = done.map(({ statements }) => statements.filter(sql => /^insert into (one|other|idle)/.test(sql)))
   expect(writes.map(each => each.map(sql => sql.split(' ')[2]))).toEqual([['one', 'other']])
   expect([await sumOf(store, 'one'), (await rowsOf(store, 'other')).length]).toEqual([60, 30])
   await store.close()
@@ -317,9 +315,7 @@ test('a column that a fold leaves out is empty for the next event, in kept and r
     key: ({ type, stream }) => (type === 'bench.done' ? stream : undefined),
     // Frozen: no other code may write to a fold's row.
     fold: (row, { stream, position }) =>
-      Object.freeze(
-        row ? { stream, told: `${row.first}` } : position % 2 === 0 ? { stream } : { stream, first: 1 },
-      ),
+      Object.freeze(row ? { stream, told: `${row.first}` } : position % 2 === 0 ? { stream } : { stream, first: 1 }),
   })
   const store = await open(':memory:', [view])
   await append(store, 30)

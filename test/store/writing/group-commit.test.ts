@@ -24,9 +24,7 @@ async function given() {
 /** Begins each append in its own callback, as over sockets, all in one turn of the event loop. */
 const inOneTurn = (store: Store, names: readonly string[]) =>
   Promise.all(
-    names.map(
-      name => new Promise<void>(done => setImmediate(() => void appendTo(store, name).then(() => done()))),
-    ),
+    names.map(name => new Promise<void>(done => setImmediate(() => void appendTo(store, name).then(() => done())))),
   )
 
 test('appends of successive callbacks share a commit, also after a single append', async () => {
@@ -125,9 +123,7 @@ test('the effects of every append in a commit are recorded, however many there a
   )
   expect(ends).toEqual([41])
   const pending = await store.effects({})
-  expect(pending).toMatchObject(
-    names.map(name => ({ id: `${name}/1/0`, state: 'owed', dueAt: due, attempts: 0 })),
-  )
+  expect(pending).toMatchObject(names.map(name => ({ id: `${name}/1/0`, state: 'owed', dueAt: due, attempts: 0 })))
   expect(pending).toHaveLength(40)
   await store.close()
 })

@@ -133,11 +133,7 @@ test('beyond 100,000 digests in ten minutes the oldest are deleted, in memory an
   })
   await connection.read(() => later.catchUp())
   for (const each of [recents, later])
-    expect([2, 3, 100_002].map(position => each.findInMemory(recentAt(position)))).toEqual([
-      undefined,
-      3,
-      100_002,
-    ])
+    expect([2, 3, 100_002].map(position => each.findInMemory(recentAt(position)))).toEqual([undefined, 3, 100_002])
   const positions = { sql: 'select min(position) as low, count(*) as n from recent_digest', parameters: [] }
   expect(await connection.read(() => first(positions))).toEqual({ low: 3, n: 100_000 })
   await connection.close()

@@ -98,9 +98,7 @@ export class FailurePortion {
   /** The row of a failure, from the subscription's stream, or from the portal's if it was read before we had one. */
   async #findRow(failure: string, stream: string): Promise<FailureRow | undefined> {
     const { rows } = this.#context
-    return (
-      (await rows.find('failures', failure, stream)) ?? (await rows.find('failures', failure, portalStream))
-    )
+    return (await rows.find('failures', failure, stream)) ?? (await rows.find('failures', failure, portalStream))
   }
 
   async #destroyContent(address: PartAddress): Promise<void> {

@@ -98,9 +98,7 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
     if (kept !== undefined) return failureContent({ record: { conteudo: kept } }) ?? ''
     if (notification === null) return ''
     // As `toSealedBody` made it.
-    const body = (await store.open(`${streamOf('notification', notification)}/1/body`)) as
-      | SealedBody
-      | undefined
+    const body = (await store.open(`${streamOf('notification', notification)}/1/body`)) as SealedBody | undefined
     return Buffer.from(body?.bytes ?? '', 'base64').toString()
   }
 
@@ -115,9 +113,7 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
   async function* pagesOfAnswer(answered: readonly AnsweredFailure[]) {
     const ids = [...new Set(answered.map(each => String(each.remoteId)))]
     for (let from = 0; from < ids.length; from += failuresPerPage) {
-      const known = await Promise.all(
-        ids.slice(from, from + failuresPerPage).map(id => store.lookUp('failure', id)),
-      )
+      const known = await Promise.all(ids.slice(from, from + failuresPerPage).map(id => store.lookUp('failure', id)))
       const ours = known.filter(id => id !== undefined)
       if (ours.length === 0) continue
       const rows = await views.selectFrom('failures').selectAll().where('failure', 'in', ours).execute()

@@ -71,8 +71,7 @@ export class AcceptedSecrets {
   /** The events whose secrets have changed at their source and not at the portal: they need an `apply`. */
   async unapplied(): Promise<string[]> {
     const found: string[] = []
-    for (const { evento } of this.#declarations.all)
-      if (await this.history.needsApply(evento)) found.push(evento)
+    for (const { evento } of this.#declarations.all) if (await this.history.needsApply(evento)) found.push(evento)
     return found
   }
 

@@ -98,8 +98,7 @@ export class SecretGenerations {
 
   async #read(evento: string): Promise<GenerationState> {
     const subscription = await this.#store.lookUp('subscription', evento)
-    if (subscription === undefined)
-      return { held: undefined, requested: undefined, former: [], confirmed: undefined }
+    if (subscription === undefined) return { held: undefined, requested: undefined, former: [], confirmed: undefined }
     const state = await this.#readStream(streamOf('subscription', subscription))
     const { last, former = [], request } = state
     const isOpen = request && request.position > (last?.position ?? 0)
@@ -112,10 +111,7 @@ export class SecretGenerations {
   }
 
   /** The position at which the confirmed secrets were sent: their source may have changed during the call. */
-  async #requestPosition(
-    { answered }: StreamGenerations,
-    { position, settles }: RecordedEvent,
-  ): Promise<number> {
+  async #requestPosition({ answered }: StreamGenerations, { position, settles }: RecordedEvent): Promise<number> {
     if (!answered || !settles) return position
     const stream = effectStream({ id: settles.effect, position: answered.position })
     const attempt = await this.#store.readLast({ stream, types: ['effect.attempted'] })

@@ -41,10 +41,7 @@ export class SecretHistory {
   /** A digest of the values that this process has read, by event. */
   readonly #ownSources = new Map<string, string>()
 
-  constructor(
-    { store, clock }: { store: Store; clock: Clock },
-    generations: Pick<SecretGenerations, 'confirmed'>,
-  ) {
+  constructor({ store, clock }: { store: Store; clock: Clock }, generations: Pick<SecretGenerations, 'confirmed'>) {
     this.#store = store
     this.#clock = clock
     this.#generations = generations
@@ -60,9 +57,7 @@ export class SecretHistory {
     secrets: readonly Secrets[],
     requestedAt?: number,
   ): Promise<void> {
-    const source = this.#digest(
-      `${JSON.stringify([values.master, values.chaveSecreta, values.chaveAutenticacao])}`,
-    )
+    const source = this.#digest(`${JSON.stringify([values.master, values.chaveSecreta, values.chaveAutenticacao])}`)
     this.#ownSources.set(evento, source)
     const pairs = secrets.map(each => this.#toPair(each))
     await this.#change(evento, async before => {
@@ -130,8 +125,7 @@ export class SecretHistory {
   /** The former secrets that the portal may still send. */
   async #accepted(evento: string, kept: KeptSecrets): Promise<KeptSecrets['formers']> {
     const confirmed = await this.#confirmed(evento, kept)
-    if (!confirmed || this.#clock.now() <= fromInstant(confirmed.at) + formerSecretsAcceptedMs)
-      return kept.formers
+    if (!confirmed || this.#clock.now() <= fromInstant(confirmed.at) + formerSecretsAcceptedMs) return kept.formers
     return kept.formers.filter(each => each.since >= confirmed.position)
   }
 
@@ -147,13 +141,9 @@ export class SecretHistory {
     return seen && seen.position > (confirmed?.position ?? 0) ? seen : confirmed
   }
 
-  #isPairIn(
-    { hasSecret, hasAuthorization, digest }: SecretPair,
-    { secret, authorization }: SecretHeaders,
-  ): boolean {
+  #isPairIn({ hasSecret, hasAuthorization, digest }: SecretPair, { secret, authorization }: SecretHeaders): boolean {
     return (
-      digest ===
-      this.#digest(pairText(hasSecret ? secret : undefined, hasAuthorization ? authorization : undefined))
+      digest === this.#digest(pairText(hasSecret ? secret : undefined, hasAuthorization ? authorization : undefined))
     )
   }
 

@@ -86,11 +86,7 @@ export class SimulatedDeliveries {
   }
 
   /** Tries once. Returns an empty text on success, or a description of the error. */
-  async #attempt(
-    subscription: SimulatedSubscription,
-    notice: PortalNotice,
-    content: string,
-  ): Promise<string> {
+  async #attempt(subscription: SimulatedSubscription, notice: PortalNotice, content: string): Promise<string> {
     const { timer, policies } = this.#options
     const { success = '2xx', processingTime = 'exchange' } = policies
     try {
@@ -123,10 +119,7 @@ export class SimulatedDeliveries {
     const progress = { onConnected, countBy }
     let url: URL | null = new URL(subscription.endpoint)
     for (let followed = 0; ; followed++) {
-      const answer: Response = await deliver(
-        notificationRequest(url, subscription, notice, content, signal),
-        progress,
-      )
+      const answer: Response = await deliver(notificationRequest(url, subscription, notice, content, signal), progress)
       if (redirects === 'fail' || followed === redirectsMax) return answer
       url = redirectLocation(answer, url)
       if (url?.protocol !== 'https:') return answer

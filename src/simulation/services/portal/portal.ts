@@ -61,8 +61,7 @@ export function simulatePortal(options: PortalServiceOptions): PortalSimulator {
     if (users.find(context) === undefined) return portalError(context, 401, 'PUCX-ER0201', 'Não autenticado')
     subscriptions.passTime()
     await next()
-    if (authentication === 'session')
-      context.res = session.withFreshToken(new Response(context.res.body, context.res))
+    if (authentication === 'session') context.res = session.withFreshToken(new Response(context.res.body, context.res))
     return undefined
   })
   addCreateAndListRoutes(app, subscriptions, users, policies)
@@ -97,8 +96,7 @@ function addCreateAndListRoutes(
 ): void {
   app.post(path, async context => {
     const parsed = subscribeRequestSchema.safeParse(await parseJsonBody(context))
-    if (!parsed.success)
-      return portalError(context, 422, 'CAMPO', 'Campo obrigatório ausente ou longo demais')
+    if (!parsed.success) return portalError(context, 422, 'CAMPO', 'Campo obrigatório ausente ou longo demais')
     const { evento, endpoint, chaveSecreta, chaveAutenticacao } = parsed.data
     const url = URL.parse(endpoint)
     if (url?.protocol !== 'https:' || url.port !== '')
@@ -135,8 +133,7 @@ function addChangeAndDeleteRoutes(
     const found = find(context)
     if (!found) return portalError(context, 404, 'ASSINATURA', 'Assinatura não encontrada')
     const parsed = changeRequestSchema.safeParse(await parseJsonBody(context))
-    if (!parsed.success || !hasSameId(found, parsed.data))
-      return portalError(context, 422, 'CAMPO', 'Campo inválido')
+    if (!parsed.success || !hasSameId(found, parsed.data)) return portalError(context, 422, 'CAMPO', 'Campo inválido')
     const { evento, endpoint, chaveSecreta, chaveAutenticacao } = parsed.data
     // A change requires only HTTPS, not the port (section 4, rule 1).
     if (URL.parse(endpoint)?.protocol !== 'https:') return portalError(context, 422, 'ENDPOINT', 'Use https')
@@ -154,8 +151,7 @@ function addChangeAndDeleteRoutes(
     const found = find(context)
     if (!found) return portalError(context, 404, 'ASSINATURA', 'Assinatura não encontrada')
     const parsed = deleteRequestSchema.safeParse(await parseJsonBody(context))
-    if (!parsed.success || !hasSameId(found, parsed.data))
-      return portalError(context, 422, 'CAMPO', 'Campo inválido')
+    if (!parsed.success || !hasSameId(found, parsed.data)) return portalError(context, 422, 'CAMPO', 'Campo inválido')
     subscriptions.apply(found, 'deleteRequested')
     return context.body(null, 200)
   })

@@ -54,19 +54,13 @@ export function beginLife(at: number): SubscriptionLife {
 }
 
 /** Applies an input. Time passes first, so a deletion that was due before the input comes first. */
-export function applyLifeInput(
-  life: SubscriptionLife,
-  input: LifeInput,
-  silence: Silence = 'keep',
-): SubscriptionLife {
+export function applyLifeInput(life: SubscriptionLife, input: LifeInput, silence: Silence = 'keep'): SubscriptionLife {
   return applyRow(applyRow(life, { type: 'timePassed', at: input.at }, silence), input, silence)
 }
 
 function applyRow(life: SubscriptionLife, input: LifeInput, silence: Silence): SubscriptionLife {
   const row = lifeTable.find(each => {
-    return (
-      each.state === life.state && each.input === input.type && isConditionMet(each, life, input.at, silence)
-    )
+    return each.state === life.state && each.input === input.type && isConditionMet(each, life, input.at, silence)
   })
   return row ? { ...life, state: row.next, ...lifeChange(row, life, input.at) } : life
 }

@@ -49,8 +49,7 @@ function note(history: SecretHistory, chaveSecreta: string): Promise<void> {
 /** The secrets that another process accepts. */
 async function acceptedBy(history: SecretHistory, secrets: readonly string[]): Promise<string[]> {
   const taken: string[] = []
-  for (const secret of secrets)
-    if (await history.matches(evento, { secret, authorization: '' })) taken.push(secret)
+  for (const secret of secrets) if (await history.matches(evento, { secret, authorization: '' })) taken.push(secret)
   return taken
 }
 

@@ -14,10 +14,7 @@ function lifeAfter(
   inputs: readonly (readonly [type: LifeInput['type'], days: number])[],
   silence: 'keep' | 'delete' = 'keep',
 ): SubscriptionLife {
-  return inputs.reduce(
-    (life, [type, days]) => applyLifeInput(life, { type, at: days * dayMs }, silence),
-    beginLife(0),
-  )
+  return inputs.reduce((life, [type, days]) => applyLifeInput(life, { type, at: days * dayMs }, silence), beginLife(0))
 }
 
 test('a requested deletion has a time and no reason', () => {
@@ -108,11 +105,7 @@ test('it is deleted exactly when thirty days without a success follow an error',
       // The contract's rule: thirty days that begin with an error and have no success.
       const windows = timed.filter(([type, begins], i) => {
         const later = timed.slice(i).filter(([, at]) => at < begins + 30)
-        return (
-          type === 'deliveryFailed' &&
-          later.every(([each]) => each === 'deliveryFailed') &&
-          begins + 30 <= end
-        )
+        return type === 'deliveryFailed' && later.every(([each]) => each === 'deliveryFailed') && begins + 30 <= end
       })
       const life = lifeAfter([...timed, ['timePassed', end]])
       expect(life.state).toBe(windows.length > 0 ? 'deleted' : 'active')
