@@ -5,6 +5,7 @@ import { yieldToEventLoop } from '../runtime/event-loop.ts'
 import { Snapshot } from '../store/database/snapshot.ts'
 import { readFacts } from '../store/log/facts.ts'
 import { readPage } from '../store/log/read.ts'
+import { upcasters } from '../store/log/upcasters.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { parseInstant } from '../vocabulary/instant.ts'
 import type { Event, RecordedEvent } from '../vocabulary/message.ts'
@@ -167,7 +168,7 @@ export async function replayLog(options: ReplayLogOptions): Promise<ReplayResult
     const end = snapshot.run(readFacts).position
     const pages = async function* () {
       for (let after = 0; ; ) {
-        const page = snapshot.run(() => readPage({}, { after }))
+        const page = snapshot.run(() => readPage(upcasters, { after }))
         if (page.length === 0) return
         yield page
         after = page.at(-1)?.position ?? after

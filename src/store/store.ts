@@ -37,7 +37,7 @@ import { Secrets } from './ledger/secrets.ts'
 import { WriteTrial } from './ledger/write-trial.ts'
 import { type LastFilter, type ReadFilter, readAt, readOrSearch, readWithEnd } from './log/read.ts'
 import { treeRoot } from './log/tree.ts'
-import type { Schemas } from './log/upcasters.ts'
+import { type Schemas, upcasters } from './log/upcasters.ts'
 import { beginLog, checkKeyringId, openFile, openKeyring, outdatedKeyringError, prepareTables } from './opening.ts'
 import { Owners } from './owners/owners.ts'
 import { isOlderThanLog } from './owners/unopened-keys.ts'
@@ -102,7 +102,7 @@ export class Store {
     this.vault = vault
     this.secrets = new Secrets(connection, vault, () => this.#lease())
     this.followers = new FollowerTable(connection, () => this.#lease())
-    const { views, schemas = {} } = options
+    const { views, schemas = upcasters } = options
     const { clock, anchor, onTrouble = () => undefined } = options
     this.#views = views
     this.#schemas = schemas
@@ -146,7 +146,7 @@ export class Store {
     try {
       await connection.transact(() => prepareTables(connection, options.path))
       await connection.read(() => checkEnd(options.path))
-      const began = await connection.read(() => readAt(options.schemas ?? {}, 1))
+      const began = await connection.read(() => readAt(options.schemas ?? upcasters, 1))
       const create = () => openKeyring(options, began === undefined)
       const keyring = await (medium?.keyring(create) ?? create())
       // Checked before the first write: a refused log stays unchanged.

@@ -10,6 +10,7 @@ import type { Diagnosis } from '../../store/checks/diagnose.ts'
 import { rows } from '../../store/database/connection.ts'
 import { Snapshot } from '../../store/database/snapshot.ts'
 import { readPage } from '../../store/log/read.ts'
+import { upcasters } from '../../store/log/upcasters.ts'
 import { describeError } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { keyringPath } from '../../vocabulary/names.ts'
@@ -150,7 +151,7 @@ async function checkNotifications(store: string): Promise<CheckResult> {
 async function checkPortal({ store, portal }: HostOptions): Promise<undefined> {
   const snapshot = await Snapshot.open(store)
   try {
-    await checkPortalAddress({ read: async filter => snapshot.run(() => readPage({}, filter)) }, portal)
+    await checkPortalAddress({ read: async filter => snapshot.run(() => readPage(upcasters, filter)) }, portal)
   } finally {
     snapshot.close()
   }

@@ -8,7 +8,7 @@ import type { Snapshot } from '../database/snapshot.ts'
 import { isCutOff } from '../database/sqlite.ts'
 import type { StoreFacts } from '../log/facts.ts'
 import { endOfLog } from '../log/position-before.ts'
-import type { Schemas } from '../log/upcasters.ts'
+import { type Schemas, upcasters } from '../log/upcasters.ts'
 import { type ClaimedKind, checkClaims } from './check-claims.ts'
 import { findEndFault } from './check-end.ts'
 import { checkLog } from './check-log.ts'
@@ -58,7 +58,7 @@ export async function checkRows(
   faults: Faults,
   options: CheckOptions,
 ): Promise<LogChecked & Partial<LogVerified>> {
-  const { views = [], schemas = {}, claimedKinds = [], onProgress, signal } = options
+  const { views = [], schemas = upcasters, claimedKinds = [], onProgress, signal } = options
   let verified: LogVerified | undefined
   const head = await checkEndOfLog(snapshot, faults)
   const onPage = (what: 'log' | 'views') => async (position: number) => {

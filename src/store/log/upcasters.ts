@@ -13,6 +13,9 @@ export type Upcaster = (data: unknown, event: RecordedEvent) => unknown
  */
 export type Schemas = Readonly<Record<string, readonly Upcaster[]>>
 
+/** The upcasters of the events of averba. None has changed its schema yet. */
+export const upcasters: Schemas = {}
+
 /** The schema version that new events of a type are written with. */
 export function schemaOf(type: string, schemas: Schemas): number {
   return (schemas[type]?.length ?? 0) + 1
@@ -24,14 +27,14 @@ export function schemaOf(type: string, schemas: Schemas): number {
  * @throws {AverbaError} `NOT_OURS` when its schema version is newer than this library
  */
 export function upcast<E extends RecordedEvent>(event: E, version: number, schemas: Schemas): E {
-  const upcasters = schemas[event.type]
-  if (!upcasters && version === 1) return event
-  const newest = (upcasters?.length ?? 0) + 1
+  const steps = schemas[event.type]
+  if (!steps && version === 1) return event
+  const newest = schemaOf(event.type, schemas)
   if (version > newest) {
     const cannot = `Cannot read an event of type "${event.type}": its schema is ${version}, averba supports ${newest}`
     throw new AverbaError('NOT_OURS', cannot, { hint: 'Update averba' })
   }
   let { data } = event
-  for (const step of upcasters?.slice(version - 1) ?? []) data = step(data, event)
+  for (const step of steps?.slice(version - 1) ?? []) data = step(data, event)
   return { ...event, data }
 }
