@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
-import { simulate, type WorldOptions } from '../../../src/simulation/index.ts'
+import { samples, simulate, type WorldOptions } from '../../../src/simulation/index.ts'
 
 /** A world in which the list of consents is replaced by another answer. */
 async function givenList(answer: () => Response) {
@@ -269,6 +269,13 @@ describe('a paid answer', () => {
   test('the body of a 5xx is stored too, up to a readable length', async () => {
     const { world, validations } = await givenAnswer(`${'x'.repeat(16_383)}\u{1F600}`, {}, 500)
     expect((await validations.get('a'))?.unreadable).toBe(`${'x'.repeat(16_383)}\uFFFD`)
+    await world.close()
+  })
+
+  test('the CPF of the request is masked in an unreadable answer that quotes it', async () => {
+    const dotted = samples.cpf.replace(/(...)(...)(...)(..)/, '$1.$2.$3-$4')
+    const { world, validations } = await givenAnswer(`<p>CPF ${samples.cpf} (${dotted}) em análise</p>`)
+    expect((await validations.get('a'))?.unreadable).toBe('<p>CPF *** (***) em análise</p>')
     await world.close()
   })
 
