@@ -127,7 +127,7 @@ test('the code in the pages runs', async () => {
   expect(all).toMatch(/alone self-consistent, against what was kept held: 2 events\nevent 1 is proven: true\n/)
   expect(all).toContain('disclosed and proven: true, claims\nits part "claims" is not the one that the event names\n')
   expect(all).toMatch(/then active today revoked\nfaults 0 signature right\n(.+ Serviço de consentimento\n)+/)
-  expect(all).toMatch(/restored up to 2; owed then: 0\n0 problems, \d+ bytes per event\n/)
+  expect(all).toMatch(/restored up to 2; pending then: 0\n0 problems, \d+ bytes per event\n/)
 }, 120_000)
 
 test.each([

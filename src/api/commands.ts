@@ -125,7 +125,7 @@ export class Commands {
     await this.#engine.perform(id)
     const pending = await this.#store.effect(id)
     if (pending?.state !== 'unknown' && pending?.state !== 'declined') return pending
-    const probes = await this.#store.effects({ stream: pending.stream, states: ['owed'] })
+    const probes = await this.#store.effects({ stream: pending.stream, states: ['pending'] })
     const isOfEnd = (probe: PendingEffect) => pending.state === 'unknown' || probe.position === pending.settledAt
     for (const probe of probes.filter(isOfEnd)) await this.#engine.perform(probe.id)
     return this.#store.effect(id)
@@ -146,7 +146,7 @@ export class Commands {
 
   async #toOutcome<T>(pending: PendingEffect, value: (ended: RecordedEvent) => Promise<T>) {
     switch (pending.state) {
-      case 'owed':
+      case 'pending':
       case 'started':
       // It continues when an operator retries it.
       case 'parked':

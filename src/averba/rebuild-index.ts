@@ -18,7 +18,8 @@ export interface IndexRebuildResult {
  * again, except failure records, whose ids are in clear.
  */
 export async function rebuildKeyedIndex(store: Store, modules: readonly Module[]): Promise<IndexRebuildResult> {
-  const makeRows = () => Object.assign({}, ...modules.map(each => each.indexRows?.())) as Record<string, IndexRows> // By type.
+  // By type.
+  const makeRows = () => Object.assign({}, ...modules.map(each => each.indexRows?.())) as Record<string, IndexRows>
   let rowsOf = makeRows()
   const claims = new Map<string, IndexEntry>()
   const hidden = new Set<SubjectRef>()

@@ -36,7 +36,7 @@ const missingVariable = /^The environment variable (\w+) is not set$/
 
 function loadErrorHint(cause: unknown, path: string): string {
   if (cause instanceof Error && missingVariable.test(cause.message))
-    return 'Set them, or delete the services that you do not use from the configuration'
+    return 'Set what is missing, or delete the services that you do not use from the configuration'
   const module = cause instanceof SyntaxError ? 'Its package.json has to say "type": "module". ' : ''
   return `${module}To see where and why, run it alone: node "${path}"`
 }

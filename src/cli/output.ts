@@ -12,8 +12,8 @@ export function formatCount(count: number, noun: string): string {
 }
 
 /** Formats pending calls, one line for each type and state. */
-export function formatPendingEffects(owed: Diagnosis['owed']): string[] {
-  return owed.map(({ type, state, count, dueAt }) => `  ${count} ${type}, ${state}, due from ${dueAt}`)
+export function formatPendingEffects(pending: Diagnosis['pending']): string[] {
+  return pending.map(({ type, state, count, dueAt }) => `  ${count} ${type}, ${state}, due from ${dueAt}`)
 }
 
 /** Formats a number of bytes, such as "1.5 MB". */

@@ -213,6 +213,6 @@ async function runDemoCommand({ json = false, dir }: { json?: boolean; dir?: str
   console.log(
     `${result.deliveries} deliveries of which ${result.failures} failed, ${result.deletedByPortal} subscription`,
   )
-  console.log(`deleted by the portal, ${result.owed} calls pending; views ${result.views}; ${seconds} s.`)
+  console.log(`deleted by the portal, ${result.pending} calls pending; views ${result.views}; ${seconds} s.`)
   console.log(`The log is at ${result.store}`)
 }

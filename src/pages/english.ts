@@ -60,7 +60,7 @@ export const english: LanguageWords = {
     'validationService.validatePerson': "validation of a person's data",
   },
   effectStates: {
-    owed: 'not sent yet',
+    pending: 'not sent yet',
     started: 'under way',
     deferred: 'not done: it will be tried again',
     parked: 'not done: on hold',

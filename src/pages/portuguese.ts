@@ -60,7 +60,7 @@ export const portuguese: LanguageWords = {
     'validationService.validatePerson': 'validação de dados da pessoa',
   },
   effectStates: {
-    owed: 'ainda não enviada',
+    pending: 'ainda não enviada',
     started: 'em andamento',
     deferred: 'não feita: será tentada de novo',
     parked: 'não feita: suspensa',

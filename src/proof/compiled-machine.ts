@@ -126,8 +126,8 @@ function ruleViolation(rule: CompiledRule, { regions }: PossibleStates, event: R
   const needsMark = rule.anomaly === 'always' || (rule.anomaly === 'elsewhere' && !isAllowed)
   if (needsMark && anomaly === undefined) return `"${type}" is not marked as an anomaly`
   if (!isAllowed && rule.anomaly !== 'elsewhere') return `"${event.causedBy}" does not lead to "${type}" in this state`
-  const owed = effects.find(effect => !rule.owes?.includes(effect.type))
-  return owed && `"${type}" may not request the effect "${owed.type}"`
+  const unexpected = effects.find(effect => !rule.owes?.includes(effect.type))
+  return unexpected && `"${type}" may not request the effect "${unexpected.type}"`
 }
 
 /** Reports whether one of the states is allowed. A parallel region that the rule does not name is always allowed. */

@@ -97,7 +97,7 @@ export interface RecordedEvent<T extends string = string, D = unknown> extends E
   readonly basis?: Basis
   readonly settles?: { readonly effect: string; readonly as: Settlement }
   /** The effect that this event defers, parks, releases or attempts. */
-  readonly moves?: { readonly effect: string; readonly to: 'deferred' | 'parked' | 'owed' | 'started' }
+  readonly moves?: { readonly effect: string; readonly to: 'deferred' | 'parked' | 'pending' | 'started' }
   readonly parts?: readonly PartMark[]
 }
 
@@ -129,7 +129,7 @@ export type EffectState = (typeof effectStates)[number]
 
 /** Every state of an effect. */
 export const effectStates = [
-  'owed',
+  'pending',
   'started',
   'deferred',
   'parked',

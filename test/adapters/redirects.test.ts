@@ -82,7 +82,7 @@ test('a redirected validation is unknown, and the redirect is not followed', asy
     tokens: hostToken('t'),
   })
   const pending: PendingEffect = {
-    ...{ type: 'x', id: 's/1/1', stream: 's', position: 1, state: 'owed', attempts: 0, reason: '' },
+    ...{ type: 'x', id: 's/1/1', stream: 's', position: 1, state: 'pending', attempts: 0, reason: '' },
     ...{ dueAt: '2026-11-20T12:00:00.000Z', data: { validation: 'v' } },
   }
   const outcome = await performer?.perform(pending, { cpf, claims: { nome: 'X' } })

@@ -21,7 +21,7 @@ interface Target {
 }
 
 const pending: PendingEffect = {
-  ...{ type: 'x', id: 's/1/1', stream: 's', position: 1, state: 'owed', attempts: 0, reason: '' },
+  ...{ type: 'x', id: 's/1/1', stream: 's', position: 1, state: 'pending', attempts: 0, reason: '' },
   ...{ dueAt: '2026-11-20T12:00:00.000Z', data: { status: 'ATIVO', validation: 'p1' } },
 }
 

@@ -7,7 +7,7 @@ import { noLeak } from './checks/no-leak.ts'
 import { noStorm } from './checks/no-storm.ts'
 import { noUseAfterTheEnd } from './checks/no-use-after-the-end.ts'
 import { nothingLost } from './checks/nothing-lost.ts'
-import { nothingOwed } from './checks/nothing-owed.ts'
+import { nothingOwed } from './checks/nothing-pending.ts'
 import { oneToken } from './checks/one-token.ts'
 import { orderlyLog } from './checks/orderly-log.ts'
 import { paidOnce } from './checks/paid-once.ts'
@@ -28,7 +28,7 @@ export const checks: Readonly<Record<string, CreateCheck>> = {
   'no-storm': noStorm,
   'no-use-after-the-end': noUseAfterTheEnd,
   'nothing-lost': nothingLost,
-  'nothing-owed': nothingOwed,
+  'nothing-pending': nothingOwed,
   'one-token': oneToken,
   'orderly-log': orderlyLog,
   'paid-once': paidOnce,

@@ -13,7 +13,7 @@ const defects = [
   { name: 'lose-last-failures', check: 'in-the-inbox', seeds: 20 },
   { name: 'fold-twice', check: 'views-equal-replay', seeds: 20 },
   { name: 'secrets-of-another', check: 'secrets-compared', seeds: 20 },
-  { name: 'forget-timer', check: 'nothing-owed', seeds: 20 },
+  { name: 'forget-timer', check: 'nothing-pending', seeds: 20 },
   { name: 'follower-skips', check: 'follower-order', seeds: 20 },
   { name: 'leave-a-part', check: 'erased-for-good', seeds: 20 },
 ] as const

@@ -592,7 +592,7 @@ const controller = {
 function perform(options: Parameters<typeof createConsentClient>[1], baseUrl: string, operation: string, of = own) {
   const performer = createConsentClient(baseUrl, options)[`consentService.${operation}`]
   const pending: PendingEffect = {
-    ...{ type: `consentService.${operation}`, id: 's/1/1', stream: 's', position: 1, state: 'owed' },
+    ...{ type: `consentService.${operation}`, id: 's/1/1', stream: 's', position: 1, state: 'pending' },
     ...{ dueAt: '2026-11-20T12:00:00.000Z', attempts: 0, reason: '', data: { status: 'ATIVO' } },
   }
   return performer?.perform(pending, { cpf: of, id: noRecord, record: { id: noRecord } })

@@ -124,7 +124,7 @@ test('an erasure interrupted at any point has not begun, or is completed after a
       code: 'NOT_FOUND',
     })
     expect((await averba.consents.list({ cpf: other })).length, when).toBeGreaterThan(0)
-    expect(await averba.effects.list({ state: 'owed' }), when).toEqual([])
+    expect(await averba.effects.list({ state: 'pending' }), when).toEqual([])
     await averba.close()
     const { problems, epochs } = await diagnoseStore({ store: image, isDeep: true })
     expect(problems, when).toEqual([])

@@ -105,7 +105,7 @@ test.each(given)('every request of the clients matches the documents (%#)', asyn
     return new Response('', { status: 500 })
   }
   const pending: PendingEffect = {
-    ...{ type: 'x', id: 's/1/1', stream: 's', position: 1, state: 'owed', attempts: 0, reason: '' },
+    ...{ type: 'x', id: 's/1/1', stream: 's', position: 1, state: 'pending', attempts: 0, reason: '' },
     ...{ dueAt: '2026-11-20T12:00:00.000Z', data: one.data },
   }
   for (const { perform } of Object.values(clientsOf(fetch, one.secrets))) await perform(pending, one.opened)

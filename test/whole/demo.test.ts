@@ -21,7 +21,7 @@ test('the demonstration shows every lifecycle, and ends with one JSON object', a
     failures: 1,
     notifications: 3,
     deletedByPortal: 1,
-    owed: 0,
+    pending: 0,
     store: expect.stringMatching(/averba\.sqlite$/),
     pages: [expect.stringMatching(/titular\.html$/), expect.stringMatching(/consentimento\.html$/)],
   })

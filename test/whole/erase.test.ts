@@ -67,7 +67,7 @@ test('averba erase repeated with its --keep prints the receipt, and without it e
   expect(last).toMatchObject({ keeps: [], requester: 'pedido-4712', destroyed: { keys: 1 } })
   const help = (await averba('', 'erase', '--help')).out
   expect(help).toMatch(/the same --keep, the command prints the first receipt again/)
-  expect(help).toMatch(/without that --keep, what was kept goes now/)
+  expect(help).toMatch(/Repeated without that\s+--keep, it erases what was kept/)
 })
 
 test('the errors of averba erase hold no personal data', async () => {

@@ -155,7 +155,7 @@ test('averba works with the written configuration when its variables are set', a
   await expect(doctor({ AVERBA_TOKEN_URL: '', AVERBA_CONSUMER_KEY: '', AVERBA_PORTAL_URL: '' })).rejects.toMatchObject({
     code: 1,
     stdout: expect.stringMatching(
-      /variables AVERBA_TOKEN_URL, AVERBA_CONSUMER_KEY, AVERBA_PORTAL_URL are not set: Set them.*\n1 problem\./,
+      /variables AVERBA_TOKEN_URL, AVERBA_CONSUMER_KEY, AVERBA_PORTAL_URL are not set: Set what .*\n1 problem\./,
     ),
   })
   await expect(doctor({ AVERBA_PORTAL_URL: '' })).rejects.toMatchObject({

@@ -21,7 +21,7 @@ test('everything that the pages of the package link to is in the package', async
       return posix.join(posix.dirname(page), target)
     })
     // `src/*.ts` names many: its folder has to be there.
-    const names = [...text.matchAll(/`((?:src|docs|examples)\/[^`\s]+)`/g)].map(([, name = '']) => name)
+    const names = [...text.matchAll(/`((?:src|docs|examples)\/[^`\s<]+)`/g)].map(([, name = '']) => name)
     return [...links, ...names.map(name => name.replace(/\/\*.*$/, ''))].map(to => ({ page, to }))
   })
   expect(led.length).toBeGreaterThan(60)

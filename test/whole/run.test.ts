@@ -92,7 +92,7 @@ test('averba run reads consents, receives and handles notifications, and stops o
   expect(await get('/nothing')).toMatchObject({ status: 404 })
   expect((await fetch(`${origin}/readyz`, { method: 'POST' })).status).toBe(405)
 
-  // Its first reading is owed since the person was enrolled, and goes without anybody asking.
+  // Its first reading is pending since the person was enrolled, and goes without anybody asking.
   await run.line('synced ')
 
   const to = `127.0.0.1:${await portOf(run, 'receiving')}`
@@ -230,7 +230,7 @@ test('averba doctor checks the same configuration, and its exit code shows the r
   expect(await well.ended).toBe(0)
   expect(well.lines).toContainEqual(expect.stringMatching(/^ok +consentService +it answered within \d+ ms$/))
   expect(well.lines).toContainEqual(expect.stringMatching(/^ok +receiverCertificate +it ends in \d+ days$/))
-  expect(well.lines.at(-1)).toBe('Nothing is wrong.')
+  expect(well.lines.at(-1)).toBe('No problems.')
   const asked = start(folder, ['doctor', '--json', '--token'])
   expect(await asked.ended).toBe(0)
   expect(JSON.parse(asked.lines[0] ?? '').checks).toContainEqual({

@@ -120,7 +120,7 @@ test('plan, apply and failures work from a configuration to the declared subscri
   const read = await averba('failures')
   expect(read).toMatchObject({
     code: 0,
-    out: expect.stringMatching(/ um \d+ .*not looked for.*\n1 failed delivery\.$/),
+    out: expect.stringMatching(/ um \d+ .*\(inbox not checked\)\n1 failed delivery\.$/),
   })
   expect(read.out).not.toContain('26BR1')
   const recovered = JSON.parse((await averba('failures', '--recover', '--json')).out)
@@ -193,7 +193,7 @@ test.each([
     'lacks a variable',
     'variable.config.ts',
     "throw new Error('The environment variable AVERBA_X is not set')",
-    /MISCONFIGURED: .*AVERBA_X is not set\nSet them/,
+    /MISCONFIGURED: .*AVERBA_X is not set\nSet what is missing/,
   ],
   [
     'cannot be read as a module',

@@ -58,7 +58,7 @@ function describeFailure(
   if (error instanceof AverbaError) return [error.message, error.hint].filter(Boolean).join(': ')
   if (error instanceof UnsentError) return `${error.message}${connectionAdvice(error.message)}`
   const words = describeConnectionError(error)
-  if (words === 'no answer in time') {
+  if (error instanceof Error && error.name === 'TimeoutError') {
     return `${isConnected ? 'connected, but ' : ''}no answer within ${budgetMs / 1_000} s: ask the service`
   }
   const advice = hasCert ? ': check that it accepts our client certificate' : ': ask the service'

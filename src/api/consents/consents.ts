@@ -165,7 +165,7 @@ export function createConsents(context: ApiContext): Consents {
 
   /** The deferred or parked change of a consent, which was not sent yet; `undefined` when there is none or several. */
   async function findUnsentChange(stream: string): Promise<PendingEffect | undefined> {
-    const open = await store.effects({ stream, states: ['owed', 'started', 'deferred', 'parked', 'unknown'] })
+    const open = await store.effects({ stream, states: ['pending', 'started', 'deferred', 'parked', 'unknown'] })
     const [change, other] = open.filter(({ type }) => type === 'consentService.changeStatus')
     return !other && (change?.state === 'deferred' || change?.state === 'parked') ? change : undefined
   }

@@ -78,14 +78,14 @@ export function createConsentReadings(context: ApiContext): ConsentReadings {
       .where('knowledge', '=', 'changed')
       .execute()
     for (const { consent } of (await undefinedIfStopped(changed)) ?? (await findPendingReadings(subject))) {
-      const pending = await store.effects({ stream: consent, states: ['owed'] })
+      const pending = await store.effects({ stream: consent, states: ['pending'] })
       for (const { id } of pending) await engine.perform(id)
     }
   }
 
   /** The consents with a pending reading in full, from the ledger. The CPF that a call opens identifies its subject. */
   async function findPendingReadings(subject: SubjectRef): Promise<{ consent: string }[]> {
-    const pending = await store.effects({ states: ['owed'] })
+    const pending = await store.effects({ states: ['pending'] })
     const cpfOfSubject = `${streamOf('subject', subject)}/`
     return pending
       .filter(({ type, opens }) => type === 'consentService.readConsent' && opens?.cpf?.startsWith(cpfOfSubject))

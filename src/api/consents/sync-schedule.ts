@@ -25,7 +25,7 @@ export function scheduleSync(
 export async function findScheduledReadings({ store }: ApiContext, subject: string): Promise<string[]> {
   const unsent = await store.effects({
     stream: streamOf('subject', subject),
-    states: ['owed', 'deferred', 'parked'],
+    states: ['pending', 'deferred', 'parked'],
   })
   // Only checked for presence.
   const isOfSchedule = ({ data }: PendingEffect) => typeof (data as { schedule?: unknown }).schedule === 'number'

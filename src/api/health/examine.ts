@@ -113,7 +113,7 @@ async function tryDiagnosis(store: string, isDeep: boolean): Promise<Diagnosis |
 function* storeChecks(store: string, diagnosis: Diagnosis | string | undefined): Iterable<HealthCheck> {
   if (diagnosis === undefined) return yield missingStore(store)
   if (typeof diagnosis === 'string') return yield { name: 'store', ok: false, detail: diagnosis }
-  const { problems, position, keys, owed } = diagnosis
+  const { problems, position, keys, pending } = diagnosis
   const ofKeys = problems.filter(each => each.startsWith('keys: '))
   const ofErasures = problems.filter(each => each.startsWith('erasures: '))
   const others = problems.filter(each => !ofKeys.includes(each) && !ofErasures.includes(each))
@@ -124,7 +124,7 @@ function* storeChecks(store: string, diagnosis: Diagnosis | string | undefined):
   yield { name: 'keyring', ok: ofKeys.length === 0, detail: keyring || (keys.id ?? keys.path) }
   const lost = ofErasures.map(each => each.slice('erasures: '.length)).join('; ')
   yield { name: 'erasures', ok: lost === '', detail: lost || 'no erasure was lost' }
-  yield { name: 'effects', ...checkPending(owed) }
+  yield { name: 'effects', ...checkPending(pending) }
 }
 
 function missingStore(store: string): HealthCheck {

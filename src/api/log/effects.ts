@@ -63,7 +63,7 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
         targets: [{ stream: effectStream(pending), message: { type: `effect.${verb}`, data } }],
         moves: {
           effect: id,
-          to: isParking ? 'parked' : 'owed',
+          to: isParking ? 'parked' : 'pending',
           from,
           attempts,
           // A parked call keeps its time; a released one is due now.
@@ -95,7 +95,7 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
     get: id => store.effect(id),
     list: ({ state } = {}) => lazyList(() => readPages(state)),
     retry: (id, commandOptions) => changeState(id, 'retry', ['parked', 'deferred'], commandOptions),
-    park: (id, commandOptions) => changeState(id, 'park', ['owed', 'deferred'], commandOptions),
+    park: (id, commandOptions) => changeState(id, 'park', ['pending', 'deferred'], commandOptions),
   }
 }
 
@@ -119,7 +119,7 @@ function refusalReason({ state }: PendingEffect, isProbed: boolean): string {
       return 'it has ended'
     case 'parked':
       return 'it is already parked'
-    case 'owed':
+    case 'pending':
     case 'deferred':
       return 'it will be sent automatically'
   }

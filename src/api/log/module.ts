@@ -20,7 +20,7 @@ export function createLogModule(context: ApiContext, machines: readonly Machine[
   return {
     methods: { log: createLog(context, listEventTypes(machines)), effects: createEffects(context) },
     checks: logChecks(context),
-    due: async () => (await store.effects({ states: ['owed', 'deferred'] })).map(toDue),
+    due: async () => (await store.effects({ states: ['pending', 'deferred'] })).map(toDue),
     figures: () => readLogFigures(context),
   }
 }

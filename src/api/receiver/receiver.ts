@@ -25,7 +25,7 @@ export function createReceiving(
     secretsOf: evento => accepted.candidatesFor(evento),
     recheck: head => accepted.recheck(head),
     async store(incoming) {
-      // The portal keeps a notification that was answered 503, and sends it again.
+      // The portal keeps a failure record of a notification that was answered 503, and we read it.
       await engine.record(() => routeNotification(context, incoming), { isKeptElsewhere: true })
       refused.noteStored(incoming.evento)
     },

@@ -57,7 +57,8 @@ export async function readReceipt(store: Store, subject: SubjectRef): Promise<Er
   const from = all.findLastIndex(event => event.type === 'subject.erasureRequested')
   if (from === -1) return undefined
   const events = all.slice(from)
-  const find = <D>(type: string) => events.find(event => event.type === type) as RecordedEvent<string, D> | undefined // As the machine writes it.
+  // As the machine writes them.
+  const find = <D>(type: string) => events.find(event => event.type === type) as RecordedEvent<string, D> | undefined
   const request = find<ErasureRequest>('subject.erasureRequested')
   const erased = find<ErasureSummary>('subject.erased')
   if (!request || !erased) return undefined

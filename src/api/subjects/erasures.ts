@@ -124,7 +124,7 @@ export function createErasures(context: ApiContext): Erasures {
     // What was kept stays only if it is named again.
     if (!known?.keeps.every(kind => keep.some(each => each === kind))) return undefined
     const stream = streamOf('subject', selector.subject)
-    const pending = await store.effects({ stream, states: ['owed', 'started', 'deferred'] })
+    const pending = await store.effects({ stream, states: ['pending', 'started', 'deferred'] })
     for (const { id, type } of pending) if (type.startsWith('keys.')) await engine.perform(id)
     return receipt(selector.subject)
   }

@@ -150,7 +150,7 @@ export class Retention {
 
   /** Every subject on a schedule has a pending call, so there may be very many. */
   async #readPending(): Promise<readonly PendingEffect[]> {
-    const states = ['owed', 'started', 'deferred', 'unknown', 'parked'] as const
+    const states = ['pending', 'started', 'deferred', 'unknown', 'parked'] as const
     const pending: PendingEffect[] = []
     for (;;) {
       const after = pending.at(-1)

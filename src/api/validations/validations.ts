@@ -51,7 +51,7 @@ export interface Validations {
    * @throws {AverbaError} `INVALID_CPF`, `INVALID_INPUT`, `PERSONAL_ID`, `COMMAND_REUSED`; `BUDGET_SPENT` over
    * `paidPerDayMax`, with no validation recorded, so that the same id may be used another day; `NOT_FOUND` and
    * `REFUSED` when the validation to pay again does not exist, is not inconclusive, or was paid again before;
-   * `CONSENT_NOT_EFFECTIVE` when the consent is not effective, before any request is sent; `PART_ARCHIVED`,
+   * `CONSENT_NOT_EFFECTIVE` when the consent is not effective, before any request is sent;
    * `PART_DESTROYED` when the answer under this id was destroyed
    */
   validate(input: ValidationInput, commandOptions?: ValidationCommandOptions): Promise<Outcome<Validation>>

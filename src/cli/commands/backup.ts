@@ -20,12 +20,12 @@ export function backupCommand(): Command {
 async function backup(store: string, to: string, { json = false }: { json?: boolean }): Promise<void> {
   const made = await backupStore({ store, to, onProgress: createStoppableProgress() })
   if (json) return console.log(JSON.stringify(made))
-  const { position, at, bytes, parts, keyring, epochs, owed } = made
+  const { position, at, bytes, parts, keyring, epochs, pending } = made
   const extent = `${formatCount(position, 'event')} up to ${at}, ${formatCount(parts, 'part')}`
   console.log(`${to}: ${extent}, ${formatBytes(bytes)}, checked.`)
   console.log(`Its parts open with the keyring ${keyring}, epochs ${epochs.join(', ') || 'none yet'}.`)
   console.log(`The keyring is NOT in it: back up ${store}.keys too, in another place.`)
-  if (owed.length === 0) return
+  if (pending.length === 0) return
   console.log('These calls are pending in the backup: a restored log would make them again.')
-  for (const line of formatPendingEffects(owed)) console.log(line)
+  for (const line of formatPendingEffects(pending)) console.log(line)
 }

@@ -19,7 +19,7 @@ export interface DemoResult {
   readonly failures: number
   readonly notifications: number
   readonly deletedByPortal: number
-  readonly owed: number
+  readonly pending: number
   readonly store: string
   /** The files of the pages: the report of a person, and the report of one of their consents. */
   readonly pages: readonly string[]
@@ -217,7 +217,7 @@ async function summarize(
   }
   const inactive = await averba.subscriptions.list({ inactive: true })
   const rows = (view: string) => rebuilt.find(each => each.view === view)?.rows ?? 0
-  const owed = await averba.effects.list()
+  const pending = await averba.effects.list()
   return {
     events,
     views: areEqual ? 'equal' : 'different',
@@ -227,7 +227,7 @@ async function summarize(
     failures: rows('failures'),
     notifications: rows('notifications'),
     deletedByPortal: inactive.filter(each => each.deletedBy === 'portal').length,
-    owed: owed.filter(effect => effect.state !== 'settled' && effect.state !== 'declined').length,
+    pending: pending.filter(effect => effect.state !== 'settled' && effect.state !== 'declined').length,
     store,
   }
 }

@@ -84,8 +84,8 @@ function* formatDiagnosis(found: Diagnosis): Iterable<string> {
     : `keyring  ${keys.path} is missing`
   for (const { view, version, position: at, isRunning } of found.views)
     yield `view     ${view}, version ${version}, ${isRunning ? 'at' : 'stopped at'} ${at}`
-  yield found.owed.length === 0 ? 'pending  none' : 'pending'
-  yield* formatPendingEffects(found.owed)
+  yield found.pending.length === 0 ? 'pending  none' : 'pending'
+  yield* formatPendingEffects(found.pending)
   const pragmas = Object.entries(found.pragmas).map(([name, value]) => `${name} ${value}`)
   yield `pragmas  ${pragmas.join(', ')}`
   if (checked) yield `checked  ${formatCount(checked.events, 'event')}, ${formatCount(checked.parts, 'part')}`

@@ -38,7 +38,7 @@ async function restore(
     ...parseRootKey(options),
   })
   if (json) return printLine(JSON.stringify(restored))
-  const { position, at, parts, owed, views, resumedAs, lostEvents } = restored
+  const { position, at, parts, pending, views, resumedAs, lostEvents } = restored
   printLine(
     `${store}: ${formatCount(position, 'event')} up to ${at}, ${formatCount(parts, 'part')}, checked. Later events are not in it.`,
   )
@@ -49,17 +49,17 @@ async function restore(
   for (const { examples } of views) printLine(`A view has to be rebuilt: ${examples.join('; ')}`)
   for (const line of formatLostErasures(restored.lostErasures, store)) printLine(line)
   printLine('Holds that were set after the backup are lost: set them again before a process with retention runs.')
-  if (owed.length === 0) return printLine('No calls were pending when the backup was made.')
+  if (pending.length === 0) return printLine('No calls were pending when the backup was made.')
   printLine('')
   if (resumedAs !== undefined) {
     printLine('These calls were pending then, and may have been made since. All but readings become unknown:')
-    for (const line of formatPendingEffects(owed)) printLine(line)
+    for (const line of formatPendingEffects(pending)) printLine(line)
     return
   }
   printLine('WARNING: these calls were pending then, and may have been made since. An engine that opens this')
   printLine('store makes them AGAIN, except unknown and parked ones, which wait for you. Check the records of')
   printLine('the services first:')
-  for (const line of formatPendingEffects(owed)) printLine(line)
+  for (const line of formatPendingEffects(pending)) printLine(line)
 }
 
 function* formatLostErasures(lost: RestoreResult['lostErasures'], store: string): Iterable<string> {

@@ -41,7 +41,7 @@ export async function goQuiet(world: World): Promise<QuietWorld> {
   const troubled = await listTroubled(averba)
   const rebuilt = await clock.finish(averba.rebuild())
   return {
-    pending: describeEffects(['owed', 'started', 'deferred']),
+    pending: describeEffects(['pending', 'started', 'deferred']),
     stuck: describeEffects(['unknown', 'parked']),
     failing: troubled.filter(each => each.retryAt !== null).map(each => each.description),
     parked: troubled.filter(each => each.retryAt === null).map(each => each.description),

@@ -138,6 +138,6 @@ export function* findMarkContradiction(mark: string): Steps<string | undefined> 
 
 /** Effects on keys keep their due times, which depend on the age of backups. */
 const makeDue = `update effect set due_at = ? where is_open = 1 and due_at > ?
-  and state in ('owed', 'deferred', 'started') and type not like 'keys.%'`
+  and state in ('pending', 'deferred', 'started') and type not like 'keys.%'`
 const selectResumed = `select event.position, event.header from event join stream on stream.key = event.stream
   where stream.name = ? and event.type = ? order by event.version desc limit 1`

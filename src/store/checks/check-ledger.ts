@@ -6,7 +6,7 @@ import type { Snapshot } from '../database/snapshot.ts'
 import { parseHeader } from '../log/header.ts'
 
 /** The states a call may have in the ledger while the log says it is open. */
-const openStates = ['owed', 'started', 'deferred']
+const openStates = ['pending', 'started', 'deferred']
 const endedStates = ['settled', 'declined', 'cancelled']
 const callsPerPage = 1_000
 
@@ -109,7 +109,7 @@ const createTable = [
   "create index temp.call_check_unknown on call_check (stream, type, position, n) where state = 'unknown'",
 ]
 const insertCall = `insert or replace into temp.call_check (effect, position, n, type, stream, state, settled_at)
-  values (?, ?, ?, ?, ?, 'owed', null)`
+  values (?, ?, ?, ?, ?, 'pending', null)`
 const updateCallState = 'update temp.call_check set state = ?, settled_at = ? where effect = ?'
 const resolveNewest = `update temp.call_check set state = ?, settled_at = ? where effect = (
   select effect from temp.call_check where stream = ? and type = ? and state = 'unknown'

@@ -40,7 +40,7 @@ export interface Diagnosis extends StoreFacts {
   /** The last months up to the last event, newest first. */
   readonly months: readonly MonthVolume[]
   readonly views: readonly ViewCheckpoint[]
-  readonly owed: readonly PendingCount[]
+  readonly pending: readonly PendingCount[]
   readonly keys: KeysFound
   readonly pragmas: Readonly<Record<string, unknown>>
   readonly checked?: CheckFindings
@@ -107,7 +107,7 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
       since: snapshot.run(() => timeAt(1)),
       months: snapshot.run(() => readMonths(facts, size.bytesPerEvent)),
       views,
-      owed: snapshot.run(countPending),
+      pending: snapshot.run(countPending),
       keys,
       pragmas: readPragmas(snapshot),
       ...(checked && { checked }),

@@ -12,7 +12,7 @@ export interface BackupResult extends StoreFacts, Pick<CheckFindings, 'parts'> {
   readonly file: string
   readonly bytes: number
   /** The pending effects in the backup: a restored log would perform them again. */
-  readonly owed: readonly PendingCount[]
+  readonly pending: readonly PendingCount[]
 }
 
 /** How to make a backup. */
@@ -46,7 +46,7 @@ export async function makeBackup({ store, to, entropy, onProgress }: BackupOptio
         if (facts.keyring === '') throw new AverbaError('NOT_OURS', `${cannot}: its log has no events`)
         const { parts } = checked
         const { size: bytes } = statSync(temporary)
-        return { ...facts, parts, file: to, bytes, owed: copy.run(countPending) }
+        return { ...facts, parts, file: to, bytes, pending: copy.run(countPending) }
       } finally {
         copy.close()
       }

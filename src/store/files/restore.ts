@@ -24,7 +24,7 @@ export interface RestoreResult extends StoreFacts, Pick<CheckFindings, 'parts'> 
   /** The keyring beside the store: the existing one, or a copy of the given one. */
   readonly keys: string
   /** The pending effects in the backup. They may have been performed since, and would be performed again. */
-  readonly owed: readonly PendingCount[]
+  readonly pending: readonly PendingCount[]
   /** Erasures after the backup, as remembered by the keyring: these subjects have to be erased again. */
   readonly lostErasures: readonly LostErasure[]
   /** Views that differ from the log: a rebuild repairs them. */
@@ -104,10 +104,10 @@ async function copyChecked(
     // The keyring first: a store without one cannot be opened.
     const keys = await placeKeyring(keyring, keyringPath(store), entropy)
     const { parts } = checked
-    const owed = copy.run(countPending)
+    const pending = copy.run(countPending)
     const { erased } = inspectKeyringFile(keys, entropy)
     const lostErasures = copy.run(() => findLostErasures(erased))
-    const found = { parts, owed, lostErasures, views: differing }
+    const found = { parts, pending, lostErasures, views: differing }
     return { ...copy.run(readFacts), ...found, store, keys }
   } finally {
     copy.close()

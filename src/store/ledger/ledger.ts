@@ -11,7 +11,7 @@ import { isLeaseOver, type Lease } from './leases.ts'
 
 /** Inserts a row of `effectRows`, in the transaction of the event. */
 export const insertEffect = `insert into effect (position, n, stream, type, state, is_open, due_at, given_at, attempts,
-  reason) values (?, ?, ?, ?, 'owed', 1, ?, ?, 0, '')`
+  reason) values (?, ?, ?, ?, 'pending', 1, ?, ?, 0, '')`
 const effectOf = `effect.position = (select event.position from event join stream on stream.key = event.stream
   where stream.name = ? and event.version = ?) and effect.n = ?`
 const selectEffect = `select effect.*, event.version, event.header, stream.name from effect
@@ -85,7 +85,7 @@ export function* resolveEffect(
 /** A change of an effect's state that does not end it: defer, park, release, or begin an attempt. */
 export interface EffectMove {
   readonly effect: string
-  readonly to: 'deferred' | 'parked' | 'owed' | 'started'
+  readonly to: 'deferred' | 'parked' | 'pending' | 'started'
   /** The states that it may be in. */
   readonly from: readonly EffectState[]
   /** The attempts that it must have: a higher count means that another process has tried it. */
@@ -103,7 +103,7 @@ export function* moveEffect({ effect, to, dueAt, attempts, reason, lease }: Effe
     yield* rows({ sql: startOne, parameters: [attempts + 1, now, owner, until, ...parseEffectId(effect)] })
     return
   }
-  const counted = to === 'owed' ? 0 : attempts
+  const counted = to === 'pending' ? 0 : attempts
   const givenAt = to === 'parked' ? null : now
   yield* rows({ sql: moveOne, parameters: [to, dueAt, givenAt, counted, reason, ...parseEffectId(effect)] })
 }

@@ -15,7 +15,7 @@ const pending: PendingEffect = {
     id: 's/1/1',
     stream: 's',
     position: 1,
-    state: 'owed',
+    state: 'pending',
     attempts: 0,
     reason: '',
   },

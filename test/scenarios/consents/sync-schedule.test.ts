@@ -39,7 +39,7 @@ test('the interval of a subject can be changed, ended and begun again at any tim
   expect(await averba.effects.list({ state: 'cancelled' })).toMatchObject([
     { type: 'consentService.listConsents', reason: 'cancelled by subject.unscheduled' },
   ])
-  expect(await averba.effects.list({ state: 'owed' })).toEqual([])
+  expect(await averba.effects.list({ state: 'pending' })).toEqual([])
 
   await averba.consents.schedule({ subject }, { syncEveryMs: dayMs, actor: clerk })
   await settleHourly(world, 2)
@@ -48,7 +48,7 @@ test('the interval of a subject can be changed, ended and begun again at any tim
   await averba.settle()
   expect(readings(world)).toBe(often + 2)
   // No reading of the former schedule is left.
-  expect(await averba.effects.list({ state: 'owed' })).toHaveLength(1)
+  expect(await averba.effects.list({ state: 'pending' })).toHaveLength(1)
 
   const said = await schedulesOf(world)
   expect(said).toEqual([
@@ -94,7 +94,7 @@ test('a reading under way when its schedule ends is recorded and schedules no ot
   answer?.()
   await settling
   expect(await consents.list({ subject })).not.toEqual([])
-  expect(await effects.list({ state: 'owed' })).toEqual([])
+  expect(await effects.list({ state: 'pending' })).toEqual([])
   expect(await effects.list({ state: 'cancelled' })).toEqual([])
   await world.close()
 })
@@ -106,6 +106,6 @@ test('enrolling again with another interval leaves one pending reading', async (
   await settle()
   await consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 2 * dayMs })
   await settle()
-  expect(await effects.list({ state: 'owed' })).toHaveLength(1)
+  expect(await effects.list({ state: 'pending' })).toHaveLength(1)
   await world.close()
 })

@@ -30,7 +30,7 @@ async function given() {
   const subject = await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: hourMs })
   await averba.consents.enrol({ cpf: otherCpf }, { syncEveryMs: hourMs })
   await clock.finish(averba.settle())
-  const [pending] = (await averba.effects.list({ state: 'owed' })).filter(
+  const [pending] = (await averba.effects.list({ state: 'pending' })).filter(
     ({ stream }) => stream === `subject-${subject}`,
   )
   const file = new Sqlite(store)

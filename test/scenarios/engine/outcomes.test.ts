@@ -43,8 +43,8 @@ test('a command resolves with one of five outcomes, and valueOf returns the valu
   // Texts of our own, not of a service, may be shown.
   const own = { ...refused, problem: { status: 0, code: 'WITHDRAWN', title: 'Something else was asked for' } }
   expect(() => valueOf(own)).toThrow(/declined, WITHDRAWN Something else was asked for$/)
-  expect(hintOf(unknown)).toMatch(/not repeated by itself: .* resolve it$/)
-  expect(hintOf({ ...unknown, status: 'unknown', next: 'probe' })).toMatch(/a reading will tell/)
+  expect(hintOf(unknown)).toMatch(/not repeated automatically: .* resolve it$/)
+  expect(hintOf({ ...unknown, status: 'unknown', next: 'probe' })).toMatch(/call run or settle/)
   await world.close()
 })
 

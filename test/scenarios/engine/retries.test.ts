@@ -62,7 +62,7 @@ test('a call that fails for a day is parked, is reported, and waits for an opera
 
   recover()
   await averba.effects.retry(outcome.effect, operator)
-  expect(await averba.effects.get(outcome.effect)).toMatchObject({ state: 'owed', attempts: 0 })
+  expect(await averba.effects.get(outcome.effect)).toMatchObject({ state: 'pending', attempts: 0 })
   expect(await averba.settle()).toEqual({ settled: 1, deferred: 0, unknown: 0 })
   expect(await approve()).toMatchObject({ status: 'settled', value: { status: 'ATIVO' } })
   const moves = []
@@ -70,7 +70,7 @@ test('a call that fails for a day is parked, is reported, and waits for an opera
   for await (const event of averba.log.read({ types })) moves.push(event)
   expect(moves).toMatchObject([
     { type: 'effect.parked', moves: { effect: outcome.effect, to: 'parked' } },
-    { type: 'effect.resumed', moves: { effect: outcome.effect, to: 'owed' }, ...operator },
+    { type: 'effect.resumed', moves: { effect: outcome.effect, to: 'pending' }, ...operator },
   ])
   await world.close()
 })

@@ -32,7 +32,7 @@ test('settle with a timeout begins nothing more after it, and work in progress c
   await clock.advance(5_000)
   expect(await settling).toEqual({ settled: expect.any(Number), deferred: 0, unknown: 0 })
   const readings = async () => (await averba.effects.list()).filter(each => each.type.endsWith('listConsents'))
-  expect((await readings()).map(each => each.state)).toEqual(['started', 'owed', 'owed'])
+  expect((await readings()).map(each => each.state)).toEqual(['started', 'pending', 'pending'])
   answer.resolve()
   await expect.poll(async () => (await readings())[0]?.state).toBe('settled')
   await world.close()
@@ -175,7 +175,7 @@ test('calls that become due by a call already in progress are made as well', asy
   // The change is in doubt, which a reading of the consent resolves.
   await clock.finish(averba.settle())
   expect(await averba.consents.get({ subject, id })).toMatchObject({ status: 'ATIVO' })
-  expect(await averba.effects.list({ state: 'owed' })).toEqual([])
+  expect(await averba.effects.list({ state: 'pending' })).toEqual([])
   await clock.finish(running)
   await world.close()
 })

@@ -48,7 +48,7 @@ test('a call in progress at closing is unknown for the next process, which makes
   expect(await states()).toEqual([
     'validationService.validatePerson started',
     'tokenService.requestToken settled',
-    'validationService.validatePerson owed',
+    'validationService.validatePerson pending',
   ])
   await next.clock.advance(120_000)
   await next.averba.settle()
@@ -107,7 +107,7 @@ test('closing resolves the caller of a hanging call in time, as pending', async 
   await hasHung(world)
   // This one was not sent: it waits for the first one to end.
   const standing = averba.validations.validate({ id: 'v2', cpf: samples.cpf, claims: { nome: 'X' } })
-  await expect.poll(async () => (await averba.effects.list({ state: 'owed' })).length).toBe(1)
+  await expect.poll(async () => (await averba.effects.list({ state: 'pending' })).length).toBe(1)
   const began = clock.now()
   await clock.finish(averba.close())
   expect(clock.now() - began).toBe(15_000)
@@ -140,7 +140,7 @@ test('closing after run does not wait again for the same work, but does for newe
   await clock.finish(running)
   expect(clock.now() - began).toBe(15_000)
   const late = averba.validations.validate({ id: 'v2', cpf: samples.cpf, claims: { nome: 'X' } })
-  await expect.poll(async () => (await averba.effects.list({ state: 'owed' })).length).toBe(1)
+  await expect.poll(async () => (await averba.effects.list({ state: 'pending' })).length).toBe(1)
   await clock.finish(Promise.all([averba.close(), late]))
   expect(clock.now() - began).toBe(30_000)
 })
@@ -256,7 +256,7 @@ test('after its signal, run begins no call and no handler; those in progress end
   expect([sent.length, called.length]).toEqual([1, 1])
   // The one that ended has requested its next reading.
   const states = (await averba.effects.list()).map(each => each.state)
-  expect(states.sort()).toEqual(['owed', 'owed', 'owed', 'settled'])
+  expect(states.sort()).toEqual(['pending', 'pending', 'pending', 'settled'])
   await averba.settle()
   expect(called).toHaveLength(3)
   await world.close()

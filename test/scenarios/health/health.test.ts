@@ -172,7 +172,7 @@ test('events with refused notifications fail the check until one is accepted, ea
   expect(await send('um', 'certa', portal, { method: 'PUT' })).toBe(405)
   expect((await found())?.detail).toMatch(/um 1 SECRETS_REFUSED, um 1 BODY_CONSUMED, um 1 METHOD_REFUSED: compare/)
   expect(await send('dois', 'certa', portal)).toBe(200)
-  expect((await found())?.detail).toMatch(/: um 1 SECRETS_REFUSED: see subscriptions\.plan/)
+  expect((await found())?.detail).toMatch(/: um 1 SECRETS_REFUSED: compare with the portal by subscriptions\.plan/)
   expect(await send('um', 'certa', portal)).toBe(200)
   expect(await found()).toEqual(well)
   await close()

@@ -92,7 +92,7 @@ test('metrics count what was done and show the current state', async () => {
   expect(value('notifications_received_total{how="copied"}')).toBe(1)
   expect(value('notification_answer_seconds_count{status="200"}')).toBe(2)
   expect(value('notification_answer_seconds_count{status="403"}')).toBe(1)
-  expect(value('effects{service="consentService",class="read",state="owed"}')).toBe(1)
+  expect(value('effects{service="consentService",class="read",state="pending"}')).toBe(1)
   for (const what of ['commands', 'facts']) {
     expect(value(`under_way{what="${what}"}`)).toBe(0)
     expect(value(`under_way_max{what="${what}"}`)).toBe(10_000)
@@ -228,7 +228,7 @@ test('every label has values of a closed set', async () => {
     operation: new RegExp(`^(${services})\\.[a-zA-Z]+$`),
     service: new RegExp(`^(${services})$`),
     outcome: /^(settled|declined|deferred|unknown)$/,
-    state: /^(owed|started|deferred|parked|unknown|failing)$/,
+    state: /^(pending|started|deferred|parked|unknown|failing)$/,
     class: /^(read|idempotent|probed|once|other)$/,
     machine: /^(log|budget|certificate|consent|effect|notification|portal|subject|subscription|token|validation)$/,
     what: /^(commands|facts)$/,

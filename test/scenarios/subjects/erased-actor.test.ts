@@ -24,7 +24,7 @@ test('erasing a person who acted for others destroys nothing of the others', asy
   await approve()
   const seen = async () => ({
     consents: await averba.consents.list({ cpf: cpfOfOther }),
-    calls: (await averba.effects.list({ state: 'owed' })).filter(({ type }) => !type.startsWith('keys.')),
+    calls: (await averba.effects.list({ state: 'pending' })).filter(({ type }) => !type.startsWith('keys.')),
     approved: await approve(),
     enrolled: await averba.consents.enrol({ cpf: cpfOfOther }),
     validations: await averba.views.selectFrom('validations').selectAll().execute(),

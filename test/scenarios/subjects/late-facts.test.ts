@@ -194,6 +194,6 @@ test('scheduled readings end with the person, and handlers are not called withou
   const states = []
   for await (const { state } of averba.notifications.list()) states.push(state)
   expect(states).toEqual(['parked'])
-  expect((await averba.effects.list({ state: 'owed' })).map(pending => pending.type)).toEqual(['keys.destroyEpochs'])
+  expect((await averba.effects.list({ state: 'pending' })).map(pending => pending.type)).toEqual(['keys.destroyEpochs'])
   await world.close()
 })

@@ -77,7 +77,7 @@ test('consents that are less fresh than configured are logged once a day', async
   await world.averba.consents.enrol({ cpf: cpfOf(1) }, { syncEveryMs: 3_600_000 })
   const told = async () => {
     await world.averba.settle()
-    return lines.filter(line => JSON.stringify(line).includes('as fresh as asked')).length
+    return lines.filter(line => JSON.stringify(line).includes('cannot be read as often as configured')).length
   }
   expect(await told()).toBe(1)
   expect(await told()).toBe(1)

@@ -97,8 +97,8 @@ test('effects are listed page by page, each once, also several of one event', as
   for await (const { id, state } of effects.list()) seen.push(`${id} ${state}`)
   expect(new Set(seen).size).toBe(190)
   expect(seen).toHaveLength(190)
-  const owed = await effects.list({ state: 'owed' })
-  expect(owed.map(each => `${each.id} owed`)).toEqual(seen)
+  const pending = await effects.list({ state: 'pending' })
+  expect(pending.map(each => `${each.id} pending`)).toEqual(seen)
   expect(await effects.list({ state: 'parked' })).toEqual([])
   // A page may end between two effects of one event.
   await world.averba.subscriptions.recoverSoon('late', '2026-11-01T00:00:00.000Z')

@@ -243,7 +243,7 @@ test('a validation without an environment goes to the configured service', () =>
     tokens: hostToken('t'),
   })
   const pending: PendingEffect = {
-    ...{ id: 'validation-v/1/0', position: 1, stream: 'validation-v', state: 'owed', attempts: 0 },
+    ...{ id: 'validation-v/1/0', position: 1, stream: 'validation-v', state: 'pending', attempts: 0 },
     ...{ type: 'validationService.validatePerson', data: {}, dueAt: '', reason: '' },
   }
   expect(performer?.takes?.({ ...pending, data: { validation: 'v' } })).toBe(true)

@@ -133,7 +133,7 @@ describe('a process that crashes', () => {
         1 - Number(outcome.status === 'unknown' && !isPaid(world)),
       )
       expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
-      expect(await world.averba.effects.list({ state: 'owed' })).toEqual([])
+      expect(await world.averba.effects.list({ state: 'pending' })).toEqual([])
       await world.close()
     }
     expect(states).toEqual(new Set(['settled', 'unknown']))

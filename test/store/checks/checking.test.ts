@@ -328,7 +328,7 @@ test('diagnosis counts bytes, months and pending calls', async () => {
   expect(found.bytesPerEvent).toBe(Math.round((size - found.freeBytes) / found.position))
   expect(found.months.map(month => month.month)).toEqual(['2026-11'])
   expect(found.months[0]?.events).toBe(found.position)
-  expect(found.owed).toMatchObject([{ type: 'validationService.validatePerson', state: 'unknown', count: 1 }])
+  expect(found.pending).toMatchObject([{ type: 'validationService.validatePerson', state: 'unknown', count: 1 }])
   expect(found.pragmas).toMatchObject({ journal_mode: 'wal', synchronous: 2, secure_delete: 1 })
   expect(found.views.every(view => view.isRunning)).toBe(true)
 })

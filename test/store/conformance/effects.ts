@@ -91,7 +91,7 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
     given(async store => {
       await store.append({ ...toStream('token-a', 'none'), events: [pendingEvent] })
       await store.deferEffect('token-a/1/0', Date.parse(at) + 1, 'without a lease')
-      expect(await store.effect('token-a/1/0')).toMatchObject({ state: 'owed', reason: '' })
+      expect(await store.effect('token-a/1/0')).toMatchObject({ state: 'pending', reason: '' })
       await store.claimEffect('token-a/1/0', Date.parse(at))
       const settles = { effect: 'token-a/1/0', as: 'settled' as const, reason: '' }
       await store.append({ ...toStream('token-a', 1), settles })

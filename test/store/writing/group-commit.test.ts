@@ -123,7 +123,7 @@ test('the effects of every append in a commit are recorded, however many there a
   )
   expect(ends).toEqual([41])
   const pending = await store.effects({})
-  expect(pending).toMatchObject(names.map(name => ({ id: `${name}/1/0`, state: 'owed', dueAt: due, attempts: 0 })))
+  expect(pending).toMatchObject(names.map(name => ({ id: `${name}/1/0`, state: 'pending', dueAt: due, attempts: 0 })))
   expect(pending).toHaveLength(40)
   await store.close()
 })

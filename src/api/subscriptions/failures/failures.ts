@@ -207,7 +207,7 @@ export async function requestPastFailures({
 
 /** The days whose failure records are requested and not read yet. */
 export async function pendingDays(store: ApiContext['store']): Promise<string[]> {
-  const pending = await store.effects({ stream: portalStream, states: ['owed', 'started', 'deferred'] })
+  const pending = await store.effects({ stream: portalStream, states: ['pending', 'started', 'deferred'] })
   const readings = pending.filter(({ type }) => type === 'portal.listFailures')
   return readings.flatMap(({ data }) => (data as { day: string | null }).day ?? []) // As the machine writes it.
 }

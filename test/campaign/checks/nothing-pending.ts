@@ -3,7 +3,7 @@ import { dueEffects } from '../quiet.ts'
 
 /** Longer than any deferral or schedule of a run. Only the destruction of keys waits longer, for their backups. */
 const aheadMaxMs = 3 * 86_400_000
-const unfinishedStates = ['owed', 'started', 'deferred', 'unknown', 'parked'] as const
+const unfinishedStates = ['pending', 'started', 'deferred', 'unknown', 'parked'] as const
 
 /**
  * At the end no effect is due or waits for a person, no effect is deferred for too long, each schedule has its next
