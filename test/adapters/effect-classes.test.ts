@@ -6,6 +6,8 @@ import { createValidationClient } from '../../src/adapters/validation/client.ts'
 import { hostToken } from '../../src/api/validations/tokens.ts'
 import { rulesOf } from '../../src/machines/definition/rules.ts'
 import { machines } from '../../src/machines/machines.ts'
+import { english } from '../../src/pages/english.ts'
+import { portuguese } from '../../src/pages/portuguese.ts'
 import { VirtualClock } from '../../src/simulation/index.ts'
 import type { PendingEffect } from '../../src/vocabulary/message.ts'
 import { noKeeper } from './token/no-keeper.ts'
@@ -49,6 +51,11 @@ test('every operation declares its effect class, and every effect has a performe
   // Local effects (`keys.…`) are not operations of a service.
   const outside = [...effects].filter(type => !type.startsWith('keys.'))
   expect(outside.sort()).toEqual(Object.keys(performers).sort())
+})
+
+test('every call that a report about a person may show has its words', () => {
+  const shown = Object.keys(performers).filter(type => /^(consent|validation)Service\./.test(type))
+  for (const { operations } of [english, portuguese]) expect(Object.keys(operations).sort()).toEqual(shown.sort())
 })
 
 test('the unknown event of a probed operation makes the effect that reads its result', () => {

@@ -27,7 +27,8 @@ function pathsOf(value: unknown, path = ''): string[] {
 }
 
 test('every machine has samples', () => {
-  expect(samples.map(each => each.machine.name).sort()).toEqual(machines.map(each => each.name).sort())
+  const names = machines.map(each => each.name).sort()
+  expect(samples.map(each => each.machine.name).sort(), 'add the machine to samples.ts').toEqual(names)
 })
 
 describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))(
@@ -70,10 +71,16 @@ describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))
         for (const { standing } of refused(message)) {
           for (const rule of table.makes[message.type] ?? []) {
             const header = headerOf({ type: rule.event, data: rule.if ?? {} }, message.type)
-            expect(judge(standing, header), `${message.type} in ${standing.key}`).toBeDefined()
+            const hint = 'where the state alone does not decide it, add it to byContext'
+            expect(judge(standing, header), `${message.type} in ${standing.key}: ${hint}`).toBeDefined()
           }
         }
       }
+    })
+
+    test('has a sample of every message, and no other messages are sampled', () => {
+      const sampled = new Set(messages.map(message => message.type))
+      expect([...sampled].sort(), 'the samples and the rules').toEqual(Object.keys(table.makes).sort())
     })
 
     test('names only events, states, effects and messages of the machine', () => {

@@ -304,5 +304,5 @@ const rulesByMachine: Readonly<Record<string, MachineRules>> = {
 export function rulesOf(machine: string): MachineRules {
   const rules = rulesByMachine[machine]
   if (rules) return rules
-  throw new TypeError(`Cannot find the rules of the machine "${machine}"`)
+  throw new TypeError(`Cannot find the rules of the machine "${machine}": add them to rulesByMachine in rules.ts`)
 }

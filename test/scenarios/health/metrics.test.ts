@@ -8,6 +8,7 @@ import { overdueReadings } from '../../../src/api/consents/sync-plan.ts'
 import { createMetrics, type Metrics } from '../../../src/cli/metrics.ts'
 import type { AverbaOptions, LogLine } from '../../../src/index.ts'
 import { samples, simulate, type World } from '../../../src/simulation/index.ts'
+import { views } from '../../../src/views/views.ts'
 
 /** Values that may occur only at the services, in sealed parts and at the host. */
 const canaries = {
@@ -234,7 +235,7 @@ test('every label has values of a closed set', async () => {
     what: /^(commands|facts)$/,
     how: /^(received|copied|recovered)$/,
     status: /^\d{3}$/,
-    view: /^(consents|awareness|logins|tokens|validations|subscriptions|notifications|failures|subjects)$/,
+    view: new RegExp(`^(${views.map(view => view.name).join('|')})$`),
     check: /^[a-zA-Z]+$/,
     certificate: /^(certificate|portalCertificate)$/,
     le: /^(\+Inf|[\d.]+)$/,

@@ -300,13 +300,15 @@ test('a view that fails stops alone, reports the position, and runs again after 
     position: 1,
     reason: 'RangeError at position 2',
   })
-  expect((await store.checkpoints()).filter(each => each.isRunning && each.position === 2)).toHaveLength(8)
+  expect((await store.checkpoints()).filter(each => each.isRunning && each.position === 2)).toHaveLength(
+    views.length - 1,
+  )
   isBroken = false
   expect((await store.rebuild()).find(view => view.view === 'tokens')).toMatchObject({
     rows: 1,
     differences: 1,
   })
-  expect((await store.checkpoints()).filter(each => each.isRunning && each.position === 2)).toHaveLength(9)
+  expect((await store.checkpoints()).filter(each => each.isRunning && each.position === 2)).toHaveLength(views.length)
   await store.close()
 })
 
