@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type AverbaOptions, type LogLine, openAverba, replayLog, valueOf, verifyLog } from '../../../src/index.ts'
-import { samples, simulate, VirtualClock, type World } from '../../../src/simulation/index.ts'
+import { samples, simulate, VirtualClock } from '../../../src/simulation/index.ts'
 import { cpfOf } from '../../crash/cpf-of.ts'
 import { newPath } from '../../store/sample-store.ts'
+import { fillUp } from '../fill-up.ts'
 
 const input = { id: 'a', cpf: samples.cpf, claims: { nome: 'MARIA DE EXEMPLO SOUZA' } }
 const minuteMs = 60_000
@@ -34,21 +35,6 @@ async function givenFullDisk(answer: (real: Response) => Response = real => real
   await world.clock.quiet()
   const logged = () => lines.map(({ message, error }) => `${message} ${error}`)
   return { world, store, outcome, logged }
-}
-
-/** A smaller event may fit where a larger one did not, so it fills up until nothing more fits. */
-async function fillUp({ averba, digest }: World): Promise<void> {
-  let n = 1
-  for (let before = ''; before !== (await digest()); ) {
-    before = await digest()
-    const enrol = async () => {
-      for (;;) await averba.consents.enrol({ cpf: cpfOf(n++) })
-    }
-    await expect(enrol()).rejects.toMatchObject({
-      code: 'STORE_UNSAFE',
-      hint: expect.stringMatching(/^Free some space.*the same command id$/),
-    })
-  }
 }
 
 const waits = 'the result of a call cannot be recorded: it waits until the store can be written STORE_UNSAFE'

@@ -5,6 +5,7 @@ import { type AverbaOptions, diagnoseStore, openAverba, type SubjectRef, valueOf
 import { simulate } from '../../../src/simulation/index.ts'
 import { cpfOf } from '../../crash/cpf-of.ts'
 import { newPath } from '../../store/sample-store.ts'
+import { fillUp } from '../fill-up.ts'
 
 const day = 86_400_000
 
@@ -398,11 +399,12 @@ test('without schedules nothing is destroyed, and the start logs that rules are 
 })
 
 test('after a full disk at the daily run, retention is repeated within minutes', async () => {
-  const { averba, clock, samples, fillDisk, destroyed, close } = await worldWith({
+  const { averba, clock, samples, fillDisk, destroyed, close, world } = await worldWith({
     'validation.claims': 'until-settled',
   })
   valueOf(await averba.validations.validate({ id: 'v', cpf: samples.cpf, claims: { nome: 'Maria' } }))
   await fillDisk(true)
+  await fillUp(world)
   await expect(averba.settle()).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
   await fillDisk(false)
   await clock.advance(60_000)
