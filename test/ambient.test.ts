@@ -38,6 +38,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'vault/keys.ts': 'the default of a root key from the environment',
       'operations/diagnose.ts': 'a tool of operators, without an engine',
       'operations/backup.ts': 'a tool of operators, without an engine',
+      'operations/restore.ts': 'a tool of operators, without an engine',
       'operations/verify.ts': 'a tool of operators, without an engine',
       'operations/with-store.ts': 'a tool of operators, without an engine',
       'simulation/served/open-connections.ts': 'real sockets close in real time',

@@ -14,7 +14,7 @@ import type { Tracing } from '../vocabulary/tracing.ts'
 import type { Commands } from './commands.ts'
 import type { HttpClients } from './http-clients.ts'
 import type { HostOptions } from './options.ts'
-import type { Subjects } from './subject-directory.ts'
+import type { SubjectDirectory } from './subject-directory.ts'
 import type { ViewRows } from './view-rows.ts'
 
 /** What every area of the API shares. */
@@ -27,7 +27,7 @@ export interface ApiContext {
   readonly http: HttpClients
   readonly tracing: Tracing
   readonly commands: Commands
-  readonly subjects: Subjects
+  readonly subjects: SubjectDirectory
   /** Queries of the views. Throws `VIEW_STOPPED` for a view that has stopped. */
   readonly views: ViewsHandle<Views>
   readonly rows: ViewRows

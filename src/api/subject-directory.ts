@@ -35,7 +35,7 @@ export function checkSelector(selector: SubjectSelector): void {
 export type RecordSelector = SubjectSelector & { readonly id: string }
 
 /** Finds data subjects by CPF, without storing the CPF in clear. */
-export class Subjects {
+export class SubjectDirectory {
   readonly #store: Store
   readonly #createId: () => string
 

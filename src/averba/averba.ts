@@ -15,7 +15,7 @@ import type { DueItem, Module } from '../api/module.ts'
 import { createNotificationModule, type NotificationMethods } from '../api/notifications/module.ts'
 import type { HostOptions, ServingOptions } from '../api/options.ts'
 import { createReceiverModule, type ReceiverMethods } from '../api/receiver/module.ts'
-import { Subjects } from '../api/subject-directory.ts'
+import { SubjectDirectory } from '../api/subject-directory.ts'
 import { createSubjectModule, type SubjectMethods } from '../api/subjects/module.ts'
 import { createSubscriptionModule, type SubscriptionMethods } from '../api/subscriptions/module.ts'
 import { createValidationModule, type ValidationMethods } from '../api/validations/module.ts'
@@ -218,7 +218,7 @@ async function openContext(
     followers: new Followers(store, clock, log),
     http: createHttpClients(options, { clock, tracing, log }),
     commands: new Commands(engine, store, clock, defaults, tracing),
-    subjects: new Subjects(store, createId),
+    subjects: new SubjectDirectory(store, createId),
     views: openViews<Views>(store.viewReader),
     rows: createRows(store),
   })

@@ -25,7 +25,10 @@ interface TreeEdge {
   isFull: boolean
 }
 
-/** A Merkle tree that keeps only the roots of its full subtrees: memory grows with the logarithm of its size. */
+/**
+ * A Merkle tree that keeps only the roots of its full subtrees: memory grows with the logarithm of its size. It runs
+ * without Node, in every verifier; the store hashes the rows that it keeps with `merkle.ts`.
+ */
 export class CompactTree {
   #size = 0
   /** By level: each covers `2 ** level` leaves. */

@@ -2,8 +2,8 @@ import type { PartMark } from '../vocabulary/message.ts'
 import { AbsenceCheck } from './absence.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import { CompactTree, emptyRoot } from './compact-tree.ts'
+import { DecisionChecker, type StreamState } from './decision-checker.ts'
 import { Faults } from './faults.ts'
-import { Legality, type StreamState } from './legality.ts'
 import { beganType, logStream, resumedType } from './log-stream.ts'
 import { parseVerifierKey } from './note.ts'
 import { parseRecorded, type RecordedHeader } from './recorded-header.ts'
@@ -37,7 +37,7 @@ export class LogVerifier {
   readonly #tree = new CompactTree()
   readonly #streams = new Map<string, StreamState & { version: number }>()
   readonly #absence = new AbsenceCheck()
-  readonly #legality = new Legality()
+  readonly #decisions = new DecisionChecker()
   readonly #checkpoints: readonly Checkpoint[]
   readonly #keys: ReadonlySet<string>
   #nextCheckpoint = 0
@@ -102,7 +102,7 @@ export class LogVerifier {
       this.faults.add('versions', `at ${position}, "${stream}" should have version ${state.version}`)
     this.#checkParts(header, position, parts)
     this.#absence.observe(header)
-    const violation = this.#legality.check(header, state)
+    const violation = this.#decisions.check(header, state)
     if (violation !== undefined) this.faults.add('legality', `at ${position}, ${violation}`)
   }
 

@@ -1,5 +1,5 @@
 import type { Fault } from './faults.ts'
-import type { StampedCheckpoint } from './marks.ts'
+import type { StampedCheckpoint } from './verify-checkpoints.ts'
 
 /**
  * The level that a log reaches, the worst first:

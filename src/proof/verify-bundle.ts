@@ -2,11 +2,17 @@ import { fromBase64 } from './encoding.ts'
 import { Faults } from './faults.ts'
 import { readLines } from './lines.ts'
 import { LogVerifier, type PresentPart } from './log-verifier.ts'
-import { anchorBytesMax, anchorTooLong, type GivenCheckpoint, verifyCheckpoint, verifyCheckpoints } from './marks.ts'
 import { parseVerifierKey, type VerifierKey, writeVerifierKey } from './note.ts'
 import { parseObject } from './recorded-header.ts'
 import { sha256 } from './sha256.ts'
 import { conclude, type Verdict } from './verdict.ts'
+import {
+  anchorBytesMax,
+  anchorTooLong,
+  type GivenCheckpoint,
+  verifyCheckpoint,
+  verifyCheckpoints,
+} from './verify-checkpoints.ts'
 
 /** The files of an exported bundle. */
 export type BundleFile = 'checkpoint' | 'key' | 'leaves.ndjson' | 'parts.ndjson' | 'checkpoints.ndjson'

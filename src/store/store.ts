@@ -12,7 +12,7 @@ import { checkAgainstMark, readLastResume } from './checkpoints/resuming.ts'
 import { checkEnd } from './checks/check-end.ts'
 import type { Connection } from './database/connection.ts'
 import { timeTransactions } from './database/timed-connection.ts'
-import { FollowerTable } from './ledger/followers.ts'
+import { FollowerTable } from './ledger/follower-table.ts'
 import type { Lease } from './ledger/leases.ts'
 import {
   type ClaimCandidate,

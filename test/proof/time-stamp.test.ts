@@ -6,8 +6,8 @@ import { RFC3161Timestamp } from '@sigstore/core'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { openAverba, verifyLog } from '../../src/index.ts'
-import { anchorBytesMax } from '../../src/proof/marks.ts'
 import { isStampOf, readTimeStamp } from '../../src/proof/time-stamp.ts'
+import { anchorBytesMax } from '../../src/proof/verify-checkpoints.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'averba-stamps-'))
 const inFolder = (name: string) => join(folder, name)

@@ -12,10 +12,10 @@ import { type CommandOptions, type Outcome, valueOf } from '../../vocabulary/out
 import type { ApiContext } from '../api-context.ts'
 import { checkAge, checkOneOf, eventMismatch } from '../arguments.ts'
 import type { RecordSelector, SubjectRef, SubjectSelector } from '../subject-directory.ts'
-import { createStandings, type Standings } from './effectiveness.ts'
 import { createEnrolments, type Enrolments } from './enrolments.ts'
 import { checkEvidence, type DecisionEvidence } from './evidence.ts'
 import { createConsentReadings, type FreshnessOptions, type SyncResult } from './readings.ts'
+import { createStandings, type Standings } from './standings.ts'
 
 /** A consent request of a data subject, under the contract's own names (document 1, section 2). */
 export interface Consent {

@@ -6,12 +6,12 @@ import { daily, type Module } from '../module.ts'
 import { type AwarenessArea, createAwareness, routeAwareness } from './awareness.ts'
 import { type Consents, createConsents } from './consents.ts'
 import { checkFreshness, logLateReadings, readReadingFigures } from './freshness.ts'
+import { guardChanges } from './guard-changes.ts'
 import { expireConsents, lapsesUntil } from './lapses.ts'
 import { createLogins, type Logins } from './logins.ts'
 import { routeConsents } from './routes.ts'
 import { addNextSync } from './sync-schedule.ts'
 import { logUnmadeChanges } from './unmade-changes.ts'
-import { guardChanges } from './withheld-changes.ts'
 
 /** The areas of the consent service (document 1). */
 export interface ConsentMethods {

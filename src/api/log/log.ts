@@ -1,7 +1,7 @@
 import type { FollowHandler } from '../../engine/following/followers.ts'
 import type { HandlerCall, HandlerTime } from '../../engine/following/handler-call.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
-import type { Follower } from '../../store/ledger/followers.ts'
+import type { Follower } from '../../store/ledger/follower-table.ts'
 import { logPageRows } from '../../store/log/read.ts'
 import type { Store } from '../../store/store.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'

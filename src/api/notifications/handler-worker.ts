@@ -2,7 +2,7 @@ import { damageOrThrow, type Followers } from '../../engine/following/followers.
 import type { HandlerFailure } from '../../engine/following/handler-call.ts'
 import { arrivals, bodyMissing, type NotificationEvent } from '../../machines/notification.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
-import type { Follower } from '../../store/ledger/followers.ts'
+import type { Follower } from '../../store/ledger/follower-table.ts'
 import { errorName } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { backoffMs, fromInstant, isWaitOver, toInstant } from '../../vocabulary/instant.ts'

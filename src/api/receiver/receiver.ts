@@ -3,7 +3,7 @@ import { LogLimiter } from '../../runtime/log-limiter.ts'
 import { describeError, errorName } from '../../vocabulary/error-words.ts'
 import type { LogLine } from '../../vocabulary/log-line.ts'
 import type { ApiContext } from '../api-context.ts'
-import { routeNotification } from '../notifications/intake.ts'
+import { routeNotification } from '../notifications/route-notification.ts'
 import type { SubscriptionModule } from '../subscriptions/module.ts'
 import { RefusedNotifications } from './refused-notifications.ts'
 

@@ -12,7 +12,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkNotFuture, resolveKnownAt } from '../as-of.ts'
-import { type ConsentHistory, readConsentHistory, type Standing, standingAt } from '../consents/event-history.ts'
+import { type ConsentHistory, readConsentHistory, type Standing, standingAt } from '../consents/consent-events.ts'
 import type { RecordSelector } from '../subject-directory.ts'
 import { maskCpf, readReportedLog, toEntry } from './subject-report.ts'
 

@@ -1,7 +1,7 @@
 import type { ApiContext } from '../api-context.ts'
 import { indexRow } from '../keyed-index.ts'
 import type { Module } from '../module.ts'
-import { createKeyPerformers } from './erasure-performers.ts'
+import { createKeyPerformers } from './key-performers.ts'
 import { logIdleRetention, Retention } from './retention.ts'
 import { createDataSubjects, type DataSubjects } from './subjects.ts'
 

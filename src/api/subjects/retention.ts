@@ -1,6 +1,6 @@
 import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import { runSequentially, yieldToEventLoop } from '../../runtime/event-loop.ts'
-import { hasPendingHandler } from '../../store/ledger/followers.ts'
+import { hasPendingHandler } from '../../store/ledger/follower-table.ts'
 import { logPageRows } from '../../store/log/read.ts'
 import type { AgedPage, AgedPart } from '../../store/owners/aged-parts.ts'
 import { partPlaceKey } from '../../store/parts/parts.ts'

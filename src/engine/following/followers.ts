@@ -1,7 +1,7 @@
 import { type Clock, cancelReason } from '../../runtime/clock.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { WakeSignal } from '../../runtime/wake-signal.ts'
-import { type Follower, followsTypes } from '../../store/ledger/followers.ts'
+import { type Follower, followsTypes } from '../../store/ledger/follower-table.ts'
 import type { Store } from '../../store/store.ts'
 import { errorName } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'

@@ -1,7 +1,7 @@
 import { parseCheckpoint, signCheckpoint } from '../../proof/checkpoint.ts'
 import { beganType, logStream, resumedType } from '../../proof/log-stream.ts'
-import { anchorBytesMax, anchorTooLong } from '../../proof/marks.ts'
 import type { Signer } from '../../proof/note.ts'
+import { anchorBytesMax, anchorTooLong } from '../../proof/verify-checkpoints.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
 import { damagedLogError } from '../log/damaged.ts'

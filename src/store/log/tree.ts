@@ -14,7 +14,7 @@ export interface Tile {
 }
 
 /** The last, incomplete tile of one level. */
-interface TreeEdge {
+interface OpenTile {
   readonly hashes: Buffer
   count: number
 }
@@ -25,7 +25,7 @@ interface TreeEdge {
  */
 export class Tree {
   #size = 0
-  readonly #edges: TreeEdge[] = []
+  readonly #edges: OpenTile[] = []
   #changed = new Map<string, Tile>()
 
   get size(): number {
@@ -47,7 +47,7 @@ export class Tree {
     this.#push(level + 1, rootOver(edge.hashes))
   }
 
-  #stage(level: number, { hashes, count }: TreeEdge): void {
+  #stage(level: number, { hashes, count }: OpenTile): void {
     const number = Math.ceil(this.#size / tileHashes ** (level + 1)) - 1
     this.#changed.set(`${level}/${number}`, {
       level,
@@ -56,7 +56,7 @@ export class Tree {
     })
   }
 
-  #edgeOf(level: number): TreeEdge {
+  #edgeOf(level: number): OpenTile {
     this.#edges[level] ??= { hashes: Buffer.alloc(tileHashes * hashBytes), count: 0 }
     return this.#edges[level]
   }

@@ -1,5 +1,6 @@
 import type { ErasureReceipt } from '../../../src/api/reports/erasure-receipt.ts'
-import { backupStore, restoreStore } from '../../../src/operations/backup.ts'
+import { backupStore } from '../../../src/operations/backup.ts'
+import { restoreStore } from '../../../src/operations/restore.ts'
 import { AverbaError } from '../../../src/vocabulary/errors.ts'
 import type { Box } from '../box.ts'
 import type { Erased } from '../erased.ts'

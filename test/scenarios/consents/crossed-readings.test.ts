@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Standing } from '../../../src/api/consents/event-history.ts'
+import type { Standing } from '../../../src/api/consents/consent-events.ts'
 import { type AverbaError, type Consents, valueOf } from '../../../src/index.ts'
 import { isDetail } from '../subscriptions/given-troubled.ts'
 import { givenConsent } from './given-consent.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readConsentHistory } from '../../../src/api/consents/event-history.ts'
+import { readConsentHistory } from '../../../src/api/consents/consent-events.ts'
 import { valueOf } from '../../../src/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hasPendingHandler } from '../../../src/store/ledger/followers.ts'
+import { hasPendingHandler } from '../../../src/store/ledger/follower-table.ts'
 
 test("a handler that has not passed a notification is pending, and another event's handler is not", () => {
   const at = (name: string) => [{ name, position: 7 }]

@@ -20,7 +20,7 @@ import {
   type Standing,
   standingAt,
   standingFrom,
-} from './event-history.ts'
+} from './consent-events.ts'
 import type { ConsentReadings, FreshnessOptions } from './readings.ts'
 import { type ConsentRecorded, evaluateAt } from './timeline.ts'
 

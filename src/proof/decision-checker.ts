@@ -25,7 +25,7 @@ export interface StreamState {
  * Checks every decision against the transition tables in the log: a command or fact must be allowed to record its event
  * in the state that the earlier events led to.
  */
-export class Legality {
+export class DecisionChecker {
   readonly #machines = new Map<string, Map<number, CompiledMachine>>()
   #last: CompiledMachine | undefined
 

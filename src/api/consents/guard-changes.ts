@@ -4,7 +4,7 @@ import { consentMachine } from '../../machines/consent/consent.ts'
 import type { PendingEffect } from '../../vocabulary/message.ts'
 import { effectOwner, type Performers } from '../../vocabulary/performer.ts'
 import type { ApiContext } from '../api-context.ts'
-import { readConsentEvents } from './event-history.ts'
+import { readConsentEvents } from './consent-events.ts'
 
 const changeStatus = 'consentService.changeStatus'
 
