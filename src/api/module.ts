@@ -4,8 +4,8 @@ import type { Clock } from '../runtime/clock.ts'
 import { dayMs, isWithin } from '../vocabulary/instant.ts'
 import type { Instant } from '../vocabulary/message.ts'
 import type { Performers } from '../vocabulary/performer.ts'
-import type { HealthChecks } from './check.ts'
 import type { Figures } from './figures.ts'
+import type { HealthChecks } from './health-check.ts'
 import type { IndexRows } from './keyed-index.ts'
 
 /**

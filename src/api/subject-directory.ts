@@ -72,14 +72,14 @@ export class SubjectDirectory {
     const known = await this.#store.lookUp('cpf', cpf)
     if (known !== undefined)
       // As above.
-      return { subject: known as SubjectRef, targets: [], claims: [], concerns: streamOf('subject', known) }
+      return { subject: known as SubjectRef, targets: [], indexEntries: [], concerns: streamOf('subject', known) }
     const subject = this.#createId() as SubjectRef // Made here.
     const parts = { cpf: { owner: streamOf('subject', subject), value: cpf } }
     const message = { type: 'subject.enrol', data: { subject, origin }, parts }
     return {
       subject,
       targets: [{ stream: streamOf('subject', subject), message, isNew: true }],
-      claims: [{ kind: 'cpf', digest: this.#store.digest('cpf', cpf), value: subject }],
+      indexEntries: [{ kind: 'cpf', digest: this.#store.digest('cpf', cpf), value: subject }],
     }
   }
 

@@ -21,7 +21,7 @@ export async function rebuildKeyedIndex(store: Store, modules: readonly Module[]
   // By type.
   const makeRows = () => Object.assign({}, ...modules.map(each => each.indexRows?.())) as Record<string, IndexRows>
   let rowsOf = makeRows()
-  const claims = new Map<string, IndexEntry>()
+  const indexEntries = new Map<string, IndexEntry>()
   const hidden = new Set<SubjectRef>()
   let begunAt: number | undefined
   for (let after = 0; ; ) {
@@ -30,7 +30,7 @@ export async function rebuildKeyedIndex(store: Store, modules: readonly Module[]
     begunAt = from
     if (events.some(({ type, position }) => type === 'subject.erased' && position > from)) {
       // The index would still find what was opened of the person before: all is read again.
-      claims.clear()
+      indexEntries.clear()
       rowsOf = makeRows()
       hidden.clear()
       begunAt = undefined
@@ -42,16 +42,16 @@ export async function rebuildKeyedIndex(store: Store, modules: readonly Module[]
       for (const { kind, text, value } of (await rowsOf[event.type]?.(event as IndexedEvent, open)) ?? []) {
         const digest = store.digest(kind, text)
         const key = `${kind} ${Buffer.from(digest).toString('hex')}`
-        const older = claims.get(key)
+        const older = indexEntries.get(key)
         if (kind === 'cpf' && older) hidden.add(older.value as SubjectRef) // Only refs are kept under this kind.
         // The newest entry counts, as it did when it was made.
-        claims.set(key, { kind, digest, value })
+        indexEntries.set(key, { kind, digest, value })
       }
     }
     after = events.at(-1)?.position ?? after
     await yieldToEventLoop()
     if (after < end) continue
-    const rebuilt = await store.owners.replaceIndex([...claims.values()], after)
+    const rebuilt = await store.owners.replaceIndex([...indexEntries.values()], after)
     if (rebuilt) return { ...rebuilt, hidden: [...hidden] }
   }
 }

@@ -133,7 +133,7 @@ export class Engine {
    */
   async handle(
     input: Json,
-    deliver: () => Promise<DecisionRequest>,
+    createRequest: () => Promise<DecisionRequest>,
     about: RequestContext = {},
   ): Promise<CommandResult> {
     const { store, createId } = this.#parts
@@ -144,7 +144,7 @@ export class Engine {
     const known = isNew ? undefined : await store.receipt(commandId)
     if (known) return repeatResult(known, digest)
     const receipt = { commandId, digest, isNew }
-    const recording = this.#recorder.record(deliver, { about: { ...about, commandId }, receipt })
+    const recording = this.#recorder.record(createRequest, { about: { ...about, commandId }, receipt })
     const appended = await recording.catch(async (error: unknown) => {
       // Another call with the same id may have been recorded first: its result counts.
       const meanwhile = isNew ? undefined : await store.receipt(commandId).catch(() => undefined)
@@ -168,11 +168,11 @@ export class Engine {
    * the log is closing
    */
   async record(
-    deliver: () => Promise<DecisionRequest>,
+    createRequest: () => Promise<DecisionRequest>,
     options: Pick<RecordOptions, 'isKeptElsewhere'> = {},
   ): Promise<readonly RecordedEvent[]> {
     if (options.isKeptElsewhere) this.#checkOpen()
-    return this.#track(this.#recorder.record(deliver, options).then(made => made.events))
+    return this.#track(this.#recorder.record(createRequest, options).then(made => made.events))
   }
 
   get inFlight(): InFlight {

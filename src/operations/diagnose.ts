@@ -1,7 +1,7 @@
 import { systemEntropy } from '../runtime/entropy.ts'
 import { type DiagnoseOptions, type Diagnosis, diagnose } from '../store/checks/diagnose.ts'
 import { views } from '../views/views.ts'
-import { claimedKinds } from './with-store.ts'
+import { indexKinds } from './with-store.ts'
 
 /**
  * Diagnoses a store, which may be in use, without writing to it: its size and growth, pending calls and faults.
@@ -16,5 +16,5 @@ export function diagnoseStore(options: {
   onProgress?: NonNullable<DiagnoseOptions['onProgress']>
   signal?: AbortSignal
 }): Promise<Diagnosis> {
-  return diagnose({ ...options, views, claimedKinds, entropy: systemEntropy })
+  return diagnose({ ...options, views, indexKinds, entropy: systemEntropy })
 }

@@ -7,7 +7,7 @@ import { type RestoreResult, restoreBackup } from '../store/files/restore.ts'
 import type { HighWaterMark, StoreOptions } from '../store/store-options.ts'
 import { views } from '../views/views.ts'
 import { markPath } from '../vocabulary/names.ts'
-import { claimedKinds, type OpenedWith, withStore } from './with-store.ts'
+import { indexKinds, type OpenedWith, withStore } from './with-store.ts'
 
 /**
  * Restores a store from a backup, and checks it before it gets its name. Nothing is overwritten. Calls that were
@@ -34,7 +34,7 @@ export async function restoreStore(
   const accept = async (copy: string) => {
     resumed = await resumeFromCopy(options, copy)
   }
-  const how = { ...options, views, claimedKinds, entropy }
+  const how = { ...options, views, indexKinds, entropy }
   const restored = await restoreBackup({ ...how, ...(acceptRollback && { accept }) })
   if (!resumed) return restored
   await resumed.moveMark()

@@ -10,7 +10,7 @@ import { openBundle } from '../store/files/export-log.ts'
 import { views } from '../views/views.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { markPath } from '../vocabulary/names.ts'
-import { claimedKinds } from './with-store.ts'
+import { indexKinds } from './with-store.ts'
 
 /**
  * Verifies a store, which may be in use, or an exported bundle, without writing to it: every signature, the root from
@@ -37,7 +37,7 @@ export async function verifyLog(options: VerifyLogOptions): Promise<Verdict> {
   const snapshot = await Snapshot.open(store)
   try {
     const given = { ...others, ...(mark !== undefined && { mark }), ...(onProgress && { onProgress }) }
-    const all = { ...given, views, claimedKinds, entropy: systemEntropy }
+    const all = { ...given, views, indexKinds, entropy: systemEntropy }
     return await verifyStore(snapshot, all)
   } finally {
     snapshot.close()

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { type Clock, systemClock } from '../runtime/clock.ts'
 import { createIds, type Entropy, systemEntropy } from '../runtime/entropy.ts'
-import type { ClaimedKind } from '../store/checks/check-claims.ts'
+import type { IndexKind } from '../store/checks/check-index.ts'
 import { Store } from '../store/store.ts'
 import type { StoreOptions } from '../store/store-options.ts'
 import type { Keys } from '../vault/keys.ts'
@@ -38,7 +38,7 @@ export async function withStore<T>(
 }
 
 /** Where the value of each kind of keyed digest is found, for deep checks. */
-export const claimedKinds: readonly ClaimedKind[] = [
+export const indexKinds: readonly IndexKind[] = [
   { kind: 'cpf', stream: 'subject-', isOfEach: true },
   { kind: 'consent', stream: 'consent-' },
   { kind: 'subscription', stream: 'subscription-', isOfEach: true },

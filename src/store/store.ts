@@ -44,7 +44,7 @@ import { isOlderThanLog } from './owners/unopened-keys.ts'
 import { openPart } from './parts/parts.ts'
 import type { HighWaterMark, StoreOptions } from './store-options.ts'
 import { hasDiscardedTables, sweepDiscardedTables } from './views/discarded-tables.ts'
-import { Projector, readCheckpointsOf, type ViewCheckpoint } from './views/projector.ts'
+import { Projector, readViewProgressOf, type ViewProgress } from './views/projector.ts'
 import { type RebuildAll, rebuildAll } from './views/rebuild-all.ts'
 import { Rebuilder, type RebuildResult, type ViewBound } from './views/rebuilder.ts'
 import { StoppedViews } from './views/stopped-views.ts'
@@ -182,7 +182,7 @@ export class Store {
     this.#sweeping = sweepDiscardedTables(this.#connection, this.#closing.signal).catch(onFailed)
   }
 
-  /** Appends to one or more streams with parts, receipt and claims: all of it or nothing. */
+  /** Appends to one or more streams with parts, receipt and index entries: all of it or nothing. */
   append(input: Append): Promise<Appended> {
     return this.#writer.append(input)
   }
@@ -240,7 +240,7 @@ export class Store {
     return this.#connection.transact(() => claimEffect(this.#schemas, id, this.#lease(now)))
   }
 
-  withLease(move: EffectMove): EffectMove {
+  addLease(move: EffectMove): EffectMove {
     return { ...move, lease: this.#lease() }
   }
 
@@ -253,7 +253,7 @@ export class Store {
    * Reports whether this process still holds an attempt. Extends the lease once a quarter of it has passed: earlier
    * calls need no write.
    */
-  async holdEffect(attempt: EffectAttempt): Promise<boolean> {
+  async extendLease(attempt: EffectAttempt): Promise<boolean> {
     const until = await this.#connection.read(() => heldUntil(attempt, this.#owner))
     if (until === undefined) return false
     const leftMs = fromInstant(until) - this.#clock.now()
@@ -267,7 +267,7 @@ export class Store {
     return this.#connection.transact(() => deferEffect(id, toInstant(dueAt), reason, this.#lease()))
   }
 
-  isOpen(effect: string): Promise<boolean> {
+  isEffectOpen(effect: string): Promise<boolean> {
     return this.#connection.read(() => isEffectOpen(effect))
   }
 
@@ -321,8 +321,8 @@ export class Store {
   }
 
   /** Reads how far every view has come and which are stopped, including those of another version. */
-  checkpoints(): Promise<readonly ViewCheckpoint[]> {
-    return this.#connection.read(() => readCheckpointsOf(this.#views))
+  viewProgress(): Promise<readonly ViewProgress[]> {
+    return this.#connection.read(() => readViewProgressOf(this.#views))
   }
 
   /** A lease of this process. One that ends after `latest` was set by a clock that is ahead, and counts as over. */

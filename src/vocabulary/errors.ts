@@ -25,8 +25,8 @@
  * - `ROLLED_BACK`: the log is behind its high-water mark, or differs from it: it was truncated, restored or replaced.
  * - `PART_DESTROYED`: the personal data was destroyed, by retention or by an erasure.
  * - `VIEW_STOPPED`: a view has stopped and may be outdated; it is not read until it runs again.
- * - `ENDLESS`: a simulated clock was to run until it is idle, and a timer keeps coming back; the error names it.
- * - `NOTHING_DUE`: a simulated clock was to run until a condition holds; no timer is left and it still does not.
+ * - `ENDLESS`: a simulated clock has run for too long without coming to rest; the error names the timer that ran most often.
+ * - `NOTHING_DUE`: a simulated clock waits for a condition that stays false, and no timer is left.
  */
 export type ErrorCode =
   | 'MISCONFIGURED'

@@ -1,6 +1,6 @@
 import { AverbaError } from './errors.ts'
 import type { Actor, Basis, Instant, Problem } from './message.ts'
-import { clearCode } from './problem.ts'
+import { storableCode } from './problem.ts'
 
 /**
  * The result of a command at its service. It is returned, not thrown.
@@ -69,7 +69,7 @@ export function valueOf<T>(outcome: Outcome<T>): T {
  */
 export function describeProblem(problem: Problem): string {
   const { status, title } = problem
-  return [status || undefined, clearCode(problem), status === 0 && title].filter(Boolean).join(' ')
+  return [status || undefined, storableCode(problem), status === 0 && title].filter(Boolean).join(' ')
 }
 
 function outcomeHint(outcome: Outcome<unknown>): string {

@@ -10,7 +10,7 @@ import type { AttemptOutcome, Json, MessageWithParts, PendingEffect } from './me
 export type EffectClass = 'read' | 'idempotent' | 'probed' | 'once'
 
 /** Called right before a request is sent: false when another process has taken over the attempt. */
-export type MayLeave = () => Promise<boolean>
+export type MaySend = () => Promise<boolean>
 
 /** Performs the effects of one type. */
 export interface Performer {
@@ -28,9 +28,9 @@ export interface Performer {
    * Makes one attempt. Does not throw for what the outside world does. An `AverbaError` means that no request was sent,
    * and the attempt is repeated.
    *
-   * @param mayLeave called before each request of a `probed` or `once` effect, also before it is sent again
+   * @param maySend called before each request of a `probed` or `once` effect, also before it is sent again
    */
-  perform(pending: PendingEffect, opened: Readonly<Record<string, Json>>, mayLeave?: MayLeave): Promise<AttemptOutcome>
+  perform(pending: PendingEffect, opened: Readonly<Record<string, Json>>, maySend?: MaySend): Promise<AttemptOutcome>
   /** The fact to record when an attempt never reported its outcome; used for `probed` and `once` only. */
   lostFact(pending: PendingEffect): MessageWithParts
   /** The fact to record when it is given up and parked, if its stream waits for the answer. */

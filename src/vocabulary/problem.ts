@@ -7,7 +7,7 @@ import type { Json, Problem } from './message.ts'
  *
  * @param sent - the personal data in the request, which a code may quote
  */
-export function clearCode(problem: Problem, sent: Json = null): string | null {
+export function storableCode(problem: Problem, sent: Json = null): string | null {
   const { code } = problem
   if (code === undefined || !/^[\w.-]{1,40}$/.test(code) || /\d{7}/.test(code) || holdsCpf(code)) return null
   return quotesRequest(code, collectTexts(sent)) ? null : code

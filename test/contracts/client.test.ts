@@ -14,7 +14,7 @@ import { hostToken } from '../../src/api/validations/tokens.ts'
 import { VirtualClock } from '../../src/simulation/index.ts'
 import type { Fetch } from '../../src/vocabulary/fetch.ts'
 import type { PendingEffect } from '../../src/vocabulary/message.ts'
-import { clearCode } from '../../src/vocabulary/problem.ts'
+import { storableCode } from '../../src/vocabulary/problem.ts'
 import { noKeeper } from '../adapters/token/no-keeper.ts'
 
 /** Parts of the contracts that no simulated service produces: the client alone, with a given answer. */
@@ -90,7 +90,7 @@ test.each([
   ['257.744.350-16', null],
   ['cpf_257_744_350_16', null],
 ])('the code %s is recorded in clear as %s', (code, clear) => {
-  expect(clearCode(readProblem(400, JSON.stringify({ code })))).toBe(clear)
+  expect(storableCode(readProblem(400, JSON.stringify({ code })))).toBe(clear)
 })
 
 test('an id is any text of 1 to 200 characters', () => {

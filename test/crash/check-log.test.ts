@@ -82,7 +82,7 @@ test.each([
 test('a command that was written twice is found', async () => {
   const path = damagedCopy(() => undefined)
   const store = await openStore(path, 2)
-  const { receipt, claims, ...again } = createAppend(store, 'c9', [{ stream: 'token-x', expect: 'none' }])
+  const { receipt, indexEntries, ...again } = createAppend(store, 'c9', [{ stream: 'token-x', expect: 'none' }])
   await store.append(again)
   await store.close()
   expect((await checkLog(path, acknowledged)).corrupt.join('; ')).toContain('the command c9 has 2 events instead of 1')

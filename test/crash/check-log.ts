@@ -105,7 +105,7 @@ async function* checkAnswers(
 
 /** Checks that every view is running, and that a rebuild changes no row. */
 async function* checkViews(store: Store): AsyncIterable<string> {
-  for (const { view, isRunning, reason } of await store.checkpoints()) {
+  for (const { view, isRunning, reason } of await store.viewProgress()) {
     if (!isRunning) yield `the view ${view} is stopped: ${reason}`
   }
   for (const { view, differences, examples } of await store.rebuild()) {

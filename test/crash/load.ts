@@ -83,7 +83,7 @@ export function createAppend(store: Store, commandId: string, streams: Append['s
     })),
     about: { commandId },
     receipt: { commandId, digest: store.digest('command', commandId), code: 'accepted', detail: '' },
-    claims: [{ kind: 'crash', digest: store.digest('crash', commandId), value: commandId }],
+    indexEntries: [{ kind: 'crash', digest: store.digest('crash', commandId), value: commandId }],
   }
 }
 

@@ -51,7 +51,7 @@ function* appendOne(): Steps<void> {
       streams: [{ stream: 'subject-a', expect: 'none' }],
       events: [{ stream: 'subject-a', event, causedBy: 'subject.enrol', machine, parts }],
       receipt: { commandId: 'c', digest: new Uint8Array(), code: 'accepted', detail: '' },
-      claims: [{ kind: 'cpf', digest: new Uint8Array(), value: 'a' }],
+      indexEntries: [{ kind: 'cpf', digest: new Uint8Array(), value: 'a' }],
       recent: { digest: new Uint8Array([1]), since: 0, until: 0 },
     },
   )

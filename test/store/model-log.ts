@@ -7,26 +7,26 @@ import type { Append, Appended, StreamExpectation } from '../../src/store/writin
 class ModelLog {
   readonly events: { stream: string; version: number; data: unknown }[] = []
   #receipts = new Map<string, number>()
-  #claims = new Map<string, string>()
+  #index = new Map<string, string>()
 
   /** Copies the log, to try another order of appends. */
   copy(): ModelLog {
     const copied = new ModelLog()
     copied.events.push(...this.events)
     copied.#receipts = new Map(this.#receipts)
-    copied.#claims = new Map(this.#claims)
+    copied.#index = new Map(this.#index)
     return copied
   }
 
-  append({ streams, events, receipt, claims = [] }: Append): string {
+  append({ streams, events, receipt, indexEntries = [] }: Append): string {
     const known = receipt && this.#receipts.get(receipt.commandId)
     if (known !== undefined) return `known ${known}`
     if (!streams.every(({ stream, expect }) => isExpected(expect, this.#versionOf(stream)))) return 'conflict'
-    if (!claims.every(each => this.#claims.get(String(each.digest)) === each.replaces)) return 'conflict'
+    if (!indexEntries.every(each => this.#index.get(String(each.digest)) === each.replaces)) return 'conflict'
     for (const { stream, event } of events) {
       this.events.push({ stream, version: this.#versionOf(stream) + 1, data: event.data })
     }
-    for (const each of claims) this.#claims.set(String(each.digest), each.value)
+    for (const each of indexEntries) this.#index.set(String(each.digest), each.value)
     const position = this.events.length + 1
     if (receipt) this.#receipts.set(receipt.commandId, position)
     return `appended ${position}`
@@ -60,7 +60,7 @@ const anAppend: fc.Arbitrary<Append> = fc
     }),
     writes: fc.array(fc.nat({ max: 2 }), { maxLength: 3 }),
     receipt: fc.option(fc.constantFrom('c1', 'c2', 'c3', 'c4', 'c5', 'c6')),
-    claim: fc.option(
+    indexEntry: fc.option(
       fc.record({
         digest: fc.nat({ max: 3 }),
         value: fc.constantFrom('x', 'y'),
@@ -72,7 +72,7 @@ const anAppend: fc.Arbitrary<Append> = fc
       text: fc.string({ unit: 'grapheme', maxLength: 20 }).filter(text => text.isWellFormed()),
     }),
   })
-  .map(({ expected, writes, receipt, claim, data }) => ({
+  .map(({ expected, writes, receipt, indexEntry, data }) => ({
     at: '2030-01-01T00:00:00.000Z',
     streams: expected,
     events: writes.flatMap(i => {
@@ -91,13 +91,13 @@ const anAppend: fc.Arbitrary<Append> = fc
     ...(receipt !== null && {
       receipt: { commandId: receipt, digest: new Uint8Array([1]), code: 'accepted' as const, detail: '' },
     }),
-    ...(claim !== null && {
-      claims: [
+    ...(indexEntry !== null && {
+      indexEntries: [
         {
           kind: 'k',
-          digest: new Uint8Array([claim.digest]),
-          value: claim.value,
-          ...(claim.replaces !== null && { replaces: claim.replaces }),
+          digest: new Uint8Array([indexEntry.digest]),
+          value: indexEntry.value,
+          ...(indexEntry.replaces !== null && { replaces: indexEntry.replaces }),
         },
       ],
     }),

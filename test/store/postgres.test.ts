@@ -31,7 +31,7 @@ test('every built-in view has its table, indexes, rows and queries on PostgreSQL
         parts: { cpf: { owner: 'subject-a', value: '25774435016' } },
       },
     ],
-    claims: [{ kind: 'cpf', digest: store.digest('cpf', '25774435016'), value: 'a' }],
+    indexEntries: [{ kind: 'cpf', digest: store.digest('cpf', '25774435016'), value: 'a' }],
   })
   expect(await store.lookUp('cpf', '25774435016')).toBe('a')
   expect(await store.open('subject-a/1/cpf')).toBe('25774435016')

@@ -1,7 +1,7 @@
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { Json, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
 import { type EffectClass, effectOwner, type Performer, type Performers } from '../../vocabulary/performer.ts'
-import { conclude, type ExchangeOptions, type HttpAnswer, sendRequest } from '../http/exchange.ts'
+import { type ExchangeOptions, type HttpAnswer, sendRequest, toOutcome } from '../http/exchange.ts'
 import { problemPart, readProblem } from '../http/problem.ts'
 import {
   readAwareness,
@@ -125,11 +125,11 @@ function toPerformer(verb: string, operation: ConsentOperation, baseUrl: string,
     lostFact: lost,
     ...(isRoutine && { isRoutine }),
     ...(givenUp && { givenUpFact: givenUp }),
-    async perform(pending, opened, mayLeave) {
+    async perform(pending, opened, maySend) {
       // The answer counts as of the time of the request: later changes may not be in it.
       const askedAt = now()
       const write = () => operation.write(baseUrl, opened, pending)
-      const result = await sendRequest(options, effectClass, write, mayLeave)
+      const result = await sendRequest(options, effectClass, write, maySend)
       const reader = {
         service: 'consent service',
         settled(text: string) {
@@ -142,7 +142,7 @@ function toPerformer(verb: string, operation: ConsentOperation, baseUrl: string,
         isSuccess: (status: number) => status === 200,
         lost: () => lost(pending),
       }
-      return conclude(result, effectClass, reader, options.clock)
+      return toOutcome(result, effectClass, reader, options.clock)
     },
   }
 }

@@ -4,7 +4,7 @@ import { describeConnectionError, OversizedError, UnsentError } from '../../voca
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { type AnswerLimits, answerBytesMax, type Fetch, withLimits } from '../../vocabulary/fetch.ts'
 import type { AttemptOutcome, MessageWithParts } from '../../vocabulary/message.ts'
-import type { EffectClass, MayLeave } from '../../vocabulary/performer.ts'
+import type { EffectClass, MaySend } from '../../vocabulary/performer.ts'
 import { readBoundedText } from './bounded-body.ts'
 import { redactEcho } from './redact-echo.ts'
 
@@ -38,18 +38,18 @@ const retries = 2
 
 /**
  * Sends a request and reads the answer. Retries at once if the request was not sent, or if a read was lost; longer
- * waits are left to the ledger. `mayLeave` is called before each attempt.
+ * waits are left to the ledger. `maySend` is called before each attempt.
  */
 export async function sendRequest(
   options: ExchangeOptions,
   effectClass: EffectClass,
   buildRequest: () => Request,
-  mayLeave: MayLeave = async () => true,
+  maySend: MaySend = async () => true,
 ): Promise<Exchange> {
   checkRequest(buildRequest)
   let isOurs = true
   const attempt = async (): Promise<HttpAnswer> => {
-    isOurs = await mayLeave()
+    isOurs = await maySend()
     if (!isOurs) throw new UnsentError('another process has taken it over')
     const { status, headers, body } = await options.fetch(withLimits(buildRequest(), options.limits))
     // A host's own `fetch` may have no limit.
@@ -125,7 +125,7 @@ export interface AnswerReader {
  * - deferred: certainly not done, and worth a retry: not sent, 429, or 503 with `retry-after`.
  * - unknown: perhaps done: lost, unreadable, 408 or another 5xx. A read changes nothing, so it is deferred instead.
  */
-export function conclude(
+export function toOutcome(
   result: Exchange,
   effectClass: EffectClass,
   reader: AnswerReader,

@@ -12,7 +12,7 @@ export interface ReachResult {
   readonly skewMs?: number
 }
 
-const defaultBudgetMs = 5_000
+const reachTimeoutMs = 5_000
 
 /**
  * Connects to a service and sends `HEAD /`. It calls no operation, sends no credential but the client certificate, and
@@ -20,7 +20,7 @@ const defaultBudgetMs = 5_000
  */
 export async function tryReach(
   address: string,
-  { fetch, budgetMs = defaultBudgetMs, ...options }: SocketOptions & { readonly fetch?: Fetch },
+  { fetch, budgetMs = reachTimeoutMs, ...options }: SocketOptions & { readonly fetch?: Fetch },
 ): Promise<ReachResult> {
   const { clock } = options
   const socket = fetch ? undefined : openSocket({ ...options, budgetMs })

@@ -1,8 +1,8 @@
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { AttemptOutcome, Instant, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
 import type { EffectClass, Performer, Performers } from '../../vocabulary/performer.ts'
-import { clearCode } from '../../vocabulary/problem.ts'
-import { conclude, type Exchange, type ExchangeOptions, type HttpAnswer, sendRequest } from '../http/exchange.ts'
+import { storableCode } from '../../vocabulary/problem.ts'
+import { type Exchange, type ExchangeOptions, type HttpAnswer, sendRequest, toOutcome } from '../http/exchange.ts'
 import { problemPart, readProblem } from '../http/problem.ts'
 import { GivenHeaders, type PortalAuthentication, type PortalAuthenticator } from './authentication.ts'
 import { ClosedTimes } from './closed-times.ts'
@@ -35,7 +35,7 @@ export interface PortalClientOptions extends ExchangeOptions {
   readonly secretsOf: (
     evento: string,
     held: { endpoint: string; generation: number },
-    owedAt: number,
+    requestedAt: number,
   ) => Promise<Secrets>
 }
 
@@ -74,8 +74,8 @@ const operations: Readonly<Record<string, PortalOperation>> = {
     read(text, pending, begunAt) {
       const remoteId = readSubscribed(text)
       // The answer has no time: the subscription was created no earlier than this.
-      const isDated = effectData(pending).follows === true && { registeredAt: begunAt }
-      const data = { remoteId, ...desiredState(pending), ...isDated }
+      const registration = effectData(pending).follows === true && { registeredAt: begunAt }
+      const data = { remoteId, ...desiredState(pending), ...registration }
       return remoteId === undefined ? undefined : portalFact('subscribed', data)
     },
   },
@@ -88,14 +88,13 @@ const operations: Readonly<Record<string, PortalOperation>> = {
     read(text, pending) {
       // An answer of a proxy in front of the portal is not a change.
       if (readSubscribed(text) !== effectData(pending).remoteId) return undefined
-      return portalFact('subscriptionChanged', { ...desiredState(pending), ...readRegistration(pending) })
+      return portalFact('subscriptionChanged', { ...desiredState(pending), ...remoteIdOf(pending) })
     },
   },
   deleteSubscription: {
     effectClass: 'probed',
     write: (base, headers, pending) => writeDelete(base, headers, effectData(pending).remoteId),
-    read: (text, pending) =>
-      isDeleted(text) ? portalFact('subscriptionDeleted', readRegistration(pending)) : undefined,
+    read: (text, pending) => (isDeleted(text) ? portalFact('subscriptionDeleted', remoteIdOf(pending)) : undefined),
   },
   listSubscriptions: {
     effectClass: 'read',
@@ -120,11 +119,11 @@ const operations: Readonly<Record<string, PortalOperation>> = {
 
 /** Creates the performers of the webhook portal (document 3, section 4). */
 export function createPortalClient(options: PortalClientOptions): Performers {
-  const times = new ClosedTimes(options.clock, options.closedTimes ?? shareInMemory())
-  const authenticator = createAuthenticator(options, times)
+  const closedTimes = new ClosedTimes(options.clock, options.closedTimes ?? shareInMemory())
+  const authenticator = createAuthenticator(options, closedTimes)
   return Object.fromEntries(
     Object.entries(operations).map(([verb, operation]) => {
-      return [`portal.${verb}`, toPerformer(verb, operation, options, authenticator, times)]
+      return [`portal.${verb}`, toPerformer(verb, operation, options, authenticator, closedTimes)]
     }),
   )
 }
@@ -134,21 +133,21 @@ function toPerformer(
   operation: PortalOperation,
   options: PortalClientOptions,
   authenticator: PortalAuthenticator,
-  times: ClosedTimes,
+  closedTimes: ClosedTimes,
 ): Performer {
   const { effectClass, isRoutine } = operation
   const lost = (pending: PendingEffect): MessageWithParts =>
-    portalFact('lost', { operation: verb, ...readRegistration(pending) })
-  const isLarge = operation === operations.listFailures
+    portalFact('lost', { operation: verb, ...remoteIdOf(pending) })
+  const isFailureList = operation === operations.listFailures
   const { failuresBytesMax = defaultFailuresBytesMax } = options
   const limits = { budgetMs: failuresBudgetMs, bodyBytesMax: failuresBytesMax }
-  const exchangeOptions = { ...options, ...(isLarge && { limits }) }
+  const exchangeOptions = { ...options, ...(isFailureList && { limits }) }
   return {
     effectClass,
     ...(isRoutine && { isRoutine }),
     lostFact: lost,
-    async perform(pending, _, mayLeave) {
-      const closed = await times.findClosed(verb)
+    async perform(pending, _, maySend) {
+      const closed = await closedTimes.findClosed(verb)
       if (closed) return closed
       const secrets =
         effectClass === 'read'
@@ -161,7 +160,7 @@ function toPerformer(
           { ...exchangeOptions, sensitive },
           effectClass,
           () => operation.write(options.baseUrl, headers, pending, secrets),
-          mayLeave,
+          maySend,
         )
       const reader = {
         service: 'portal',
@@ -172,8 +171,8 @@ function toPerformer(
       }
       const result = await authenticator.send(send)
       if (result.status === 'deferred') return result
-      const refused = result.status === 'answered' ? await times.recordClosed(verb, result.answer) : undefined
-      return refused ?? limitRetries(conclude(result, effectClass, reader, options.clock), result, operation)
+      const refused = result.status === 'answered' ? await closedTimes.recordClosed(verb, result.answer) : undefined
+      return refused ?? limitRetries(toOutcome(result, effectClass, reader, options.clock), result, operation)
     },
   }
 }
@@ -184,11 +183,11 @@ function limitRetries(outcome: AttemptOutcome, result: Exchange, { oversized }: 
   return { ...outcome, ends: oversized }
 }
 
-function createAuthenticator(options: PortalClientOptions, times: ClosedTimes): PortalAuthenticator {
+function createAuthenticator(options: PortalClientOptions, closedTimes: ClosedTimes): PortalAuthenticator {
   const { authenticate, fetch, shareOf = sharesInMemory(), logins = loginsInMemory() } = options
   return typeof authenticate === 'function'
     ? new GivenHeaders(() => authenticate(fetch))
-    : new SharedSession({ ...options, login: authenticate, shareOf, logins, times })
+    : new SharedSession({ ...options, login: authenticate, shareOf, logins, times: closedTimes })
 }
 
 function loginsInMemory(): LoginShare {
@@ -213,9 +212,9 @@ function declinedFact(verb: string, answer: HttpAnswer, pending: PendingEffect):
   const problem = readProblem(answer.status, answer.redacted())
   const { day, recover } = pending.data as { day?: string | null; recover?: boolean } // In failure queries only.
   const data = {
-    ...{ operation: verb, httpStatus: answer.status, code: clearCode(problem) },
+    ...{ operation: verb, httpStatus: answer.status, code: storableCode(problem) },
     ...(recover && day && { day }),
-    ...readRegistration(pending),
+    ...remoteIdOf(pending),
   }
   return {
     ...portalFact('declined', data),
@@ -233,7 +232,7 @@ function desiredState(pending: PendingEffect): { endpoint: string; generation: n
 }
 
 /** The registration that a call is about: a newer one may exist by now. A creation and a read have none. */
-function readRegistration(pending: PendingEffect): Pick<Partial<SubscriptionData>, 'remoteId'> {
+function remoteIdOf(pending: PendingEffect): Pick<Partial<SubscriptionData>, 'remoteId'> {
   const { remoteId } = pending.data as Partial<SubscriptionData> // As the machines write it.
   return remoteId === undefined ? {} : { remoteId }
 }

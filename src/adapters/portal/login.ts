@@ -4,7 +4,7 @@ import { type SecretSource, secretFrom } from '../credentials/secret.ts'
 import { type Source, valueFrom } from '../credentials/source.ts'
 import { trimEndSlashes } from '../http/listing.ts'
 
-/** How to log in at the portal. Publicly known: its contract shows no authentication. */
+/** How to log in at the portal. Not in the contract; see docs/unspecified.md. */
 export interface PortalLogin {
   /** Called before each call: identifies who would log in, without secrets. Another text means another session. */
   identity(): Promise<string>
@@ -17,7 +17,7 @@ export interface PortalLogin {
 
 /**
  * Logs in at the portal with a certificate of a person or a company (e-CPF, e-CNPJ), for a profile such as `IMPEXP`.
- * One session serves all processes of a store. Publicly known, not in the contract.
+ * One session serves all processes of a store. Not in the contract; see docs/unspecified.md.
  */
 export function portalSession(options: { certificate: Source<Certificate>; roleType: string }): PortalLogin {
   const { certificate, roleType } = options
@@ -43,8 +43,8 @@ export function portalSession(options: { certificate: Source<Certificate>; roleT
 }
 
 /**
- * Logs in at the portal with access keys, for a profile. One session serves all processes of a store. Publicly known,
- * not in the contract.
+ * Logs in at the portal with access keys, for a profile. One session serves all processes of a store. Not in the
+ * contract; see docs/unspecified.md.
  */
 export function portalAccessKeys(options: {
   clientId: SecretSource

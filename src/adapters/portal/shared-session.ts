@@ -2,7 +2,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import { parseJson } from '../../vocabulary/json.ts'
 import type { Instant } from '../../vocabulary/message.ts'
-import { clearCode } from '../../vocabulary/problem.ts'
+import { storableCode } from '../../vocabulary/problem.ts'
 import {
   type Exchange,
   type ExchangeOptions,
@@ -41,13 +41,19 @@ interface LoginRecord {
   readonly askedAt: Instant
   readonly reason: string
   /** The digest of the identity: the reason is only shown to the same identity. */
-  readonly whose: string
+  readonly identityDigest: string
 }
 
-/** Publicly known: the portal refuses another login within a minute. One second more, for its clock. */
-const quietMs = 61_000
-const quietReason = 'the portal allows one login a minute'
-/** Publicly known: the second token lives an hour from the last answer. Five minutes less, as a margin. */
+/**
+ * Not in the contract; see docs/unspecified.md: the portal refuses another login within a minute. One second more, for
+ * its clock.
+ */
+const loginPauseMs = 61_000
+const loginPauseReason = 'the portal allows one login a minute'
+/**
+ * Not in the contract; see docs/unspecified.md: the second token lives an hour from the last answer. Five minutes less,
+ * as a margin.
+ */
 const sessionLifetimeMs = 55 * 60_000
 const leasePollMs = 250
 const leasePollsMax = 40
@@ -56,7 +62,7 @@ const renewalsMax = 2
 
 const emptySession: Session = { authorization: '', csrf: '', endsAt: toInstant(0), login: 0 }
 
-const noLogin: LoginRecord = { askedAt: toInstant(0), reason: '', whose: '' }
+const noLogin: LoginRecord = { askedAt: toInstant(0), reason: '', identityDigest: '' }
 
 interface SharedSessionOptions extends ExchangeOptions {
   readonly baseUrl: string
@@ -131,7 +137,7 @@ export class SharedSession implements PortalAuthenticator {
     if (isFinal) {
       await this.#options.logins.change(async text => {
         const asked = parseShared(text, noLogin)
-        return asked.whose === this.#identity ? JSON.stringify({ ...asked, reason }) : undefined
+        return asked.identityDigest === this.#identity ? JSON.stringify({ ...asked, reason }) : undefined
       })
     }
     return isFinal
@@ -140,7 +146,7 @@ export class SharedSession implements PortalAuthenticator {
   /** The shared session, unless it was rejected; else the session of a new login. */
   async #current(rejected: Session | undefined): Promise<Session | NoSession> {
     const known = await this.#findSession()
-    return this.#isUsable(known, rejected) ? known : this.#logInAlone(rejected)
+    return this.#isUsable(known, rejected) ? known : this.#waitForLogin(rejected)
   }
 
   #isUsable(session: Session, rejected: Session | undefined): boolean {
@@ -148,7 +154,7 @@ export class SharedSession implements PortalAuthenticator {
     return session.csrf !== rejected?.csrf || session.authorization !== rejected.authorization
   }
 
-  async #logInAlone(rejected: Session | undefined): Promise<Session | NoSession> {
+  async #waitForLogin(rejected: Session | undefined): Promise<Session | NoSession> {
     const { clock, logins } = this.#options
     for (let polls = 0; polls < leasePollsMax; polls++) {
       const wait = await this.#findWait()
@@ -156,7 +162,7 @@ export class SharedSession implements PortalAuthenticator {
         const session = await this.#findSession() // Another process may have just logged in.
         return this.#isUsable(session, rejected) ? session : wait
       }
-      if (await logins.takeLease()) return this.#logInLeased(rejected)
+      if (await logins.takeLease()) return this.#logInUnderLease(rejected)
       await clock.sleep(leasePollMs, undefined, 'a look at the login of another process')
       const session = await this.#findSession()
       if (this.#isUsable(session, rejected)) return session
@@ -164,7 +170,7 @@ export class SharedSession implements PortalAuthenticator {
     return { status: 'deferred', reason: 'another process is logging in at the portal', afterMs: 5_000 }
   }
 
-  async #logInLeased(rejected: Session | undefined): Promise<Session | NoSession> {
+  async #logInUnderLease(rejected: Session | undefined): Promise<Session | NoSession> {
     try {
       const known = await this.#findSession() // Another process may have just logged in.
       if (this.#isUsable(known, rejected)) return known
@@ -179,11 +185,11 @@ export class SharedSession implements PortalAuthenticator {
    * corrected keys, it does not apply. A time in the future does not defer: that clock was ahead.
    */
   async #findWait(): Promise<NoSession | undefined> {
-    const { askedAt, reason, whose } = parseShared(await this.#options.logins.find(), noLogin)
+    const { askedAt, reason, identityDigest } = parseShared(await this.#options.logins.find(), noLogin)
     const agoMs = this.#options.clock.now() - fromInstant(askedAt)
-    if (agoMs < 0 || agoMs >= quietMs) return undefined
-    const ownReason = whose === this.#identity ? reason : quietReason
-    return { status: 'deferred', reason: ownReason, afterMs: quietMs - agoMs }
+    if (agoMs < 0 || agoMs >= loginPauseMs) return undefined
+    const ownReason = identityDigest === this.#identity ? reason : loginPauseReason
+    return { status: 'deferred', reason: ownReason, afterMs: loginPauseMs - agoMs }
   }
 
   async #logIn(known: Session): Promise<Session | NoSession> {
@@ -201,7 +207,7 @@ export class SharedSession implements PortalAuthenticator {
       const [login, endsAt] = [known.login + 1, this.#sessionEnd()]
       const begun = { ...emptySession, authorization, endsAt, login }
       this.#ownSession = await this.#shareTokens(begun, answer)
-      await this.#recordLogin(quietReason)
+      await this.#recordLogin(loginPauseReason)
       return this.#ownSession
     }
     const refused = await times.recordClosed(loginOperation, answer)
@@ -209,7 +215,7 @@ export class SharedSession implements PortalAuthenticator {
   }
 
   /** Records why there is no session. */
-  async #endLogin({ login }: Session, reason: string, afterMs = quietMs): Promise<NoSession> {
+  async #endLogin({ login }: Session, reason: string, afterMs = loginPauseMs): Promise<NoSession> {
     await this.#recordLogin(reason)
     await this.#share.change(async () => JSON.stringify({ ...emptySession, login }))
     return { status: 'deferred', reason, afterMs }
@@ -217,7 +223,7 @@ export class SharedSession implements PortalAuthenticator {
 
   async #recordLogin(reason: string): Promise<void> {
     const askedAt = toInstant(this.#options.clock.now())
-    const record: LoginRecord = { askedAt, reason, whose: this.#identity }
+    const record: LoginRecord = { askedAt, reason, identityDigest: this.#identity }
     await this.#options.logins.change(async () => JSON.stringify(record))
   }
 
@@ -254,7 +260,7 @@ export class SharedSession implements PortalAuthenticator {
   }
 }
 
-/** Publicly known: an ended session is answered 401, or 403 without a new second token. */
+/** Not in the contract; see docs/unspecified.md: an ended session is answered 401, or 403 without a new second token. */
 function isSessionRejected({ status, headers }: HttpAnswer): boolean {
   return status === 401 || (status === 403 && !headers.has('x-csrf-token'))
 }
@@ -274,11 +280,11 @@ async function writeLogin(login: PortalLogin, baseUrl: string): Promise<Request>
 
 /** The status, and the code if there is one. The service's own text may quote secrets. */
 function describeAnswer({ status, redacted }: HttpAnswer): string {
-  return `${status} ${clearCode(readProblem(status, redacted())) ?? ''}`.trim()
+  return `${status} ${storableCode(readProblem(status, redacted())) ?? ''}`.trim()
 }
 
 function describeRefusal(answer: HttpAnswer): string {
-  if (describeAnswer(answer).endsWith('PLAT-ER2033')) return quietReason
+  if (describeAnswer(answer).endsWith('PLAT-ER2033')) return loginPauseReason
   const reason = `the portal answered the login ${describeAnswer(answer)}`
   return isRefusal(answer.status) ? `CREDENTIALS_REFUSED: ${reason}` : reason
 }

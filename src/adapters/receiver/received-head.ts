@@ -63,7 +63,7 @@ function decodeUtf8(text: string): string {
 }
 
 /** Reports whether the head names several events. */
-export function namesSeveral({ evento }: ReceivedHead): boolean {
+export function namesSeveralEvents({ evento }: ReceivedHead): boolean {
   return evento.includes(', ')
 }
 

@@ -7,7 +7,7 @@ import { limits, type RecipientKind, recipientKinds, sourceRanges } from '../por
 import { type Deadline, Deadlines } from './deadlines.ts'
 import { matchesSecrets } from './match-secrets.ts'
 import { bodyConsumed, bodyOfIncoming, bodyOfRequest, type ReadBody } from './received-body.ts'
-import { headOfIncoming, headOfRequest, namesSeveral, type ReceivedHead } from './received-head.ts'
+import { headOfIncoming, headOfRequest, namesSeveralEvents, type ReceivedHead } from './received-head.ts'
 import { clientAddress, forwardedHops, parseRanges } from './source-ranges.ts'
 
 /** A checked notification that is not stored yet. */
@@ -102,7 +102,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     if (isAllowed && !isAllowed(clientAddress(remoteAddress, head.forwarded, trustedProxies))) {
       return { status: 403, text: 'This address may not notify' }
     }
-    const isNamed = head.evento !== '' && head.evento.length <= limits.evento && !namesSeveral(head)
+    const isNamed = head.evento !== '' && head.evento.length <= limits.evento && !namesSeveralEvents(head)
     return isNamed
       ? undefined
       : { status: 400, text: 'The header event-type is missing, too long or has several values' }

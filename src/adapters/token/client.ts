@@ -3,12 +3,12 @@ import type { AttemptOutcome, MessageWithParts, PendingEffect } from '../../voca
 import type { Performers } from '../../vocabulary/performer.ts'
 import { type SecretSource, secretFrom } from '../credentials/secret.ts'
 import {
-  conclude,
   type Exchange,
   type ExchangeOptions,
   type HttpAnswer,
   isRefusal,
   sendRequest,
+  toOutcome,
 } from '../http/exchange.ts'
 import { type Bearer, readToken, writeRequestToken } from './protocol.ts'
 import { refusesCredentials } from './refusal.ts'
@@ -81,7 +81,7 @@ export function createTokenClient(options: TokenClientOptions): Performers {
           isSuccess: (status: number) => status === 200,
           lost: () => lost(pending),
         }
-        const outcome = conclude(result, 'idempotent', reader, options.clock)
+        const outcome = toOutcome(result, 'idempotent', reader, options.clock)
         // `drop` keeps a newer token: another process may have taken the request over and got one.
         if (outcome.status === 'declined') await options.keeper.drop(generation)
         return bearer ? keepToken({ ...requestData(pending), ...asked }, bearer, outcome, options) : outcome

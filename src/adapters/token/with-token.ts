@@ -1,6 +1,6 @@
 import { AverbaError, recordableMessage } from '../../vocabulary/errors.ts'
 import type { Json } from '../../vocabulary/message.ts'
-import { clearCode } from '../../vocabulary/problem.ts'
+import { storableCode } from '../../vocabulary/problem.ts'
 import type { Exchange, HttpAnswer } from '../http/exchange.ts'
 import { readProblem } from '../http/problem.ts'
 
@@ -46,7 +46,7 @@ export async function withToken(
   const result = await send(token.value)
   if (!isRejected(result)) return acceptToken(tokens, token.value, result)
   // The code may be the only reason given: the contract is blocked, or does not cover the service.
-  const readCode = ({ redacted }: HttpAnswer) => clearCode(readProblem(401, redacted()), sent) ?? undefined
+  const readCode = ({ redacted }: HttpAnswer) => storableCode(readProblem(401, redacted()), sent) ?? undefined
   const again = await resend(tokens, token.value, send, readCode, result.answer)
   return again.status === 'unsent' || again.status === 'deferred' ? { ...again, isAnswered: true } : again
 }

@@ -1,7 +1,7 @@
 import type { AttemptOutcome, Json, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
 import { effectOwner, type Performers } from '../../vocabulary/performer.ts'
-import { clearCode } from '../../vocabulary/problem.ts'
-import { conclude, type ExchangeOptions, type HttpAnswer, sendRequest } from '../http/exchange.ts'
+import { storableCode } from '../../vocabulary/problem.ts'
+import { type ExchangeOptions, type HttpAnswer, sendRequest, toOutcome } from '../http/exchange.ts'
 import { problemPart, readProblem } from '../http/problem.ts'
 import { type TokenSource, withToken } from '../token/with-token.ts'
 import { environmentId } from './environment.ts'
@@ -42,7 +42,7 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
         isForeignReported = true
         return false
       },
-      async perform(pending, opened, mayLeave): Promise<AttemptOutcome> {
+      async perform(pending, opened, maySend): Promise<AttemptOutcome> {
         const { validation } = pending.data as { validation: string } // As the machine writes it.
         const claims = claimsSchema.parse(opened.claims)
         const write = (bearer: string) =>
@@ -55,7 +55,7 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
             }),
           })
         const exchangeOptions = { ...options, sensitive: [String(opened.cpf)] }
-        const send = (bearer: string) => sendRequest(exchangeOptions, 'once', () => write(bearer), mayLeave)
+        const send = (bearer: string) => sendRequest(exchangeOptions, 'once', () => write(bearer), maySend)
         const result = await withToken(options.tokens, send, opened.claims)
         if (result.status === 'deferred') return result
         const reader = {
@@ -65,7 +65,7 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
           isSuccess: (status: number) => status === 200,
           lost: (text?: string) => lostFact(pending, text),
         }
-        return conclude(result, 'once', reader, options.clock)
+        return toOutcome(result, 'once', reader, options.clock)
       },
     },
   }
@@ -108,7 +108,7 @@ function declinedFact(answer: HttpAnswer, pending: PendingEffect, claims?: Json)
   const problem = readProblem(answer.status, answer.redacted())
   return {
     type: 'validationService.declined',
-    data: { httpStatus: answer.status, code: clearCode(problem, claims) },
+    data: { httpStatus: answer.status, code: storableCode(problem, claims) },
     parts: { problem: { owner: effectOwner(pending), value: problemPart(problem) } },
   }
 }

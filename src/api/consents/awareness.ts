@@ -45,12 +45,12 @@ export function createAwareness(context: ApiContext): AwarenessArea {
 
   const deferredReadings = new DeferredReadings(store)
   const readings = new SharedReadings(clock, async (subject: SubjectRef) => {
-    const deliver = async () => {
+    const createRequest = async () => {
       const message = { type: 'subject.readAwareness', data: await deferredReadings.findReplaced(subject) }
       return { targets: [{ stream: streamOf('subject', subject), message }] }
     }
     const input = { method: 'awareness.list', subject }
-    const outcome = await commands.send(input, deliver, {}, async () => undefined)
+    const outcome = await commands.send(input, createRequest, {}, async () => undefined)
     deferredReadings.noteOutcome(subject, outcome)
     return outcome
   })
@@ -137,7 +137,7 @@ export async function routeAwareness(
   const owner = pending.stream
   const subject = idOfStream(owner)
   const targets: AddressedMessage[] = []
-  const claims = []
+  const indexEntries = []
   // For a subject erased in the meantime, record only the number of records read.
   const isErased = await context.subjects.isErased(owner)
   const seen = new Set<string>()
@@ -147,7 +147,7 @@ export async function routeAwareness(
     const known = await context.store.lookUp('awareness', key)
     const awareness = known ?? context.createId()
     if (known === undefined) {
-      claims.push({ kind: 'awareness', digest: context.store.digest('awareness', key), value: awareness })
+      indexEntries.push({ kind: 'awareness', digest: context.store.digest('awareness', key), value: awareness })
     }
     seen.add(awareness)
     const parts = { record: { owner, value: record } }
@@ -165,7 +165,7 @@ export async function routeAwareness(
     data,
     ...(unreadable.length > 0 && { parts: { unreadable: { owner, value: unreadable } } }),
   }
-  return { targets: [...targets, { stream: owner, message: listed }], claims }
+  return { targets: [...targets, { stream: owner, message: listed }], indexEntries }
 }
 
 /** Our ids of the records in the last list. Reads the log, because a stopped view may be out of date. */

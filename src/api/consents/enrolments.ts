@@ -58,7 +58,7 @@ export function createEnrolments(context: ApiContext): Enrolments {
     const cpf = checkEnrollee({ ...who, syncEveryMs })
     const everyMs = syncEveryMs ?? context.options.consentService?.syncEveryMs
     const input = { method: 'consents.enrol', cpf, ...(syncEveryMs !== undefined && { syncEveryMs }) }
-    const deliver = async () => {
+    const createRequest = async () => {
       const request = await subjects.prepareSubject(cpf, 'host')
       if (everyMs === undefined) return request
       const { subject, targets } = request
@@ -66,7 +66,7 @@ export function createEnrolments(context: ApiContext): Enrolments {
       const message = scheduleSync(context, everyMs, scheduled, { isDefault: syncEveryMs === undefined })
       return { ...request, targets: [...targets, { stream: streamOf('subject', subject), message }] }
     }
-    await commands.record(input, deliver, ask)
+    await commands.record(input, createRequest, ask)
     return subjects.find({ cpf })
   }
 
@@ -97,11 +97,11 @@ export function createEnrolments(context: ApiContext): Enrolments {
   ) {
     if (syncEveryMs !== null) checkSyncEveryMs(syncEveryMs)
     const subject = await subjects.find(selector)
-    const deliver = async () => {
+    const createRequest = async () => {
       const message = scheduleSync(context, syncEveryMs, await findScheduledReadings(context, subject))
       return { targets: [{ stream: streamOf('subject', subject), message }] }
     }
-    await commands.record({ method: 'consents.schedule', subject, syncEveryMs }, deliver, ask)
+    await commands.record({ method: 'consents.schedule', subject, syncEveryMs }, createRequest, ask)
   }
 
   async function syncPlan(): Promise<SyncPlan> {

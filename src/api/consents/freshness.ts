@@ -1,15 +1,9 @@
 import { undefinedIfStopped } from '../../store/views/view-reader.ts'
 import type { ApiContext } from '../api-context.ts'
-import type { CheckResult } from '../check.ts'
 import type { Figures } from '../figures.ts'
-import { logLatePlan, planSync } from './sync-plan.ts'
+import type { CheckResult } from '../health-check.ts'
+import { planSync } from './sync-plan.ts'
 import { countActiveUnmade } from './unmade-changes.ts'
-
-/** Logs when consents cannot be kept as fresh as asked for. */
-export async function logLateReadings(context: ApiContext): Promise<void> {
-  const plan = await undefinedIfStopped(planSync(context))
-  if (plan) logLatePlan(context, plan)
-}
 
 /** Checks how fresh consents are kept, and which consents are still active although we asked for their end. */
 export async function checkFreshness(context: ApiContext): Promise<CheckResult> {

@@ -45,11 +45,11 @@ export function createLogins(context: ApiContext): Logins {
       let row = await findRow()
       if (!row || selector.ageMaxMs === undefined || !context.isFresh(row.read_at, selector.ageMaxMs)) {
         context.require('consentService')
-        const deliver = async () => {
+        const createRequest = async () => {
           const message = { type: 'subject.readLogin', data: await deferredReadings.findReplaced(subject) }
           return { targets: [{ stream: streamOf('subject', subject), message }] }
         }
-        const outcome = await commands.send({ method: 'logins.state', subject }, deliver, {}, findRow)
+        const outcome = await commands.send({ method: 'logins.state', subject }, createRequest, {}, findRow)
         deferredReadings.noteOutcome(subject, outcome)
         row = valueOf(outcome)
       }

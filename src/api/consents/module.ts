@@ -1,15 +1,17 @@
 import { createConsentClient } from '../../adapters/consent/client.ts'
+import { undefinedIfStopped } from '../../store/views/view-reader.ts'
 import type { Performers } from '../../vocabulary/performer.ts'
 import type { ApiContext } from '../api-context.ts'
 import { indexRow, remoteIdIn } from '../keyed-index.ts'
 import { daily, type Module } from '../module.ts'
 import { type AwarenessArea, createAwareness, routeAwareness } from './awareness.ts'
 import { type Consents, createConsents } from './consents.ts'
-import { checkFreshness, logLateReadings, readReadingFigures } from './freshness.ts'
+import { checkFreshness, readReadingFigures } from './freshness.ts'
 import { guardChanges } from './guard-changes.ts'
 import { expireConsents, lapsesUntil } from './lapses.ts'
 import { createLogins, type Logins } from './logins.ts'
 import { routeConsents } from './routes.ts'
+import { logLatePlan, planSync } from './sync-plan.ts'
 import { addNextSync } from './sync-schedule.ts'
 import { logUnmadeChanges } from './unmade-changes.ts'
 
@@ -25,6 +27,10 @@ export function createConsentModule(context: ApiContext): Module<ConsentMethods>
   const { clock, options } = context
   const { consentService } = options
   logUnmadeChanges(context)
+  const logLateReadings = async () => {
+    const plan = await undefinedIfStopped(planSync(context))
+    if (plan) logLatePlan(context, plan)
+  }
   return {
     methods: {
       consents: createConsents(context),
@@ -36,7 +42,7 @@ export function createConsentModule(context: ApiContext): Module<ConsentMethods>
       limits: { consentService },
       jobs: [
         { name: 'lapses', runDue: () => expireConsents(context) },
-        { name: 'freshness', runDue: daily(clock, () => logLateReadings(context)) },
+        { name: 'freshness', runDue: daily(clock, logLateReadings) },
       ],
       checks: { consents: () => checkFreshness(context) },
     }),

@@ -26,7 +26,7 @@ export async function routeConsents(
     return { targets: [{ stream: owner, message: toListedMessage({ ...count, changed: 0 }) }] }
   const subject = idOfStream(owner)
   const targets: AddressedMessage[] = []
-  const claims = []
+  const indexEntries = []
   const seen = new Set<string>()
   const { byId, unclear, hasUnnamed } = groupById({ items, unreadable })
   for (const [id, { summary, record }] of byId) {
@@ -36,7 +36,7 @@ export async function routeConsents(
     const stream = streamOf('consent', consent)
     seen.add(stream)
     if (known === undefined)
-      claims.push({ kind: 'consent', digest: context.store.digest('consent', key), value: consent })
+      indexEntries.push({ kind: 'consent', digest: context.store.digest('consent', key), value: consent })
     const parts = { record: { owner, value: record } }
     const data = { ...summary, consent, subject, ...when }
     const isNew = known === undefined
@@ -57,7 +57,7 @@ export async function routeConsents(
     ...toListedMessage({ ...count, changed, ...(!knownStreams && { isPartial: true }) }),
     ...(unreadable.length > 0 && { parts: { unreadable: { owner, value: unreadable } } }),
   })
-  return { targets: [...targets, { stream: owner, message: listed }], claims }
+  return { targets: [...targets, { stream: owner, message: listed }], indexEntries }
 }
 
 /** The records of a list by id. An id that occurs twice with different content counts as unreadable. */

@@ -167,8 +167,8 @@ export function createStandings(context: ApiContext, readings: ConsentReadings):
       const { purpose, legalBasis } = basis
       const input = { method: 'consents.use', subject, id, ageMaxMs: ageMaxMs ?? null, purpose, legalBasis }
       const recordUse = async (options: CommandOptions, refreshed?: RefreshedHistory): Promise<Standing> => {
-        const deliver = () => deliverUse(subject, selector, refreshed)
-        const { position, replayed } = await commands.record(input, deliver, { ...options, basis })
+        const createRequest = () => createUseRequest(subject, selector, refreshed)
+        const { position, replayed } = await commands.record(input, createRequest, { ...options, basis })
         return { ...standingOfUse(await store.readAt(position)), replayed }
       }
       const { commandId, ...withoutId } = commandOptions
@@ -191,7 +191,7 @@ export function createStandings(context: ApiContext, readings: ConsentReadings):
   }
 
   /** Gathered again for every try, so that the machine decides on its newest version. */
-  async function deliverUse(
+  async function createUseRequest(
     subject: SubjectRef,
     { id, ageMaxMs }: { readonly id: string } & FreshnessOptions,
     refreshed: RefreshedHistory | undefined,

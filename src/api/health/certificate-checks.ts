@@ -5,7 +5,7 @@ import { errorName } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { streamOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
-import type { CheckResult, HealthCheck } from '../check.ts'
+import type { CheckResult, HealthCheck } from '../health-check.ts'
 import type { HostOptions } from '../options.ts'
 
 /** From how many days before its end a certificate is reported. */

@@ -3,7 +3,7 @@ import { type ReachResult, tryReach } from '../../adapters/http/try-reach.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { clockSkewMaxMs } from '../../vocabulary/instant.ts'
 import type { ServiceName } from '../../vocabulary/service-name.ts'
-import type { HealthCheck } from '../check.ts'
+import type { HealthCheck } from '../health-check.ts'
 import type { HostOptions } from '../options.ts'
 import { portalCertificateOf } from './certificate-checks.ts'
 

@@ -47,7 +47,7 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
     from: readonly EffectState[],
     commandOptions: CommandOptions = {},
   ): Promise<void> {
-    const deliver = async (): Promise<DecisionRequest> => {
+    const createRequest = async (): Promise<DecisionRequest> => {
       const pending = await store.effect(id)
       if (!pending) throw unknownCall(verb)
       if (!from.includes(pending.state))
@@ -72,7 +72,7 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
         },
       }
     }
-    await commands.record({ method: `effects.${verb}`, id }, deliver, commandOptions)
+    await commands.record({ method: `effects.${verb}`, id }, createRequest, commandOptions)
   }
 
   async function* readPages(state: EffectState | undefined) {

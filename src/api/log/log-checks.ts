@@ -4,7 +4,7 @@ import { describeError } from '../../vocabulary/error-words.ts'
 import { clockSkewMaxMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import { keyringPath } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
-import { checkPending, type HealthChecks } from '../check.ts'
+import { checkPending, type HealthChecks } from '../health-check.ts'
 
 /** Checks of the log's own file and process. */
 export function logChecks({ store, followers, options, clock, engine }: ApiContext): HealthChecks {
@@ -37,7 +37,7 @@ export function logChecks({ store, followers, options, clock, engine }: ApiConte
       return { ok: lost === undefined, detail: lost ?? 'no erasure was lost' }
     },
     async views() {
-      const stopped = (await store.checkpoints()).filter(each => !each.isRunning)
+      const stopped = (await store.viewProgress()).filter(each => !each.isRunning)
       if (stopped.length === 0) return { ok: true, detail: 'all views run' }
       const each = stopped.map(({ view, reason }) => `${view} has stopped: ${reason}`).join('; ')
       return { ok: false, detail: `${each}: run or rebuild recovers what it can` }

@@ -21,7 +21,7 @@ export async function readLogFigures({ store, engine, followers }: ApiContext): 
       })),
     ),
     underWay: engine.inFlight,
-    views: (await store.checkpoints()).map(({ view, isRunning, position: at }) => {
+    views: (await store.viewProgress()).map(({ view, isRunning, position: at }) => {
       return { view, behind: behind(at), isRunning }
     }),
     followers: {

@@ -97,7 +97,7 @@ export class HandlerWorker {
     if (!follower || !followers.isDue(follower)) return
     this.#state ??= { follower, cursor: follower.position, pending: new Map() }
     const state = this.#state
-    await followers.withLease(this.#name, () => this.#processPages(state, closing))
+    await followers.keepLease(this.#name, () => this.#processPages(state, closing))
   }
 
   /** Checks for work without taking the follower, so that an idle process writes nothing. */
@@ -152,18 +152,18 @@ export class HandlerWorker {
   /** Calls the handler for all that are due. False when another process has taken the follower. */
   async #callDue({ pending, follower }: WorkerState, closing: AbortSignal): Promise<boolean> {
     const { context } = this.#parts
-    const held = new Set<string>()
+    const blockedKeys = new Set<string>()
     try {
       let checked = 0
       for (const [stream, one] of pending) {
         if (closing.aborted) return true
         // Recording yields too, but not every notification leads to a recording.
         if (++checked % checkedPerTurn === 0) await yieldToEventLoop()
-        const isHeld = one.key !== undefined && held.has(one.key)
+        const isBlocked = one.key !== undefined && blockedKeys.has(one.key)
         const isDue = this.#isDue(one)
-        if (!isHeld && isDue && !(await context.store.followers.holds(follower))) return false
-        if (!isHeld && isDue && (await this.#callFor(stream, one, held))) pending.delete(stream)
-        else if (one.key !== undefined) held.add(one.key)
+        if (!isBlocked && isDue && !(await context.store.followers.holds(follower))) return false
+        if (!isBlocked && isDue && (await this.#callFor(stream, one, blockedKeys))) pending.delete(stream)
+        else if (one.key !== undefined) blockedKeys.add(one.key)
         if (this.#recording.length === recordingsMax) await this.#awaitRecordings()
       }
       return true
@@ -183,7 +183,7 @@ export class HandlerWorker {
   }
 
   /** Calls the handler for a notification that is due. True when it is handled or parked. */
-  async #callFor(stream: string, one: PendingNotification, held: ReadonlySet<string>): Promise<boolean> {
+  async #callFor(stream: string, one: PendingNotification, blockedKeys: ReadonlySet<string>): Promise<boolean> {
     const { context, registered } = this.#parts
     const read = await readClearNotification(context.store, stream, registered).catch(damageOrThrow)
     if (read instanceof AverbaError) return this.#postponeDamaged(stream, one, read)
@@ -203,7 +203,7 @@ export class HandlerWorker {
     const opened = await openNotification(context, clear).catch(openFailure)
     const isOpen = typeof opened === 'object'
     const unkeyed = isOpen ? this.#assignKey(one, opened) : opened
-    if (!this.#isDue(one) || (one.key !== undefined && held.has(one.key))) return false
+    if (!this.#isDue(one) || (one.key !== undefined && blockedKeys.has(one.key))) return false
     const destroyed = isOpen && isBodyMissing(opened) ? bodyMissing : undefined
     const call = (found: Notification) =>
       this.#parts.followers.scope.within(() => callHandler(context.clock, registered, found))

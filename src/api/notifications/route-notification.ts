@@ -42,7 +42,7 @@ export async function routeNotification(context: ApiContext, incoming: IncomingN
   if (original) return { targets: [{ stream: original.stream, message }] }
   const notification = context.createId()
   const stream = streamOf('notification', notification)
-  const { owner, targets, claims = [] } = await sealingOwner(context, evento, recipient, stream)
+  const { owner, targets, indexEntries = [] } = await sealingOwner(context, evento, recipient, stream)
   const addressed = { tipo: recipient.kind, id: incoming.recipient.id, evento: incoming.evento }
   const parts = { body: { owner, value: toSealedBody(body, addressed) } }
   const data = { notification, evento, recipientKind: recipient.kind, bodyBytes: body.length }
@@ -50,7 +50,7 @@ export async function routeNotification(context: ApiContext, incoming: IncomingN
     targets: [...targets, { stream, message: { ...message, data, parts }, isNew: true }],
     // If the person is erased meanwhile, the notification is routed again and enrols a new subject.
     whenErased: 'conflict',
-    claims,
+    indexEntries,
     // Fails the append if another process has stored the same content meanwhile.
     recent,
   }
@@ -64,8 +64,8 @@ async function sealingOwner(
   stream: string,
 ): Promise<DecisionRequest & { owner: string }> {
   if (kind === 'CPF' && isCpf(id)) {
-    const { subject, targets, claims = [] } = await context.subjects.prepareSubject(id, 'notification')
-    return { owner: streamOf('subject', subject), targets, claims }
+    const { subject, targets, indexEntries = [] } = await context.subjects.prepareSubject(id, 'notification')
+    return { owner: streamOf('subject', subject), targets, indexEntries }
   }
   if (kind === 'CNPJ' && isCnpj(id)) return { owner: `organisation-${id}`, targets: [] }
   if (kind === 'ORGAO' && id !== '') {

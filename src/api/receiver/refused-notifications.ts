@@ -1,4 +1,4 @@
-import type { CheckResult } from '../check.ts'
+import type { CheckResult } from '../health-check.ts'
 
 const advice = {
   ADDRESS_REFUSED: 'check receiver.trustedProxies and receiver.sources, and see the log lines',

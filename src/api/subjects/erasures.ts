@@ -91,13 +91,13 @@ export function createErasures(context: ApiContext): Erasures {
     const keepsKey = kept.length > 0
     const owner = streamOf('subject', subject)
     const { until, effects } = survey
-    const claims = survey.claims.filter(({ kind }) => !permanentIndexKinds.has(kind))
+    const indexEntries = survey.indexEntries.filter(({ kind }) => !permanentIndexKinds.has(kind))
     const data = {
       ...{ requester, legalBasis, subject, keeps, kept: kept.map(partPlaceKey), effects },
       ...{
         parts: destroyed.length,
         list: hash('sha256', formatPartList(destroyed), 'hex'),
-        indexRows: claims.length,
+        indexRows: indexEntries.length,
       },
       endings: readEndings(survey, destroyed, keepsKey),
     }
@@ -108,7 +108,7 @@ export function createErasures(context: ApiContext): Erasures {
     })
     const { commands, streams } = survey
     const places = kept.map(part => part.position)
-    const person = { owner, subject, until, claims, commands, streams, keepsKey, kept: places }
+    const person = { owner, subject, until, indexEntries, commands, streams, keepsKey, kept: places }
     return {
       targets: [...others, { stream: owner, message: { type: 'subject.erase', data } }],
       destroys: { parts: destroyed, person },

@@ -17,7 +17,7 @@ export function createSubjectModule(context: ApiContext): Module<SubjectMethods>
   return {
     methods: { subjects: createDataSubjects(context) },
     performers: createKeyPerformers(context),
-    jobs: [{ name: 'retention', runDue: () => retention.look() }],
+    jobs: [{ name: 'retention', runDue: () => retention.runDue() }],
     indexRows: () => ({
       'subject.enrolled': async ({ data }, open) => indexRow('cpf', await open('cpf'), data.subject),
     }),

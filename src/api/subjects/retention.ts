@@ -52,7 +52,7 @@ export class Retention {
   }
 
   /** Applies the rules that are due. A rule that fails does not stop the others. */
-  async look(): Promise<void> {
+  async runDue(): Promise<void> {
     await runSequentially(
       () => this.#applyRulesDaily(),
       () => this.#emptyJournal(),

@@ -42,13 +42,13 @@ export function createSubscriptionModule(context: ApiContext): SubscriptionModul
     ...(portal && {
       performers: createPortalPerformers(context, declarations, portal),
       limits: { portal },
-      jobs: [{ name: 'recovery', begin: () => schedule.begin(), runDue: () => schedule.look() }],
+      jobs: [{ name: 'recovery', begin: () => schedule.begin(), runDue: () => schedule.runDue() }],
     }),
     routers: {
       'portal.subscriptionsListed': async (_, fact, since) => {
-        const { delivery, withOurSecrets } = await routeSubscriptions(context, declarations, fact, since)
+        const { request, withOurSecrets } = await routeSubscriptions(context, declarations, fact, since)
         for (const evento of withOurSecrets) await accepted.history.noteSeenAtPortal(evento)
-        return delivery
+        return request
       },
       'portal.failuresListed': async (_, fact) => ({ targets: [{ stream: portalStream, message: fact }] }),
       'portal.declined': async ({ stream, type }, fact) => {

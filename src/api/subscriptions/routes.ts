@@ -29,7 +29,7 @@ export async function routeSubscriptions(
   declarations: DeclaredSubscriptions,
   fact: MessageWithParts,
   since: number,
-): Promise<{ delivery: DecisionRequest; withOurSecrets: string[] }> {
+): Promise<{ request: DecisionRequest; withOurSecrets: string[] }> {
   const { items, unreadable } = fact.data as Listing<ListedSubscription> // As the client reads it.
   const list = items.map(each => withoutFuture(each, context.clock.now()))
   const rows = await subscriptionRows(context)
@@ -71,7 +71,7 @@ export async function routeSubscriptions(
   }
   const data = { active: list.length - deleted, deleted, unreadable: unreadable.length }
   const message = { type: 'portal.subscriptionsListed', data, parts }
-  return { delivery: { targets: [...targets, { stream: portalStream, message }] }, withOurSecrets }
+  return { request: { targets: [...targets, { stream: portalStream, message }] }, withOurSecrets }
 }
 
 const portalAheadMaxMs = 2 * dayMs

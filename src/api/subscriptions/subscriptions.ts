@@ -100,8 +100,8 @@ export function createSubscriptions(context: ApiContext, declarations: DeclaredS
     const subscription = context.createId()
     const stream = streamOf('subscription', subscription)
     const message = { type: 'subscription.declare', data: { subscription, evento, endpoint } }
-    const claim = { kind: 'subscription', digest: store.digest('subscription', evento), value: subscription }
-    return { stream, targets: [{ stream, message, isNew: true }], claims: [claim] }
+    const indexEntry = { kind: 'subscription', digest: store.digest('subscription', evento), value: subscription }
+    return { stream, targets: [{ stream, message, isNew: true }], indexEntries: [indexEntry] }
   }
 
   function sendChange(
@@ -115,9 +115,9 @@ export function createSubscriptions(context: ApiContext, declarations: DeclaredS
     return commands.send(
       { method: `subscriptions.${verb}`, evento, endpoint },
       async () => {
-        const { stream, targets, claims = [] } = await declareIfNew(evento, endpoint)
+        const { stream, targets, indexEntries = [] } = await declareIfNew(evento, endpoint)
         const past = follows ? [await requestPastFailures(context)] : []
-        return { targets: [...targets, { stream, message }, ...past], claims }
+        return { targets: [...targets, { stream, message }, ...past], indexEntries }
       },
       commandOptions,
       () => readSubscription(evento),
@@ -156,8 +156,8 @@ export function createSubscriptions(context: ApiContext, declarations: DeclaredS
     const data = { ...seen, readAt: toInstant(context.clock.now()) }
     const message = { type: `subscription.${verb}`, data }
     const handled = await commands.record({ method: `subscriptions.${verb}`, evento, remoteId }, async () => {
-      const { stream, targets, claims = [] } = await declareIfNew(evento, endpoint)
-      return { targets: [...targets, { stream, message }, await requestPastFailures(context)], claims }
+      const { stream, targets, indexEntries = [] } = await declareIfNew(evento, endpoint)
+      return { targets: [...targets, { stream, message }, await requestPastFailures(context)], indexEntries }
     })
     const { position, effect, replayed } = handled
     return { position, effect, replayed, status: 'settled', value: await readSubscription(evento) }

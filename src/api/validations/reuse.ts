@@ -35,8 +35,8 @@ export async function routeAnswer(
   const text = reusableKey(environment, subject, claimed, fact.parts?.result?.value)
   if (text === undefined) return { targets }
   const replaces = await context.store.lookUp(indexKind, text)
-  const claim = { kind: indexKind, digest: context.store.digest(indexKind, text), value: pending.stream }
-  return { targets, claims: [{ ...claim, ...(replaces !== undefined && { replaces }) }] }
+  const indexEntry = { kind: indexKind, digest: context.store.digest(indexKind, text), value: pending.stream }
+  return { targets, indexEntries: [{ ...indexEntry, ...(replaces !== undefined && { replaces }) }] }
 }
 
 /** Finds the newest definitive answer to the same claims about the same person, if it is recent enough. */

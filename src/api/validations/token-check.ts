@@ -5,7 +5,7 @@ import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
-import type { CheckResult } from '../check.ts'
+import type { CheckResult } from '../health-check.ts'
 
 /** Checks the token: refused credentials, a wait, or an address that returns no tokens. */
 export async function checkToken(

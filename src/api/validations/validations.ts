@@ -137,7 +137,7 @@ export function createValidations(context: ApiContext, standings: Pick<Standings
     const validation = context.createId()
     const stream = streamOf('validation', validation)
     const prepared = await subjects.prepareSubject(cpf, 'validation')
-    const { subject, targets, claims: indexed = [], ...about } = prepared
+    const { subject, targets, indexEntries = [], ...about } = prepared
     // The person was erased and enrolled again since: the consent belongs to the erased subject.
     if (named && named.subject !== subject) throw invalidInput('consent: its person was erased meanwhile')
     const owner = streamOf('subject', subject)
@@ -146,7 +146,7 @@ export function createValidations(context: ApiContext, standings: Pick<Standings
       const data = { validation, id, subject, environment, ...reusable }
       const message = { type: 'validation.reuse', data }
       // It seals nothing: only `about` tells the append whose it is, should the person be erased meanwhile.
-      return { ...about, targets: [...targets, { stream, message, isNew: true }], claims: indexed }
+      return { ...about, targets: [...targets, { stream, message, isNew: true }], indexEntries }
     }
     const parts = {
       claims: { owner, value: claims },
@@ -159,7 +159,7 @@ export function createValidations(context: ApiContext, standings: Pick<Standings
     return {
       // The validation's own event comes last: the receipt of the command id leads to it.
       targets: [...targets, ...repeated, ...spendBudget(validation), { stream, message, isNew: true }],
-      claims: indexed,
+      indexEntries,
     }
   }
 

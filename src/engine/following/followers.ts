@@ -228,7 +228,7 @@ export class Followers {
       if (page instanceof AverbaError) return this.failAtNext(follower, types, page)
       const { events, end } = page
       for (const event of events) {
-        const failure = await this.withLease(name, () => call(event))
+        const failure = await this.keepLease(name, () => call(event))
         if (failure !== undefined) return this.#fail(follower, event.position, failure)
         if (!(await this.#store.followers.move(follower, event.position))) return
         follower = { ...follower, position: event.position, attempts: 0 }
@@ -271,7 +271,7 @@ export class Followers {
     return !isParked && (dueAt === null || isWaitOver(fromInstant(dueAt), this.#clock.now(), backoffMaxMs))
   }
 
-  async withLease<T>(name: string, work: () => Promise<T>): Promise<T> {
+  async keepLease<T>(name: string, work: () => Promise<T>): Promise<T> {
     const done = new AbortController()
     const keeping = this.#renew(name, done.signal)
     try {

@@ -70,7 +70,7 @@ export class EffectClaimer {
     }
     let known: ClaimCandidate | undefined = found
     let claimed: ClaimCandidate | undefined
-    const deliver = async (): Promise<DecisionRequest> => {
+    const createRequest = async (): Promise<DecisionRequest> => {
       // If its state has changed, the append conflicts and it is read again.
       const now = known ?? (await store.findClaimable(id, clock.now()))
       known = undefined
@@ -79,9 +79,9 @@ export class EffectClaimer {
       const { pending, move } = claimed
       const data = { effect: id, type: pending.type, attempts: pending.attempts }
       const message = { type: 'effect.attempt', data }
-      return { targets: [{ stream: effectStream(pending), message }], moves: store.withLease(move) }
+      return { targets: [{ stream: effectStream(pending), message }], moves: store.addLease(move) }
     }
-    const { position } = await this.#recorder.record(deliver, { about })
+    const { position } = await this.#recorder.record(createRequest, { about })
     return claimed && { ...claimed, performer, about, since: position }
   }
 

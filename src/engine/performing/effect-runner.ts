@@ -32,7 +32,7 @@ import { chooseRetry, retryPolicyOf } from './retry-policy.ts'
 export type Router = (pending: PendingEffect, fact: MessageWithParts, since: number) => Promise<DecisionRequest>
 
 /** Records one chunk of a large answer, on behalf of whoever requested the effect. */
-export type RecordChunk = (deliver: () => Promise<DecisionRequest>) => Promise<unknown>
+export type RecordChunk = (createRequest: () => Promise<DecisionRequest>) => Promise<unknown>
 
 /** Records most of an answer too large for one transaction, and returns the rest as the fact that ends the effect. */
 export type ChunkRecorder = (
@@ -142,7 +142,7 @@ export class EffectRunner {
       const opened = await this.#openParts(pending)
       if (isRepeatable(performer)) return await performer.perform(pending, opened)
       // A process that took the call over has recorded it as unknown, and it may have been paid for again.
-      return await performer.perform(pending, opened, () => this.#parts.store.holdEffect(pending))
+      return await performer.perform(pending, opened, () => this.#parts.store.extendLease(pending))
     } catch (error) {
       if (!(error instanceof AverbaError)) throw error
       // Our own errors happen before anything is sent: a part, a certificate or a secret was not available.
@@ -200,7 +200,7 @@ export class EffectRunner {
     const { id, attempts } = pending
     const { reason } = message.data
     let isOurs = false
-    const deliver = async (): Promise<DecisionRequest> => {
+    const createRequest = async (): Promise<DecisionRequest> => {
       const now = await this.#parts.store.effect(id)
       // Another process took it meanwhile: its outcome counts, unless it only recorded `unknown`.
       isOurs = now?.state === 'started' && now.attempts === attempts
@@ -217,7 +217,7 @@ export class EffectRunner {
       const extra = to === 'parked' && givenUp ? [{ stream: pending.stream, message: givenUp(pending) }] : []
       return { targets: [{ stream: effectStream(pending), message }, ...extra], moves }
     }
-    await this.#recorder.record(deliver, { isAnswer: true, about })
+    await this.#recorder.record(createRequest, { isAnswer: true, about })
     return isOurs
   }
 
@@ -227,13 +227,13 @@ export class EffectRunner {
     as: Settlement,
     reason: string,
   ): Promise<void> {
-    const record: RecordChunk = deliver => this.#recorder.record(deliver, { isAnswer: true, about })
+    const record: RecordChunk = createRequest => this.#recorder.record(createRequest, { isAnswer: true, about })
     const fact = (await this.#parts.chunkRecorders[learned.type]?.(pending, learned, record)) ?? learned
     const route = this.#parts.routers[fact.type]
     const toOwner = { targets: [{ stream: pending.stream, message: fact, since }] }
-    const deliver = async () => (await route?.(pending, fact, since)) ?? toOwner
+    const createRequest = async () => (await route?.(pending, fact, since)) ?? toOwner
     const settles = { effect: pending.id, as, reason }
-    await this.#recorder.record(deliver, { isAnswer: true, settles, about })
+    await this.#recorder.record(createRequest, { isAnswer: true, settles, about })
   }
 
   async #openParts(pending: PendingEffect): Promise<Record<string, Json>> {

@@ -14,12 +14,12 @@ export function guardEffect(
 ): Performer {
   return {
     ...performer,
-    async perform(pending, opened, mayLeave = async () => true) {
+    async perform(pending, opened, maySend = async () => true) {
       const end = await withhold(pending)
       if (end) return end((await readTrace(store, pending)).wasAnswered)
       const late: { end?: EndWithheldCall | undefined } = {}
       const outcome = await performer.perform(pending, opened, async () => {
-        if (!(await mayLeave())) return false
+        if (!(await maySend())) return false
         late.end = await withhold(pending) // Time may have passed while waiting for a token.
         return late.end === undefined
       })

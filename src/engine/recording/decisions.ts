@@ -24,7 +24,7 @@ export interface DecisionRequest {
   readonly targets: readonly AddressedMessage[]
   /** The stream that the command is about, even if it has no target: see `Append`. */
   readonly concerns?: string
-  readonly claims?: readonly IndexEntry[]
+  readonly indexEntries?: readonly IndexEntry[]
   /** A digest that must not have been recorded recently: see `Append`. */
   readonly recent?: RecentDigest
   readonly moves?: EffectMove
@@ -39,11 +39,11 @@ export interface DecisionRequest {
 export interface DecisionResult extends Pick<Append, 'streams' | 'events'> {
   readonly refused: string | undefined
   readonly code: ErrorCode | undefined
-  readonly standings: ReadonlyMap<string, MachineStanding>
+  readonly states: ReadonlyMap<string, PendingState>
 }
 
 /** A machine's state, and events not yet applied to it: that waits until the state is needed. */
-interface MachineStanding {
+interface PendingState {
   readonly state: MachineState
   readonly pending: readonly Event[]
   /** The position of the last event before `pending` that is not `silent`. A reading from before it is stale. */
@@ -52,7 +52,7 @@ interface MachineStanding {
 
 /** A replayed stream: the state of its machine, and its last event. */
 interface LoadedStream {
-  readonly standing: MachineStanding
+  readonly pendingState: PendingState
   readonly version: number
   readonly position: number
   readonly isOutdated?: boolean
@@ -80,7 +80,7 @@ export class Decisions {
 
   /** Decides the messages in order, each on the state after the previous ones. */
   async decide({ targets }: DecisionRequest): Promise<DecisionResult> {
-    const standings = new Map<string, MachineStanding>()
+    const states = new Map<string, PendingState>()
     const streams: DecisionResult['streams'][number][] = []
     const events: DecisionResult['events'][number][] = []
     let refused: string | undefined
@@ -92,15 +92,15 @@ export class Decisions {
       const isCurrent = known ? !known.isOutdated : isUnseen
       const from = known ?? emptyStream(machine)
       const found = isCurrent ? from : await this.#load(stream, machine, from)
-      if (!standings.has(stream)) {
+      if (!states.has(stream)) {
         streams.push({ stream, expect: found.version, ...(isUnseen && { isNew: true }) })
       }
-      const state = applyPending(machine, standings.get(stream) ?? found.standing)
+      const state = applyPending(machine, states.get(stream) ?? found.pendingState)
       const sent: MessageWithParts = typeof message === 'function' ? message(events.length) : message
-      const { lastChangePosition } = found.standing
+      const { lastChangePosition } = found.pendingState
       const marked = since !== undefined && lastChangePosition > since ? { ...sent, isStale: true } : sent
       const decision = machine.decide(state, marked)
-      standings.set(stream, { state, pending: [], lastChangePosition })
+      states.set(stream, { state, pending: [], lastChangePosition })
       if ('refused' in decision) {
         refused = decision.refused
         code = decision.code
@@ -112,21 +112,21 @@ export class Decisions {
         const input = i === 0 ? replayInput(marked, event) : { input: { nth: i } }
         events.push({ stream, event, causedBy: marked.type, machine: { name, version }, ...input, ...parts })
       }
-      standings.set(stream, { state, pending: decision.events, lastChangePosition })
+      states.set(stream, { state, pending: decision.events, lastChangePosition })
     }
-    return { refused, code, streams, events: refused === undefined ? events : [], standings }
+    return { refused, code, streams, events: refused === undefined ? events : [], states }
   }
 
-  remember({ standings }: DecisionResult, appended: readonly RecordedEvent[]): void {
+  remember({ states }: DecisionResult, appended: readonly RecordedEvent[]): void {
     const lastChanges = new Map<string, number>()
     for (const event of appended) {
       const { stream, version, position } = event
-      const standing = standings.get(stream)
-      if (!standing) continue
+      const pendingState = states.get(stream)
+      if (!pendingState) continue
       const isSilent = this.#findMachine(stream).isSilent(event)
-      const lastChangePosition = isSilent ? (lastChanges.get(stream) ?? standing.lastChangePosition) : position
+      const lastChangePosition = isSilent ? (lastChanges.get(stream) ?? pendingState.lastChangePosition) : position
       lastChanges.set(stream, lastChangePosition)
-      this.#loaded.set(stream, { standing: { ...standing, lastChangePosition }, version, position })
+      this.#loaded.set(stream, { pendingState: { ...pendingState, lastChangePosition }, version, position })
     }
   }
 
@@ -142,15 +142,15 @@ export class Decisions {
     let loaded: LoadedStream = {
       ...from,
       isOutdated: false,
-      standing: { ...from.standing, state: applyPending(machine, from.standing), pending: [] },
+      pendingState: { ...from.pendingState, state: applyPending(machine, from.pendingState), pending: [] },
     }
     const readOn = async (filter: { limit: number; exceptTypes?: readonly string[] }) => {
       const page = await this.#store.read({ stream, fromVersion: loaded.version + 1, ...filter })
       for (const event of page) {
         const { version, position } = event
-        const state = machine.evolve(loaded.standing.state, event)
-        const lastChangePosition = machine.isSilent(event) ? loaded.standing.lastChangePosition : position
-        loaded = { standing: { state, pending: [], lastChangePosition }, version, position }
+        const state = machine.evolve(loaded.pendingState.state, event)
+        const lastChangePosition = machine.isSilent(event) ? loaded.pendingState.lastChangePosition : position
+        loaded = { pendingState: { state, pending: [], lastChangePosition }, version, position }
       }
       return page.length === filter.limit
     }
@@ -178,9 +178,9 @@ function replayInput({ data, isStale }: MessageWithParts, event: Event): { input
 }
 
 function emptyStream(machine: Machine): LoadedStream {
-  return { standing: { state: machine.initial, pending: [], lastChangePosition: 0 }, version: 0, position: 0 }
+  return { pendingState: { state: machine.initial, pending: [], lastChangePosition: 0 }, version: 0, position: 0 }
 }
 
-function applyPending(machine: Machine, { state, pending }: MachineStanding): MachineState {
+function applyPending(machine: Machine, { state, pending }: PendingState): MachineState {
   return pending.reduce((before, event) => machine.evolve(before, event), state)
 }

@@ -63,10 +63,10 @@ export class Recorder {
    *
    * @throws {AverbaError} `REFUSED`, `CONFLICT`, for commands only, and `STORE_BUSY` when too many are in progress
    */
-  async record(deliver: () => Promise<DecisionRequest>, options: RecordOptions): Promise<RecordedOrReceipt> {
+  async record(createRequest: () => Promise<DecisionRequest>, options: RecordOptions): Promise<RecordedOrReceipt> {
     const kind = options.receipt === undefined ? 'facts' : 'commands'
     const places = this.#semaphores[kind]
-    const record = () => this.#record(deliver, options)
+    const record = () => this.#record(createRequest, options)
     const work = options.isAnswer ? () => this.#writeRetry.retryUntilWritable(record) : record
     if (kind === 'facts' && options.isKeptElsewhere !== true) return places.within(work)
     const recording = places.tryWithin(work)
@@ -75,32 +75,32 @@ export class Recorder {
     throw new AverbaError('STORE_BUSY', `Cannot record: ${inFlightMax} ${kind} are waiting already`, { hint })
   }
 
-  async #record(deliver: () => Promise<DecisionRequest>, options: RecordOptions): Promise<RecordedOrReceipt> {
+  async #record(createRequest: () => Promise<DecisionRequest>, options: RecordOptions): Promise<RecordedOrReceipt> {
     const isFact = options.receipt === undefined
     let { settles } = options
     let reason = ''
     // A fact is true, so it is decided again until it is recorded. A command gives up after some tries.
     for (let decisions = 0; isFact || decisions < decisionsMax; decisions++) {
-      const delivery = await deliver()
+      const request = await createRequest()
       // A stream with a new id needs no lock: no other decision uses it.
-      const streams = delivery.targets.flatMap(({ stream, isNew }) => (isNew ? [] : stream))
-      const decide = () => this.#decide(delivery, { ...options, settles })
+      const streams = request.targets.flatMap(({ stream, isNew }) => (isNew ? [] : stream))
+      const decide = () => this.#decide(request, { ...options, settles })
       const made = await (streams.length > 0 ? this.#streamLocks.run(streams, decide) : decide())
       if (made.status !== 'conflict') return made
       reason = made.reason
       // Another process has ended the effect. What we learned is still true, and is recorded as a late fact.
-      if (settles && !(await this.#store.isOpen(settles.effect))) settles = undefined
+      if (settles && !(await this.#store.isEffectOpen(settles.effect))) settles = undefined
     }
     const hint = 'Other processes append all the time. Try again'
     throw new AverbaError('CONFLICT', `Cannot record: ${reason}`, { hint })
   }
 
   async #decide(
-    delivery: DecisionRequest,
+    request: DecisionRequest,
     { about, receipt: requested, settles }: AttemptOptions,
   ): Promise<RecordedOrReceipt | AppendConflict> {
     const isFact = requested === undefined
-    const decided = await this.#decisions.decide(delivery)
+    const decided = await this.#decisions.decide(request)
     const { refused, code: ownCode, streams, events } = decided
     if (refused !== undefined && isFact) throw new TypeError(`A fact cannot be refused: ${refused}`)
     // Not stored as a receipt: nothing is appended, and the same command may be accepted later.
@@ -110,17 +110,17 @@ export class Recorder {
     const appended = await this.#append(isFact, {
       at: toInstant(this.#clock.now()),
       // A refusal depends on these streams too: based on outdated ones, a wrong refusal would be stored.
-      streams: [...streams, ...(delivery.preconditions ?? [])],
+      streams: [...streams, ...(request.preconditions ?? [])],
       events,
       ...(about && { about }),
       ...(receipt && { receipt }),
       ...(settles && { settles }),
-      ...(delivery.concerns !== undefined && { concerns: delivery.concerns }),
-      ...(refused === undefined && delivery.claims && { claims: delivery.claims }),
-      ...(refused === undefined && delivery.recent && { recent: delivery.recent }),
-      ...(refused === undefined && delivery.moves && { moves: delivery.moves }),
-      ...(refused === undefined && delivery.destroys && { destroys: delivery.destroys }),
-      ...(delivery.whenErased && { whenErased: delivery.whenErased }),
+      ...(request.concerns !== undefined && { concerns: request.concerns }),
+      ...(refused === undefined && request.indexEntries && { indexEntries: request.indexEntries }),
+      ...(refused === undefined && request.recent && { recent: request.recent }),
+      ...(refused === undefined && request.moves && { moves: request.moves }),
+      ...(refused === undefined && request.destroys && { destroys: request.destroys }),
+      ...(request.whenErased && { whenErased: request.whenErased }),
     })
     if (appended.status === 'known') return { ...appended, position: appended.receipt.position, events: [] }
     if (appended.status === 'conflict') {

@@ -37,7 +37,7 @@ const centuryMs = 100 * 365 * dayMs
  *
  * - `refuse`: the connection is refused. Over a real socket it is closed when the request arrives, like `reset`.
  * - `reset`: the connection breaks before the service does its work; `lose`: after it, so the answer is lost.
- * - `delay`: the answer comes `ms` later.
+ * - `delay`: the request arrives, and so the answer comes, `ms` later.
  * - `trickle`: the answer comes in small pieces, `ms` apart; by default slower than any client's budget.
  * - `status`: an error status with a problem body, and `Retry-After` from `retryAfterS`; the service does no work.
  * - `html`, `contentType`: the service works, but answers an HTML page, or with the wrong content type.

@@ -9,8 +9,8 @@ import { isCutOff } from '../database/sqlite.ts'
 import type { StoreFacts } from '../log/facts.ts'
 import { endOfLog } from '../log/position-before.ts'
 import { type Schemas, upcasters } from '../log/upcasters.ts'
-import { type ClaimedKind, checkClaims } from './check-claims.ts'
 import { findEndFault } from './check-end.ts'
+import { checkIndex, type IndexKind } from './check-index.ts'
 import { checkLog } from './check-log.ts'
 import { checkRecent } from './check-recent.ts'
 import { checkViews } from './check-views.ts'
@@ -21,7 +21,7 @@ export interface CheckOptions {
   readonly views?: readonly View[]
   readonly schemas?: Schemas
   /** The kinds of keyed digests to compare with the log; none when absent. */
-  readonly claimedKinds?: readonly ClaimedKind[]
+  readonly indexKinds?: readonly IndexKind[]
   /** Called after each page with what is checked, the position reached and the end of the log. */
   readonly onProgress?: (what: 'log' | 'views', position: number, end: number) => void
   /** Stops the check between two pages: the result is what was found so far. */
@@ -58,7 +58,7 @@ export async function checkRows(
   faults: Faults,
   options: CheckOptions,
 ): Promise<LogChecked & Partial<LogVerified>> {
-  const { views = [], schemas = upcasters, claimedKinds = [], onProgress, signal } = options
+  const { views = [], schemas = upcasters, indexKinds = [], onProgress, signal } = options
   let verified: LogVerified | undefined
   const head = await checkEndOfLog(snapshot, faults)
   const onPage = (what: 'log' | 'views') => async (position: number) => {
@@ -71,7 +71,7 @@ export async function checkRows(
     verified = await checkLog(snapshot, verifier, faults, onPage('log'))
   })
   const onIndex = () => onPage('log')(head)
-  await runCheck(faults, () => checkClaims(snapshot, claimedKinds, views, faults, onIndex))
+  await runCheck(faults, () => checkIndex(snapshot, indexKinds, views, faults, onIndex))
   await runCheck(faults, () => checkRecent(snapshot, faults, onIndex))
   if (views.length > 0) await runCheck(faults, () => checkViews(snapshot, views, schemas, faults, onPage('views')))
   return verified ?? { events: verifier.size, parts: 0, erasedParts: 0 }

@@ -7,7 +7,7 @@ import type { Snapshot } from '../database/snapshot.ts'
 import { readPage } from '../log/read.ts'
 import type { Schemas } from '../log/upcasters.ts'
 import { compareRows, RowDifferences } from '../views/compare-rows.ts'
-import { readCheckpoints } from '../views/projector.ts'
+import { readViewProgress } from '../views/projector.ts'
 import { createViewTable, foldOne, type ViewRow, ViewTable } from '../views/view-table.ts'
 import type { OnPage } from './check-log.ts'
 
@@ -31,13 +31,13 @@ export async function checkViews(
   faults: Faults,
   onPage: OnPage,
 ): Promise<void> {
-  const checkpoints = snapshot.run(readCheckpoints)
+  const progress = snapshot.run(readViewProgress)
   const built: BuiltView[] = []
   for (const view of views) {
-    const checkpoint = checkpoints.find(each => each.view === view.name && each.version === view.version)
+    const found = progress.find(each => each.view === view.name && each.version === view.version)
     // A view of another version is rebuilt when the log is opened.
-    if (checkpoint?.isRunning) built.push(snapshot.run(() => createCheckTable(view)))
-    else if (checkpoint) faults.add('views', `${view.name} is stopped: ${checkpoint.reason}`)
+    if (found?.isRunning) built.push(snapshot.run(() => createCheckTable(view)))
+    else if (found) faults.add('views', `${view.name} is stopped: ${found.reason}`)
   }
   let position = 0
   for (;;) {

@@ -17,7 +17,7 @@ import { readFacts, type StoreFacts } from '../log/facts.ts'
 import { positionBefore, timeAt } from '../log/position-before.ts'
 import { describeLostErasures, findLostErasures } from '../owners/lost-erasures.ts'
 import { findUnopenedKeys } from '../owners/unopened-keys.ts'
-import { readCheckpoints, type ViewCheckpoint } from '../views/projector.ts'
+import { readViewProgress, type ViewProgress } from '../views/projector.ts'
 import { findEndFault } from './check-end.ts'
 import { type CheckFindings, type CheckOptions, checkStore, findKeyFaults, throwOnCutOff } from './check-store.ts'
 
@@ -39,7 +39,7 @@ export interface Diagnosis extends StoreFacts {
   readonly since: Instant
   /** The last months up to the last event, newest first. */
   readonly months: readonly MonthVolume[]
-  readonly views: readonly ViewCheckpoint[]
+  readonly views: readonly ViewProgress[]
   readonly pending: readonly PendingCount[]
   readonly keys: KeysFound
   readonly pragmas: Readonly<Record<string, unknown>>
@@ -91,7 +91,7 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
     } = inspectKeys(options.keys ?? keyringPath(store), facts, options.entropy)
     const lost = describeLostErasures(snapshot.run(() => findLostErasures(erased)))
     const checked = isDeep ? await checkStore(snapshot, options) : undefined
-    const views = snapshot.run(readCheckpoints)
+    const views = snapshot.run(readViewProgress)
     const problems = [
       ...(checked ? describeFaults(checked) : findQuickFaults(snapshot, views, options.views)),
       ...keyProblems,
@@ -125,10 +125,10 @@ function describeFaults({ faults }: CheckFindings): string[] {
   })
 }
 
-function findQuickFaults(snapshot: Snapshot, found: readonly ViewCheckpoint[], views: readonly View[]): string[] {
+function findQuickFaults(snapshot: Snapshot, found: readonly ViewProgress[], views: readonly View[]): string[] {
   const end = snapshot.run(findEndFault)
   // A view of another version is rebuilt when the log is opened.
-  const isOurs = (each: ViewCheckpoint) => views.some(view => view.name === each.view && view.version === each.version)
+  const isOurs = (each: ViewProgress) => views.some(view => view.name === each.view && view.version === each.version)
   const stopped = found.filter(each => !each.isRunning && isOurs(each))
   return [
     ...(end === undefined ? [] : [`end: ${end}`]),

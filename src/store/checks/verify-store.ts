@@ -16,7 +16,7 @@ import { readMark } from '../checkpoints/high-water-mark.ts'
 import { rows, type Steps } from '../database/connection.ts'
 import type { Snapshot } from '../database/snapshot.ts'
 import { findUnopenedKeys } from '../owners/unopened-keys.ts'
-import type { ClaimedKind } from './check-claims.ts'
+import type { IndexKind } from './check-index.ts'
 import { checkRows, runCheck } from './check-store.ts'
 
 /** How to verify a store. */
@@ -24,7 +24,7 @@ export interface VerifyStoreOptions {
   readonly views: readonly View[]
   readonly entropy: Entropy
   /** The kinds of keyed digests to compare with the log; none when absent. */
-  readonly claimedKinds?: readonly ClaimedKind[]
+  readonly indexKinds?: readonly IndexKind[]
   /** Verifier key lines that must have signed the log; else those of the keyring beside it, or the log's own. */
   readonly keys?: readonly string[]
   /** Who holds the root key of the log. Without it, a keyring that lacks its root key is ignored. */
@@ -37,7 +37,7 @@ export interface VerifyStoreOptions {
 
 /** Verifies a store: everything that the verifier of a bundle checks, and that rows, tiles and views agree with it. */
 export async function verifyStore(snapshot: Snapshot, options: VerifyStoreOptions): Promise<Verdict> {
-  const { views, claimedKinds = [], onProgress } = options
+  const { views, indexKinds = [], onProgress } = options
   const faults = new Faults()
   let trust: LogTrust = emptyTrust
   await runCheck(faults, async () => {
@@ -45,7 +45,7 @@ export async function verifyStore(snapshot: Snapshot, options: VerifyStoreOption
   })
   const { keys, points, mark, ...found } = trust
   const verifier = new LogVerifier(points, keys.map(writeVerifierKey))
-  const how = { views, claimedKinds, ...(onProgress && { onProgress }) }
+  const how = { views, indexKinds, ...(onProgress && { onProgress }) }
   const { origin = '', root = '', ...checked } = await checkRows(snapshot, verifier, faults, how)
   faults.addAll(verifier.faults.list())
   await runCheck(faults, async () => {

@@ -8,7 +8,7 @@ import { keyringPath, markPath } from '../../vocabulary/names.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { damagedMark, findMarkFault } from '../checkpoints/checkpoints.ts'
 import { readMark } from '../checkpoints/high-water-mark.ts'
-import type { ClaimedKind } from '../checks/check-claims.ts'
+import type { IndexKind } from '../checks/check-index.ts'
 import { type CheckFindings, checkStore, findKeyFaults, throwOnCutOff, throwOnFaults } from '../checks/check-store.ts'
 import type { Steps } from '../database/connection.ts'
 import { Snapshot } from '../database/snapshot.ts'
@@ -43,7 +43,7 @@ export interface RestoreOptions {
   /** Accepts a rollback: lets the copy continue, although it is behind the high-water mark of the former store. */
   readonly accept?: (copy: string) => Promise<void>
   readonly views: readonly View[]
-  readonly claimedKinds?: readonly ClaimedKind[]
+  readonly indexKinds?: readonly IndexKind[]
   readonly entropy: Entropy
   readonly onProgress?: (what: 'copy' | 'log' | 'views', done: number, end: number) => void
 }
@@ -91,13 +91,13 @@ async function copyChecked(
   source: Snapshot,
   keyring: string,
   to: string,
-  { backup, store, views, claimedKinds = [], accept, entropy, onProgress }: RestoreOptions,
+  { backup, store, views, indexKinds = [], accept, entropy, onProgress }: RestoreOptions,
 ): Promise<RestoreResult> {
   const cannot = `Cannot restore "${backup}"`
   await source.copyTo(to, store, (done, pages) => onProgress?.('copy', done, pages))
   const copy = await Snapshot.open(to, backup)
   try {
-    const checked = await checkStore(copy, { views, claimedKinds, ...(onProgress && { onProgress }) })
+    const checked = await checkStore(copy, { views, indexKinds, ...(onProgress && { onProgress }) })
     const differing = checked.faults.filter(fault => fault.check === 'views')
     throwOnFaults(cannot, { faults: checked.faults.filter(fault => fault.check !== 'views') })
     if (!accept) copy.run(() => refuseRollback(cannot, readMark(markPath(store))))

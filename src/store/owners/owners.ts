@@ -107,8 +107,11 @@ export class Owners {
   }
 
   /** Replaces the keyed index. Does nothing and returns `undefined` when events follow the position. */
-  replaceIndex(claims: readonly IndexEntry[], since: number): Promise<{ before: number; after: number } | undefined> {
-    return this.#connection.transact(() => replaceIndex(claims, since))
+  replaceIndex(
+    indexEntries: readonly IndexEntry[],
+    since: number,
+  ): Promise<{ before: number; after: number } | undefined> {
+    return this.#connection.transact(() => replaceIndex(indexEntries, since))
   }
 
   /** Checkpoints the WAL into the file and empties it. False while a reader still needs it. */
@@ -204,7 +207,7 @@ function* readPartOwner(address: PartAddress): Steps<string | undefined> {
 const selectEvent = `select event.header from event join stream on stream.key = event.stream
   where stream.name = ? and event.version = ?`
 function* replaceIndex(
-  claims: readonly IndexEntry[],
+  indexEntries: readonly IndexEntry[],
   since: number,
 ): Steps<{ before: number; after: number } | undefined> {
   if ((yield* endOfLog()) !== since) return undefined
@@ -212,9 +215,9 @@ function* replaceIndex(
   yield* rows({ sql: 'delete from keyed_index', parameters: [] })
   yield* each(
     insertIndexEntry,
-    claims.map(({ kind, digest, value }) => [kind, digest, value]),
+    indexEntries.map(({ kind, digest, value }) => [kind, digest, value]),
   )
-  return { before: before?.n ?? 0, after: claims.length }
+  return { before: before?.n ?? 0, after: indexEntries.length }
 }
 
 const insertIndexEntry = 'insert into keyed_index (kind, digest, value) values (?, ?, ?)'

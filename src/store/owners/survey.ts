@@ -30,7 +30,7 @@ export interface PersonSurvey {
   /** The ids of open calls, except those of an erasure. */
   readonly effects: readonly string[]
   /** The keyed digests that lead to the person or to the person's records. */
-  readonly claims: readonly { readonly kind: string; readonly digest: Uint8Array }[]
+  readonly indexEntries: readonly { readonly kind: string; readonly digest: Uint8Array }[]
   /** The last bytes of the wrapped key in the file. */
   readonly keyEnding?: string
 }
@@ -43,8 +43,8 @@ const endingBytes = 16
 /** Searches the log for everything it holds about a person. No part is opened. */
 export async function surveyPerson(connection: Connection, subject: string): Promise<PersonSurvey> {
   const { values, ...found } = await findMentions(connection, subject)
-  const claims = await findIndexEntries(connection, values)
-  return connection.read(() => completeSurvey(streamOf('subject', subject), { ...found, claims }))
+  const indexEntries = await findIndexEntries(connection, values)
+  return connection.read(() => completeSurvey(streamOf('subject', subject), { ...found, indexEntries }))
 }
 
 /** Searches the headers for the parts that the log names of a person, including destroyed ones. */
@@ -97,14 +97,17 @@ async function readCommandIds(connection: Connection, key: number): Promise<Read
 }
 
 /** Scans the whole index: there is no database index from a value to its digests. */
-async function findIndexEntries(connection: Connection, values: ReadonlySet<string>): Promise<PersonSurvey['claims']> {
-  const claims: PersonSurvey['claims'][number][] = []
+async function findIndexEntries(
+  connection: Connection,
+  values: ReadonlySet<string>,
+): Promise<PersonSurvey['indexEntries']> {
+  const indexEntries: PersonSurvey['indexEntries'][number][] = []
   let after: Pick<IndexRow, 'kind' | 'digest'> = { kind: '', digest: new Uint8Array() }
   for (;;) {
     const page = await connection.read(() => readIndexPage(after))
-    for (const { kind, digest, value } of page) if (values.has(value)) claims.push({ kind, digest })
+    for (const { kind, digest, value } of page) if (values.has(value)) indexEntries.push({ kind, digest })
     const last = page.at(-1)
-    if (!last) return claims
+    if (!last) return indexEntries
     after = last
     await yieldToEventLoop()
   }
@@ -154,13 +157,13 @@ interface PersonMentions {
   readonly values: ReadonlySet<string>
 }
 
-interface MentionsWithClaims extends Omit<PersonMentions, 'values'> {
-  readonly claims: PersonSurvey['claims']
+interface MentionsWithIndexEntries extends Omit<PersonMentions, 'values'> {
+  readonly indexEntries: PersonSurvey['indexEntries']
 }
 
 function* completeSurvey(
   owner: string,
-  { until, parts, streams, commands, claims }: MentionsWithClaims,
+  { until, parts, streams, commands, indexEntries }: MentionsWithIndexEntries,
 ): Steps<PersonSurvey> {
   const open = yield* rows<{ stream: number; version: number; n: number }>({
     sql: selectOpenEffects,
@@ -177,7 +180,7 @@ function* completeSurvey(
     const row = yield* first<{ ending: Uint8Array }>({ sql: selectEnding, parameters: [position, name] })
     withEndings.push(row ? { ...part, ending: encodeHex(row.ending) } : part)
   }
-  const survey = { until, parts: withEndings, streams: [...streams.values()], commands, effects, claims }
+  const survey = { until, parts: withEndings, streams: [...streams.values()], commands, effects, indexEntries }
   return key ? { ...survey, keyEnding: encodeHex(key.ending) } : survey
 }
 

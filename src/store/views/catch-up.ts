@@ -6,7 +6,7 @@ import { DamagedEvent } from '../log/damaged.ts'
 import { readPage } from '../log/read.ts'
 import type { Schemas } from '../log/upcasters.ts'
 import { Folding, foldedMax } from './folding.ts'
-import { describeStop, findFailingEvent, joinHead, readCheckpoints } from './projector.ts'
+import { describeStop, findFailingEvent, joinHead, readViewProgress } from './projector.ts'
 import { ViewTable } from './view-table.ts'
 
 /** What `catchUp` works with. */
@@ -94,8 +94,8 @@ export function* recordStopReason(view: View, error: unknown, position: number |
 
 /** The position of a stopped view; `undefined` when it is running or has another version now. */
 function* stoppedPosition({ name, version }: View): Steps<number | undefined> {
-  const checkpoint = (yield* readCheckpoints()).find(each => each.view === name && each.version === version)
-  return checkpoint?.isRunning ? undefined : checkpoint?.position
+  const progress = (yield* readViewProgress()).find(each => each.view === name && each.version === version)
+  return progress?.isRunning ? undefined : progress?.position
 }
 
 const updateStoppedPosition = 'update projection set position = ? where view = ?'

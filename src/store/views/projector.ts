@@ -8,7 +8,7 @@ import { makeServingTable } from './side-table.ts'
 import { foldOne, type ViewRow, ViewTable } from './view-table.ts'
 
 /** How far a view has been folded. */
-export interface ViewCheckpoint {
+export interface ViewProgress {
   readonly view: string
   readonly version: number
   /** The view shows the log up to this position. */
@@ -139,8 +139,8 @@ export function* findFailingEvent(
   return at
 }
 
-/** Reads the checkpoints of all views. */
-export function* readCheckpoints(): Steps<readonly ViewCheckpoint[]> {
+/** Reads how far all views have come. */
+export function* readViewProgress(): Steps<readonly ViewProgress[]> {
   const end = yield* endOfLog()
   const running = yield* readRunningViews()
   const found = yield* rows<Schema['projection']>({ sql: selectProjections, parameters: [] })
@@ -150,9 +150,9 @@ export function* readCheckpoints(): Steps<readonly ViewCheckpoint[]> {
   })
 }
 
-/** Reads the checkpoints for a process with these views: one that another version has taken over counts as stopped. */
-export function* readCheckpointsOf(views: readonly View[]): Steps<readonly ViewCheckpoint[]> {
-  return (yield* readCheckpoints()).map(found => {
+/** Reads the progress for a process with these views: one that another version has taken over counts as stopped. */
+export function* readViewProgressOf(views: readonly View[]): Steps<readonly ViewProgress[]> {
+  return (yield* readViewProgress()).map(found => {
     const own = views.find(({ name }) => name === found.view)
     if (!own || own.version === found.version) return found
     const versions = `the log has version ${found.version} of this view, and this process has version ${own.version}`

@@ -4,7 +4,7 @@ import { backoffMs, isWaitOver } from '../../vocabulary/instant.ts'
 import type { View } from '../../vocabulary/view.ts'
 import type { StoreOptions } from '../store-options.ts'
 import { type CatchUpParts, catchUp, isFailureOfOneView } from './catch-up.ts'
-import { readCheckpoints, readRunningViews, type ViewStateListener, viewVersionName } from './projector.ts'
+import { readRunningViews, readViewProgress, type ViewStateListener, viewVersionName } from './projector.ts'
 import type { Rebuilder } from './rebuilder.ts'
 
 /** What `StoppedViews` works with. */
@@ -107,9 +107,9 @@ export class StoppedViews implements ViewStateListener {
 
   async #listStopped(): Promise<{ view: View; position: number }[]> {
     const { connection, options } = this.#parts
-    const checkpoints = await connection.read(() => readCheckpoints())
+    const progress = await connection.read(() => readViewProgress())
     return options.views.flatMap(view => {
-      const found = checkpoints.find(each => each.view === view.name && each.version === view.version)
+      const found = progress.find(each => each.view === view.name && each.version === view.version)
       return found && !found.isRunning ? [{ view, position: found.position }] : []
     })
   }

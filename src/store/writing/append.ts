@@ -47,14 +47,14 @@ export interface Append {
   /** The effect that the last event defers, parks, releases, or begins an attempt at. */
   readonly moves?: EffectMove
   /** Values to store under keyed digests. Each digest must have the value `replaces` now, or none. */
-  readonly claims?: readonly IndexEntry[]
+  readonly indexEntries?: readonly IndexEntry[]
   /** A digest for deduplication: the append conflicts when one with the same digest was recorded recently. */
   readonly recent?: RecentDigest
   /** The data to destroy. Its parts must exist, and nothing of an erased person may have been recorded meanwhile. */
   readonly destroys?: Destruction
   /**
    * How to append a fact whose owner was erased: as a conflict, to be recorded again under another owner, or (by
-   * default) without parts and claims. A command is always refused.
+   * default) without parts and index entries. A command is always refused.
    */
   readonly whenErased?: 'conflict' | 'withoutParts'
 }

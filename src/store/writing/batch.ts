@@ -14,7 +14,7 @@ export class Batch {
   readonly events: StagedEvent[] = []
   readonly effects: unknown[][] = []
   readonly receipts = new Map<string, Receipt>()
-  readonly claims = new Map<string, IndexEntry>()
+  readonly indexEntries = new Map<string, IndexEntry>()
   readonly recent = new Map<string, NewRecentDigest>()
   /** The moves of effects by id, each with the time of its append. */
   readonly moved = new Map<string, { move: EffectMove; now: Instant }>()
@@ -23,7 +23,7 @@ export class Batch {
   readonly destroyed: Destruction[] = []
 
   get isEmpty(): boolean {
-    return this.events.length + this.receipts.size + this.claims.size + this.ended.size === 0
+    return this.events.length + this.receipts.size + this.indexEntries.size + this.ended.size === 0
   }
 
   /** Writes everything but the views and their checkpoints. Empty inserts are skipped: most batches have many. */
@@ -34,7 +34,8 @@ export class Batch {
     const parts = this.events.flatMap(partRows)
     if (parts.length > 0) yield { sql: insertPart, forEach: parts }
     if (this.effects.length > 0) yield { sql: insertEffect, forEach: this.effects }
-    if (this.claims.size > 0) yield { sql: upsertClaim, forEach: Array.from(this.claims.values(), claimRow) }
+    if (this.indexEntries.size > 0)
+      yield { sql: upsertEntry, forEach: Array.from(this.indexEntries.values(), entryRow) }
     yield* recents.add(this.recent)
     for (const { move, now } of this.moved.values()) yield* moveEffect(move, now)
     for (const [effect, { position, ...how }] of this.ended) yield* endEffect({ effect, ...how }, position)
@@ -52,7 +53,7 @@ function ownerRow({ key, owner, epoch, wrapped, commitment }: KnownOwner): unkno
   return [key, owner, epoch, wrapped, commitment]
 }
 
-function claimRow({ kind, digest, value }: IndexEntry): unknown[] {
+function entryRow({ kind, digest, value }: IndexEntry): unknown[] {
   return [kind, digest, value]
 }
 
@@ -75,7 +76,7 @@ function receiptRow({ commandId, digest, code, detail, effect, position, stream 
 
 /** Finds the value stored under a keyed digest. */
 export function* lookUp(kind: string, digest: Uint8Array): Steps<string | undefined> {
-  return (yield* first<{ value: string }>({ sql: selectClaim, parameters: [kind, digest] }))?.value
+  return (yield* first<{ value: string }>({ sql: selectEntry, parameters: [kind, digest] }))?.value
 }
 
 /** Finds the stored receipt of a command. */
@@ -91,8 +92,8 @@ const insertReceipt = `insert into receipt (command_id, digest, code, detail, ef
   values (?, ?, ?, ?, ?, ?, ?)`
 const selectReceipt = `select command_id as "commandId", digest, code, detail, effect, position, stream
   from receipt where command_id = ?`
-const upsertClaim = `insert into keyed_index (kind, digest, value) values (?, ?, ?)
+const upsertEntry = `insert into keyed_index (kind, digest, value) values (?, ?, ?)
   on conflict (kind, digest) do update set value = excluded.value`
-const selectClaim = 'select value from keyed_index where kind = ? and digest = ?'
+const selectEntry = 'select value from keyed_index where kind = ? and digest = ?'
 const upsertTile = `insert into tile (level, number, hashes) values (?, ?, ?)
   on conflict (level, number) do update set hashes = excluded.hashes`

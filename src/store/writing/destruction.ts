@@ -20,7 +20,7 @@ export interface ErasedPerson {
   readonly subject: string
   /** The end of the log when the data was surveyed. */
   readonly until: number
-  readonly claims: readonly { readonly kind: string; readonly digest: Uint8Array }[]
+  readonly indexEntries: readonly { readonly kind: string; readonly digest: Uint8Array }[]
   /** The commands that recorded events of the person, and the streams of commands without events. */
   readonly commands: readonly string[]
   readonly streams: readonly string[]
@@ -61,11 +61,11 @@ export function* destroyData({ parts, person }: Destruction): Steps<void> {
   )
   yield* deleteRecentDigests(parts.map(({ position }) => position))
   if (!person) return
-  const { owner, claims, commands, streams, keepsKey, kept } = person
+  const { owner, indexEntries, commands, streams, keepsKey, kept } = person
   yield* deleteRecentDigests(kept)
   yield* each(
-    deleteClaim,
-    claims.map(({ kind, digest }) => [kind, digest]),
+    deleteEntry,
+    indexEntries.map(({ kind, digest }) => [kind, digest]),
   )
   yield* each(
     emptyReceipt,
@@ -92,7 +92,7 @@ const emptyBytes = new Uint8Array()
 
 const selectNewer = 'select header from event where position > ? and header like ?'
 const deletePart = 'delete from part where position = ? and name = ?'
-const deleteClaim = 'delete from keyed_index where kind = ? and digest = ?'
+const deleteEntry = 'delete from keyed_index where kind = ? and digest = ?'
 const emptyReceipt = 'update receipt set digest = ? where command_id = ?'
 const emptyReceiptsOfStream = `update receipt set digest = ? where stream = ? and stream <> ''`
 const markOwner = 'update owner_key set is_erased = 1 where owner = ?'

@@ -74,9 +74,9 @@ export function* stageAppend(context: AppendContext, input: Append): Steps<Appen
 function* findConflict(context: AppendContext, input: Append): Steps<string | undefined> {
   const { batch, cache } = context
   const { moves, destroys, concerns } = input
-  for (const claim of input.claims ?? []) {
-    const value = batch.claims.get(claimKey(claim))?.value ?? (yield* lookUp(claim.kind, claim.digest))
-    if (value !== claim.replaces) return `a ${claim.kind} was claimed meanwhile`
+  for (const entry of input.indexEntries ?? []) {
+    const value = batch.indexEntries.get(entryKey(entry))?.value ?? (yield* lookUp(entry.kind, entry.digest))
+    if (value !== entry.replaces) return `a ${entry.kind} was indexed meanwhile`
   }
   if (input.recent && (yield* wasRecordedRecently(context, input.recent)))
     return 'the same content was recorded recently'
@@ -133,7 +133,7 @@ function stageEvents(
   if (staged.length > 0) cache.at = at
   const events = staged.map(event => event.recorded)
   const { position } = cache
-  for (const claim of input.claims ?? []) batch.claims.set(claimKey(claim), claim)
+  for (const entry of input.indexEntries ?? []) batch.indexEntries.set(entryKey(entry), entry)
   if (input.recent && events.length > 0) {
     batch.recent.set(digestKey(input.recent.digest), { ...input.recent, position, at: input.at })
   }
@@ -193,7 +193,7 @@ function toStagedEvent(
 }
 
 /** Removes the digests by which an erased person could be found. */
-function withoutDigests({ recent: _, claims: __, ...input }: Append): Append {
+function withoutDigests({ recent: _, indexEntries: __, ...input }: Append): Append {
   return input
 }
 
@@ -220,7 +220,7 @@ function hasEndedInBatch({ ended, cancelled }: Batch, effect: string): boolean {
   return ended.has(effect) || cancelled.has(effect)
 }
 
-function claimKey({ kind, digest }: IndexEntry): string {
+function entryKey({ kind, digest }: IndexEntry): string {
   return `${kind} ${Buffer.from(digest).toString('hex')}`
 }
 

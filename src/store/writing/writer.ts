@@ -63,7 +63,7 @@ export class Writer {
   }
 
   /**
-   * Appends to one or more streams with parts, receipt and claims: all of it or nothing.
+   * Appends to one or more streams with parts, receipt and index entries: all of it or nothing.
    *
    * @throws {AverbaError} `STORE_BUSY` when another process holds the file for seconds, or too many appends wait
    */

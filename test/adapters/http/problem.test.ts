@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { clearCode } from '../../../src/vocabulary/problem.ts'
+import { storableCode } from '../../../src/vocabulary/problem.ts'
 
-const readCode = (code: string, sent: object) => clearCode({ status: 400, code }, JSON.parse(JSON.stringify(sent)))
+const readCode = (code: string, sent: object) => storableCode({ status: 400, code }, JSON.parse(JSON.stringify(sent)))
 
 test.each([
   ['José da Silva', 'JOSE'],

@@ -1,7 +1,7 @@
 import { Faults } from '../../../src/proof/faults.ts'
 import { checkViews } from '../../../src/store/checks/check-views.ts'
 import { Snapshot } from '../../../src/store/database/snapshot.ts'
-import { readCheckpoints } from '../../../src/store/views/projector.ts'
+import { readViewProgress } from '../../../src/store/views/projector.ts'
 import type { CreateCheck } from '../check.ts'
 
 /**
@@ -17,9 +17,9 @@ export const viewsEqualReplay: CreateCheck = (box, report) => ({
       const faults = new Faults()
       await checkViews(snapshot, views, {}, faults, async () => true)
       for (const { examples } of faults.list()) for (const example of examples) report(example)
-      const checkpoints = snapshot.run(readCheckpoints)
+      const progress = snapshot.run(readViewProgress)
       for (const { name, version } of views) {
-        const found = checkpoints.some(each => each.view === name && each.version === version && each.isRunning)
+        const found = progress.some(each => each.view === name && each.version === version && each.isRunning)
         if (!found) report(`${name} of version ${version} is not up to date`)
       }
     } finally {

@@ -42,11 +42,11 @@ test('facts in progress are limited: facts kept by their sender are refused, oth
   const { store, recorder, held, nothing, statusesOf } = await given()
   const order: number[] = []
   const record = (n: number, isKeptElsewhere: boolean) => {
-    const deliver = () => {
+    const createRequest = () => {
       order.push(n)
       return held.promise
     }
-    return recorder.record(deliver, { isKeptElsewhere })
+    return recorder.record(createRequest, { isKeptElsewhere })
   }
   const waiting = Array.from({ length: 10_000 }, (_, n) => record(n, n % 2 === 0))
   await expect(record(-1, true)).rejects.toMatchObject({ code: 'STORE_BUSY' })

@@ -186,13 +186,19 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       expect(await store.read({ stream: 'token-a' })).toHaveLength(1)
     }))
 
-  test('a claim of a digest that is already claimed conflicts', () =>
+  test('an index entry whose digest is already indexed conflicts', () =>
     given(async store => {
-      const claim = { kind: 'cpf', digest, value: 'a' }
-      expect((await store.append({ ...toStream('token-a', 'none'), claims: [claim] })).status).toBe('appended')
-      expect((await store.append({ ...toStream('token-b', 'none'), claims: [claim] })).status).toBe('conflict')
-      const replacing = { ...claim, value: 'b', replaces: 'a' }
-      expect((await store.append({ ...toStream('token-b', 'none'), claims: [replacing] })).status).toBe('appended')
+      const indexEntry = { kind: 'cpf', digest, value: 'a' }
+      expect((await store.append({ ...toStream('token-a', 'none'), indexEntries: [indexEntry] })).status).toBe(
+        'appended',
+      )
+      expect((await store.append({ ...toStream('token-b', 'none'), indexEntries: [indexEntry] })).status).toBe(
+        'conflict',
+      )
+      const replacing = { ...indexEntry, value: 'b', replaces: 'a' }
+      expect((await store.append({ ...toStream('token-b', 'none'), indexEntries: [replacing] })).status).toBe(
+        'appended',
+      )
     }))
 
   test('a recent digest makes an equal one conflict for a while, and no other', () =>
@@ -247,13 +253,13 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
   test('an erasure destroys the parts, the key, and the digests that lead to them', () =>
     given(async store => {
       const owner = 'subject-one'
-      const claim = { kind: 'cpf', digest, value: 'one' }
+      const indexEntry = { kind: 'cpf', digest, value: 'one' }
       const event = { type: 'subject.enrolled', data: { subject: 'one', origin: 'host' } }
       const parts = { cpf: { owner, value: '25774435016' }, name: { owner, value: 'x' } }
       const item = { stream: owner, event, causedBy: 'subject.enrol', machine, parts }
       const recent = { digest, since: Date.parse(at), until: Date.parse(at) }
       const receipt = { commandId: 'c1', digest, code: 'accepted' as const, detail: '' }
-      await store.append({ ...toStream(owner, 'none'), events: [item], claims: [claim], recent, receipt })
+      await store.append({ ...toStream(owner, 'none'), events: [item], indexEntries: [indexEntry], recent, receipt })
       const bare = { ...toStream(owner, 'any'), events: [], receipt: { ...receipt, commandId: 'c2' } }
       await store.append(bare)
       const erased = { stream: owner, event: { type: 'subject.erased', data: {} }, causedBy: 'subject.erase' }
@@ -263,7 +269,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
         events: [{ ...erased, machine }],
         destroys: {
           parts: ['cpf', 'name'].map(name => ({ position: 2, name })),
-          person: { ...found, owner, subject: 'one', until: 2, claims: [claim], keepsKey: false, kept: [] },
+          person: { ...found, owner, subject: 'one', until: 2, indexEntries: [indexEntry], keepsKey: false, kept: [] },
         },
       }
       expect((await store.append(erasing)).status).toBe('appended')
@@ -271,8 +277,10 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       expect(await store.owners.stateOf(owner)).toBe('erased')
       expect(await store.findRecent(recent)).toBeUndefined()
       for (const id of ['c1', 'c2']) expect((await store.receipt(id))?.digest).toHaveLength(0)
-      // The digests of the person were deleted, so they can be claimed again.
-      expect((await store.append({ ...toStream('token-a', 'none'), claims: [claim], recent })).status).toBe('appended')
+      // The digests of the person were deleted, so they can be indexed again.
+      expect((await store.append({ ...toStream('token-a', 'none'), indexEntries: [indexEntry], recent })).status).toBe(
+        'appended',
+      )
     }))
 
   test('pages are read forward and backward, by type and after a position', () =>

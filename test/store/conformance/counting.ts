@@ -1,5 +1,5 @@
 import type { Store } from '../../../src/store/store.ts'
-import type { ViewCheckpoint } from '../../../src/store/views/projector.ts'
+import type { ViewProgress } from '../../../src/store/views/projector.ts'
 import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
 import { defineView, type View } from '../../../src/vocabulary/view.ts'
 import { at } from './place.ts'
@@ -38,6 +38,6 @@ export async function append(store: Store, count: number, streams = 10): Promise
 }
 
 /** How far a view has come. */
-export async function checkpointOf(store: Store, name: string): Promise<ViewCheckpoint | undefined> {
-  return (await store.checkpoints()).find(each => each.view === name)
+export async function checkpointOf(store: Store, name: string): Promise<ViewProgress | undefined> {
+  return (await store.viewProgress()).find(each => each.view === name)
 }

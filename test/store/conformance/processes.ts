@@ -94,7 +94,7 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
         await stranger?.secrets.leases.release(`lease-${n}`)
         expect(await stranger?.secrets.leases.take(`lease-${n}`)).toBe(false)
         const without = taken.find(each => each.effect === undefined)?.store
-        expect(await without?.holdEffect({ id, attempts: 1 })).toBe(false)
+        expect(await without?.extendLease({ id, attempts: 1 })).toBe(false)
       }
     }))
 
@@ -120,7 +120,7 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
       expect(await right.dueEffects(now, { types: ['portal.listFailures'] })).toEqual([])
       expect(await right.claimEffect('token-a/1/0', now)).toMatchObject({ wasStarted: true })
       expect(await right.dueEffects(now)).toEqual([])
-      expect(await ahead.holdEffect({ id: 'token-a/1/0', attempts: 1 })).toBe(false)
+      expect(await ahead.extendLease({ id: 'token-a/1/0', attempts: 1 })).toBe(false)
     } finally {
       await Promise.all([ahead.close(), right.close()])
     }
@@ -179,6 +179,6 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
       expect(await rebuilding).toMatchObject([{ rows: 10, differences: 0 }])
       await append(other, 10)
       expect(await one.rebuild()).toMatchObject([{ rows: 10, differences: 0 }])
-      expect(await other.checkpoints()).toMatchObject([{ view: 'counted', isRunning: true, position: 711 }])
+      expect(await other.viewProgress()).toMatchObject([{ view: 'counted', isRunning: true, position: 711 }])
     }))
 }

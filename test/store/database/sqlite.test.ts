@@ -294,13 +294,13 @@ test('a view that fails stops alone, reports the position, and runs again after 
     events: [{ stream: 'token-a', event, causedBy: 'token.request', machine }],
   })
   expect(appended.status).toBe('appended')
-  const of = async (name: string) => (await store.checkpoints()).find(each => each.view === name)
+  const of = async (name: string) => (await store.viewProgress()).find(each => each.view === name)
   expect(await of('tokens')).toMatchObject({
     isRunning: false,
     position: 1,
     reason: 'RangeError at position 2',
   })
-  expect((await store.checkpoints()).filter(each => each.isRunning && each.position === 2)).toHaveLength(
+  expect((await store.viewProgress()).filter(each => each.isRunning && each.position === 2)).toHaveLength(
     views.length - 1,
   )
   isBroken = false
@@ -308,7 +308,7 @@ test('a view that fails stops alone, reports the position, and runs again after 
     rows: 1,
     differences: 1,
   })
-  expect((await store.checkpoints()).filter(each => each.isRunning && each.position === 2)).toHaveLength(views.length)
+  expect((await store.viewProgress()).filter(each => each.isRunning && each.position === 2)).toHaveLength(views.length)
   await store.close()
 })
 

@@ -508,8 +508,8 @@ test('an append for an erased owner, or a late erasure, is rejected or stripped 
   expect(await store.append(about(erasedSubject, { whenErased: 'conflict' }))).toMatchObject({
     status: 'conflict',
   })
-  const claims = [{ kind: 'k', digest: store.digest('k', 'x'), value: erasedSubject }]
-  const bare = await store.append(about(erasedSubject, { claims }))
+  const indexEntries = [{ kind: 'k', digest: store.digest('k', 'x'), value: erasedSubject }]
+  const bare = await store.append(about(erasedSubject, { indexEntries }))
   expect(bare).toMatchObject({
     status: 'appended',
     events: [expect.not.objectContaining({ parts: expect.anything() })],
@@ -527,7 +527,7 @@ test('an append for an erased owner, or a late erasure, is rejected or stripped 
 
   // In one transaction: appends before an erasure make it late, those after it have no parts.
   const { until } = await store.owners.survey(otherSubject)
-  const none = { claims: [], commands: [], streams: [], kept: [] }
+  const none = { indexEntries: [], commands: [], streams: [], kept: [] }
   const person = { owner: `subject-${otherSubject}`, subject: otherSubject, until, keepsKey: false, ...none }
   const erasing = { ...about(erasedSubject), destroys: { parts: [], person } }
   const results = await Promise.all([store.append(about(otherSubject)), store.append(erasing)])

@@ -84,7 +84,7 @@ test('an erased person’s key is removed from memory, even if no other key is r
   file.close()
   const open = () => store.vault.open(key, `${owner}/1/note`, sealed)
   expect(open()).toBe('x')
-  const none = { claims: [], commands: [], streams: [], kept: [], keepsKey: false }
+  const none = { indexEntries: [], commands: [], streams: [], kept: [], keepsKey: false }
   await store.append({
     at,
     streams: [{ stream: owner, expect: 1 }],

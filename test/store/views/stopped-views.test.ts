@@ -156,7 +156,7 @@ test('a view that keeps stopping is restarted only after growing waits', async (
   const stopping = async (until: number) => {
     const seconds: number[] = []
     for (let second = 0; second < until; second++) {
-      const end = (await store.checkpoints())[0]?.position ?? 0
+      const end = (await store.viewProgress())[0]?.position ?? 0
       breaks.at = end + 1
       await append(store, 1)
       delete breaks.at

@@ -24,7 +24,7 @@ export class FailurePortion {
   /** The notifications that were in the inbox before. */
   readonly linked: string[] = []
   readonly #targets: AddressedMessage[] = []
-  readonly #claims: IndexEntry[] = []
+  readonly #indexEntries: IndexEntry[] = []
   readonly #destroyed: PartPlace[] = []
   readonly #context: ApiContext
   readonly #stored: NotificationMatcher
@@ -39,12 +39,12 @@ export class FailurePortion {
   }
 
   get request(): DecisionRequest {
-    const delivery = { targets: this.#targets, claims: this.#claims }
-    if (this.#destroyed.length === 0) return delivery
+    const request = { targets: this.#targets, indexEntries: this.#indexEntries }
+    if (this.#destroyed.length === 0) return request
     const parts = this.#destroyed.map(partPlaceKey)
     const data = { kind: 'notification.body', rule: 'recovered', parts }
     const retention = { stream: 'retention-notification.body', message: { type: 'retention.apply', data } }
-    return { ...delivery, targets: [...this.#targets, retention], destroys: { parts: this.#destroyed } }
+    return { ...request, targets: [...this.#targets, retention], destroys: { parts: this.#destroyed } }
   }
 
   async add(item: ListedFailure): Promise<void> {
@@ -67,7 +67,7 @@ export class FailurePortion {
       failure,
       subscription === undefined ? portalStream : streamOf('subscription', subscription),
     )
-    this.#claim('failure', item, failure)
+    this.#addEntry('failure', item, failure)
     return failure
   }
 
@@ -136,7 +136,7 @@ export class FailurePortion {
     }
     const data = { failure, evento, notification, how }
     this.#targets.push({ stream, message: { type: 'subscription.recoverFailure', data } })
-    this.#claim('recovery', item, notification)
+    this.#addEntry('recovery', item, notification)
     this.counts[how] += 1
   }
 
@@ -145,8 +145,8 @@ export class FailurePortion {
   }
 
   /** Indexes a record, so that two processes cannot both record it. */
-  #claim(kind: string, { remoteId }: ListedFailure, value: string): void {
-    this.#claims.push({ kind, digest: this.#context.store.digest(kind, String(remoteId)), value })
+  #addEntry(kind: string, { remoteId }: ListedFailure, value: string): void {
+    this.#indexEntries.push({ kind, digest: this.#context.store.digest(kind, String(remoteId)), value })
   }
 }
 

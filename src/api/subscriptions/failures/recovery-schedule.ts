@@ -40,7 +40,7 @@ export class RecoverySchedule {
   }
 
   /** Requests the failures of every day not requested since it ended, and the list with the last successes. */
-  async look(): Promise<void> {
+  async runDue(): Promise<void> {
     const { clock, engine, store, options } = this.#context
     const now = clock.now()
     const today = brasiliaDay(now)
