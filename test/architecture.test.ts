@@ -4,23 +4,23 @@ import { describe, expect, test } from 'vitest'
 
 const source = resolve(import.meta.dirname, '../src')
 
-interface Room {
-  /** The rooms that it imports, types included. */
+interface Folder {
+  /** The folders that it imports, types included. */
   readonly imports: readonly string[]
   readonly packages: readonly string[]
 }
 
-/** The top-level folders and files ("rooms") of `src`, lowest first, as the table of docs/architecture.md lists them. */
-const rooms: Readonly<Record<string, Room>> = readRooms()
+/** The top-level folders and files of `src`, lowest first, as the table of docs/architecture.md lists them. */
+const folders: Readonly<Record<string, Folder>> = readFolders()
 
-function readRooms(): Record<string, Room> {
+function readFolders(): Record<string, Folder> {
   const page = readFileSync(resolve(import.meta.dirname, '../docs/architecture.md'), 'utf8')
   const [, table = ''] = page.split('| folder | contents | may import | packages |\n')
-  const read: Record<string, Room> = {}
+  const read: Record<string, Folder> = {}
   for (const [, name = '', imports = '', packages = ''] of table
     .split('\n\n', 1)[0]
     ?.matchAll(/^\| `([\w.]+)` \|[^|]*\|([^|]*)\|([^|]*)\|$/gm) ?? []) {
-    const listed = [...imports.matchAll(/`([\w.]+)`/g)].map(([, room = '']) => room)
+    const listed = [...imports.matchAll(/`([\w.]+)`/g)].map(([, folder = '']) => folder)
     read[name] = {
       imports: imports.trim() === 'all above' ? Object.keys(read) : listed,
       packages: packages.trim().split(', '),
@@ -29,8 +29,8 @@ function readRooms(): Record<string, Room> {
   return read
 }
 
-/** Rooms with ordered subfolders ("floors"): each imports only the ones before it. */
-const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
+/** Folders with ordered subfolders, their layers: each imports only the ones before it. */
+const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
   store: [
     ['database'],
     ['log'],
@@ -86,10 +86,10 @@ const localImports = files.flatMap(({ path, imports }) =>
   imports.filter(({ isOurs }) => isOurs).map(({ name }) => ({ from: path, to: name })),
 )
 
-const roomOf = (path: string) => path.split('/')[0] ?? ''
-const folderOf = (path: string) => dirname(path)
-/** The subfolder of a file in its room; empty for files directly in the room. */
-const floorOf = (path: string) => (path.split('/').length > 2 ? (path.split('/')[1] ?? '') : '')
+const folderOf = (path: string) => path.split('/')[0] ?? ''
+const parentOf = (path: string) => dirname(path)
+/** The subfolder of a file in its folder; empty for files directly in the folder. */
+const layerOf = (path: string) => (path.split('/').length > 2 ? (path.split('/')[1] ?? '') : '')
 const formatImport = ({ from, to }: { from: string; to: string }) => `${from} imports ${to}`
 
 function packageOf(name: string): string {
@@ -121,17 +121,17 @@ function findCycles(edges: readonly { from: string; to: string }[]): string[][] 
   return cycles
 }
 
-test('every listed room and floor exists and has files', () => {
+test('every listed folder and layer exists and has files', () => {
   expect(files.length).toBeGreaterThan(300)
   expect(localImports.length).toBeGreaterThan(1_000)
-  const found = new Set(files.map(({ path }) => roomOf(path)))
-  expect(found).toEqual(new Set(Object.keys(rooms)))
-  for (const [room, levels] of Object.entries(floors)) {
-    const folders = files.filter(({ path }) => roomOf(path) === room).map(({ path }) => floorOf(path))
-    expect(new Set(folders.filter(folder => folder !== ''))).toEqual(new Set(levels.flat()))
+  const found = new Set(files.map(({ path }) => folderOf(path)))
+  expect(found).toEqual(new Set(Object.keys(folders)))
+  for (const [folder, levels] of Object.entries(layers)) {
+    const subfolders = files.filter(({ path }) => folderOf(path) === folder).map(({ path }) => layerOf(path))
+    expect(new Set(subfolders.filter(each => each !== ''))).toEqual(new Set(levels.flat()))
   }
-  const folders = files.filter(({ path }) => roomOf(path) === 'api').map(({ path }) => floorOf(path))
-  expect(new Set(folders.filter(folder => folder !== ''))).toEqual(new Set(Object.keys(areas)))
+  const subfolders = files.filter(({ path }) => folderOf(path) === 'api').map(({ path }) => layerOf(path))
+  expect(new Set(subfolders.filter(each => each !== ''))).toEqual(new Set(Object.keys(areas)))
 })
 
 test('findCycles() finds a cycle and ignores a chain', () => {
@@ -147,25 +147,25 @@ test('files have no import cycles', () => {
 
 test('folders have no import cycles', () => {
   // Files beside folders are shared by these folders or re-export them.
-  const holding = new Set(files.map(({ path }) => dirname(folderOf(path))))
+  const holding = new Set(files.map(({ path }) => dirname(parentOf(path))))
   const between = localImports
-    .map(({ from, to }) => ({ from: folderOf(from), to: folderOf(to) }))
+    .map(({ from, to }) => ({ from: parentOf(from), to: parentOf(to) }))
     .filter(({ from, to }) => from !== to && !holding.has(from) && !holding.has(to))
   expect(between.length).toBeGreaterThan(200)
   expect(findCycles(between)).toEqual([])
 })
 
-describe.each(Object.entries(rooms))('%s', (room, { imports, packages }) => {
-  const own = localImports.filter(({ from }) => roomOf(from) === room)
+describe.each(Object.entries(folders))('%s', (folder, { imports, packages }) => {
+  const own = localImports.filter(({ from }) => folderOf(from) === folder)
 
-  test('imports only the listed rooms', () => {
-    const wrong = own.filter(({ to }) => roomOf(to) !== room && !imports.includes(roomOf(to)))
+  test('imports only the listed folders', () => {
+    const wrong = own.filter(({ to }) => folderOf(to) !== folder && !imports.includes(folderOf(to)))
     expect(wrong.map(formatImport)).toEqual([])
   })
 
   test('imports only the listed packages', () => {
     const wrong = files
-      .filter(({ path }) => roomOf(path) === room)
+      .filter(({ path }) => folderOf(path) === folder)
       .flatMap(({ path, imports }) =>
         imports
           .filter(({ name, isOurs }) => !isOurs && !name.startsWith('node:'))
@@ -176,20 +176,20 @@ describe.each(Object.entries(rooms))('%s', (room, { imports, packages }) => {
   })
 })
 
-test.each(Object.entries(floors))('folders of %s import only lower folders', (room, levels) => {
-  const levelOf = (path: string) => levels.findIndex(level => level.includes(floorOf(path)))
-  const within = localImports.filter(({ from, to }) => roomOf(from) === room && roomOf(to) === room)
+test.each(Object.entries(layers))('folders of %s import only lower folders', (folder, levels) => {
+  const levelOf = (path: string) => levels.findIndex(level => level.includes(layerOf(path)))
+  const within = localImports.filter(({ from, to }) => folderOf(from) === folder && folderOf(to) === folder)
   const wrong = within.filter(({ from, to }) => {
-    if (floorOf(from) === floorOf(to) || floorOf(from) === '' || floorOf(to) === '') return false
+    if (layerOf(from) === layerOf(to) || layerOf(from) === '' || layerOf(to) === '') return false
     return levelOf(from) <= levelOf(to)
   })
   expect(wrong.map(formatImport)).toEqual([])
 })
 
 test('an area of the API imports only the listed areas, and the base imports none', () => {
-  const within = localImports.filter(({ from, to }) => roomOf(from) === 'api' && roomOf(to) === 'api')
+  const within = localImports.filter(({ from, to }) => folderOf(from) === 'api' && folderOf(to) === 'api')
   const wrong = within.filter(({ from, to }) => {
-    const [own, other] = [floorOf(from), floorOf(to)]
+    const [own, other] = [layerOf(from), layerOf(to)]
     return other !== '' && other !== own && !areas[own]?.includes(other)
   })
   expect(wrong.map(formatImport)).toEqual([])
@@ -197,9 +197,9 @@ test('an area of the API imports only the listed areas, and the base imports non
 
 test('src/averba imports only the module of each area', () => {
   const known = localImports.filter(
-    ({ from, to }) => roomOf(from) === 'averba' && roomOf(to) === 'api' && floorOf(to) !== '',
+    ({ from, to }) => folderOf(from) === 'averba' && folderOf(to) === 'api' && layerOf(to) !== '',
   )
-  expect(new Set(known.map(({ to }) => floorOf(to)))).toEqual(
+  expect(new Set(known.map(({ to }) => layerOf(to)))).toEqual(
     new Set(Object.keys(areas).filter(area => area !== 'reports')),
   )
   expect(known.filter(({ to }) => posix.basename(to) !== 'module.ts').map(formatImport)).toEqual([])
@@ -211,7 +211,7 @@ test('simulated services share only the wire schemas with the clients, no mappin
   const wrong = localImports.filter(
     // Opening sockets and limiting bodies does not depend on any service.
     ({ from, to }) =>
-      roomOf(from) === 'simulation' && roomOf(to) === 'adapters' && !/\/wire\.ts$|^adapters\/http\//.test(to),
+      folderOf(from) === 'simulation' && folderOf(to) === 'adapters' && !/\/wire\.ts$|^adapters\/http\//.test(to),
   )
   expect(wrong.map(formatImport)).toEqual([])
   const others = ofServices.filter(

@@ -91,7 +91,7 @@ test('a refusal is traced with the deed and the id of its step', async () => {
   const after = lines.slice(untilQuiet.length)
   // The final readings, and then the calls of the checks.
   expect(after).toContain('  sync 1000002: NOT_FOUND')
-  expect(after.at(-1)).toBe('  picture-equals-truth: NOT_FOUND')
+  expect(after.at(-1)).toBe('  views-equal-services: NOT_FOUND')
 })
 
 test('a stopped campaign reports the seeds that were run', async () => {

@@ -1,6 +1,6 @@
 import type { RecordedEvent } from '../../src/vocabulary/message.ts'
 import type { ServiceName } from '../../src/vocabulary/service-name.ts'
-import type { Box } from './box.ts'
+import type { SimulatedHost } from './simulated-host.ts'
 
 /** An answered command: its answer must not change. */
 export interface AcknowledgedCommand {
@@ -75,4 +75,4 @@ export interface Check extends RunListeners {
 export type RunListeners = { readonly [H in keyof RunEvents]?: (...what: RunEvents[H]) => void }
 
 /** Creates a check for one run. It calls `report` for each failure. */
-export type CreateCheck = (box: Box, report: (failure: string) => void) => Check
+export type CreateCheck = (box: SimulatedHost, report: (failure: string) => void) => Check

@@ -4,19 +4,19 @@ import { erasedForGood } from './checks/erased-for-good.ts'
 import { followerOrder } from './checks/follower-order.ts'
 import { inTheInbox } from './checks/in-the-inbox.ts'
 import { noLeak } from './checks/no-leak.ts'
-import { noStorm } from './checks/no-storm.ts'
 import { noUseAfterTheEnd } from './checks/no-use-after-the-end.ts'
 import { nothingLost } from './checks/nothing-lost.ts'
 import { nothingOwed } from './checks/nothing-pending.ts'
 import { oneToken } from './checks/one-token.ts'
 import { orderlyLog } from './checks/orderly-log.ts'
 import { paidOnce } from './checks/paid-once.ts'
-import { pictureEqualsTruth } from './checks/picture-equals-truth.ts'
+import { readsPaused } from './checks/reads-paused.ts'
 import { secretsCompared } from './checks/secrets-compared.ts'
 import { transitionsWalked } from './checks/transitions-walked.ts'
 import { unknownAfterRestore } from './checks/unknown-after-restore.ts'
 import { usedWhileEffective } from './checks/used-while-effective.ts'
 import { viewsEqualReplay } from './checks/views-equal-replay.ts'
+import { viewsEqualServices } from './checks/views-equal-services.ts'
 
 /** All checks, by name. */
 export const checks: Readonly<Record<string, CreateCheck>> = {
@@ -25,14 +25,14 @@ export const checks: Readonly<Record<string, CreateCheck>> = {
   'follower-order': followerOrder,
   'in-the-inbox': inTheInbox,
   'no-leak': noLeak,
-  'no-storm': noStorm,
+  'reads-paused': readsPaused,
   'no-use-after-the-end': noUseAfterTheEnd,
   'nothing-lost': nothingLost,
   'nothing-pending': nothingOwed,
   'one-token': oneToken,
   'orderly-log': orderlyLog,
   'paid-once': paidOnce,
-  'picture-equals-truth': pictureEqualsTruth,
+  'views-equal-services': viewsEqualServices,
   'secrets-compared': secretsCompared,
   'transitions-walked': transitionsWalked,
   'unknown-after-restore': unknownAfterRestore,

@@ -1,8 +1,8 @@
 import type { Averba } from '../../src/averba/averba.ts'
 import { AverbaError, type ErrorCode } from '../../src/vocabulary/errors.ts'
-import type { Box } from './box.ts'
-import type { EngineProcess } from './life.ts'
+import type { EngineProcess } from './engine-process.ts'
 import { eventos } from './people.ts'
+import type { SimulatedHost } from './simulated-host.ts'
 
 /** How long a host takes to restart the engine. */
 const downMs = 20_000
@@ -20,11 +20,11 @@ export type AskResult<T> = { readonly value: T } | { readonly code: ErrorCode } 
 
 /** The application that embeds the engine: it calls it, has followers and handlers, and restarts it after a crash. */
 export class Host {
-  readonly #box: Box
+  readonly #box: SimulatedHost
   /** How many of the next calls of the follower and of the handlers fail. */
   failing = { follower: 0, handler: 0 }
 
-  constructor(box: Box) {
+  constructor(box: SimulatedHost) {
     this.#box = box
   }
 

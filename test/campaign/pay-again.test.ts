@@ -1,12 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { Book } from './book.ts'
-import { Box } from './box.ts'
 import { perform } from './perform.ts'
+import { RunRecord } from './run-record.ts'
+import { SimulatedHost } from './simulated-host.ts'
 import type { Deed } from './step.ts'
 
 function createBox() {
-  const book = new Book()
-  const box = new Box(1, book)
+  const book = new RunRecord()
+  const box = new SimulatedHost(1, book)
   onTestFinished(() => box.dispose())
   let id = 0
   const all = async (...deeds: Deed[]) => {

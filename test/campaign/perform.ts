@@ -5,11 +5,14 @@ import { perform as performOperations } from './actions/operations.ts'
 import { perform as performPortal } from './actions/portal.ts'
 import { perform as performValidations } from './actions/validations.ts'
 import { perform as performWorld } from './actions/world.ts'
-import type { Box } from './box.ts'
+import type { SimulatedHost } from './simulated-host.ts'
 import type { Deed, Step } from './step.ts'
 
 /** Does one kind of deed. */
-export type Perform<K extends Deed['do'] = Deed['do']> = (box: Box, step: Extract<Step, { do: K }>) => Promise<unknown>
+export type Perform<K extends Deed['do'] = Deed['do']> = (
+  box: SimulatedHost,
+  step: Extract<Step, { do: K }>,
+) => Promise<unknown>
 
 export type Performers<K extends Deed['do']> = { readonly [D in K]: Perform<D> }
 
@@ -24,7 +27,7 @@ const performers: Performers<Deed['do']> = {
 }
 
 /** Performs a step. */
-export async function perform(box: Box, step: Step): Promise<void> {
+export async function perform(box: SimulatedHost, step: Step): Promise<void> {
   box.book.currentStep = `${step.do} ${step.id}`
   await (performers[step.do] as Perform)(box, step) // The table has each performer under its deed.
 }

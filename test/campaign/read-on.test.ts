@@ -1,14 +1,14 @@
 import Sqlite from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
-import { Book } from './book.ts'
-import { Box } from './box.ts'
 import { perform } from './perform.ts'
 import { LogReader } from './read-on.ts'
+import { RunRecord } from './run-record.ts'
+import { SimulatedHost } from './simulated-host.ts'
 import type { Deed } from './step.ts'
 
 test('a restored log is read from the backup on, and must be unchanged up to there', async () => {
-  const book = new Book()
-  const box = new Box(1, book)
+  const book = new RunRecord()
+  const box = new SimulatedHost(1, book)
   onTestFinished(() => box.dispose())
   const recorded: number[] = []
   book.addChecks(box, { recorder: () => ({ recorded: ({ position }) => void recorded.push(position) }) })

@@ -1,11 +1,11 @@
 import { createHash, type Hash } from 'node:crypto'
 import Sqlite, { type Database } from 'better-sqlite3'
 import { readHeader } from '../../src/store/log/header.ts'
-import type { Box } from './box.ts'
+import type { SimulatedHost } from './simulated-host.ts'
 
 /** Reads the log from the file, without the engine, and reports each event once to the checks. */
 export class LogReader {
-  readonly #box: Box
+  readonly #box: SimulatedHost
   /** Over the log up to the position. */
   #digest = createHash('sha256')
   /** Over the log up to the end of the newest backup. */
@@ -16,7 +16,7 @@ export class LogReader {
   #events = 0
   #rollbacks = 0
 
-  constructor(box: Box) {
+  constructor(box: SimulatedHost) {
     this.#box = box
   }
 

@@ -1,10 +1,10 @@
 import { AverbaError } from '../../src/vocabulary/errors.ts'
-import { Book, type CheckFailure } from './book.ts'
-import { Box } from './box.ts'
 import { checks } from './checks.ts'
 import { perform } from './perform.ts'
-import { settleDown } from './quiet.ts'
 import { LogReader } from './read-on.ts'
+import { type CheckFailure, RunRecord } from './run-record.ts'
+import { settleDown } from './settle-down.ts'
+import { SimulatedHost } from './simulated-host.ts'
 import type { Step } from './step.ts'
 
 /** The result of one run. */
@@ -27,8 +27,8 @@ export async function runSteps(
   steps: readonly Step[],
   onLine?: (line: string) => void,
 ): Promise<RunResult> {
-  const book = new Book(onLine)
-  const box = new Box(seed, book)
+  const book = new RunRecord(onLine)
+  const box = new SimulatedHost(seed, book)
   book.addChecks(box, checks)
   const start = box.clock.now()
   const reader = new LogReader(box)

@@ -30,7 +30,7 @@ import {
 import { readProblem } from '../../src/adapters/http/problem.ts'
 import type { ConsentPolicies } from '../../src/simulation/services/policies.ts'
 import type { PendingEffect } from '../../src/vocabulary/message.ts'
-import { cnpj, cpf, dayMs, exact, type Ground, type Open, otherCnpj, secondMs } from './ground.ts'
+import { cnpj, cpf, dayMs, exact, type Open, type OpenedServices, otherCnpj, secondMs } from './opened-services.ts'
 
 /** The subject whose records a test creates. The sample records belong to another. */
 const own = '52998224725'
@@ -61,7 +61,7 @@ async function expectProblem(response: Response, status: number): Promise<void> 
 }
 
 /** Lists the ids of consents or awareness records, with the parameter `cnpj` if given. */
-async function listIds({ at, send }: Ground, list: 'consentimentos' | 'ciencias', of: string, filter?: string) {
+async function listIds({ at, send }: OpenedServices, list: 'consentimentos' | 'ciencias', of: string, filter?: string) {
   const query = filter === undefined ? '' : `?cnpj=${filter}`
   const url = `${at.consentService}/consentimento/v1/${list}/${of}${query}`
   const response = await send(new Request(url))
@@ -405,20 +405,20 @@ export function consentContract(name: string, open: Open): void {
     })
 
     test('both lists have all records of the subject, or with cnpj those of that controller', async () => {
-      const ground = await open()
-      const { consentService } = ground
+      const opened = await open()
+      const { consentService } = opened
       const consents = [cnpj, otherCnpj, undefined].map(each =>
         consentService.addConsent({ cpf: own, ...(each !== undefined && { cnpj: each }) }),
       )
       const records = [cnpj, otherCnpj, undefined].map(each =>
         consentService.addAwareness({ cpf: own, ...(each !== undefined && { cnpj: each }) }),
       )
-      expect(await listIds(ground, 'consentimentos', own)).toEqual(consents)
-      expect(await listIds(ground, 'ciencias', own)).toEqual(records)
-      expect(await listIds(ground, 'consentimentos', own, cnpj)).toEqual([consents[0]])
-      expect(await listIds(ground, 'ciencias', own, cnpj)).toEqual([records[0]])
-      expect(await listIds(ground, 'consentimentos', own, otherCnpj)).toEqual([consents[1]])
-      expect(await listIds(ground, 'ciencias', own, '11222333000181')).toEqual([])
+      expect(await listIds(opened, 'consentimentos', own)).toEqual(consents)
+      expect(await listIds(opened, 'ciencias', own)).toEqual(records)
+      expect(await listIds(opened, 'consentimentos', own, cnpj)).toEqual([consents[0]])
+      expect(await listIds(opened, 'ciencias', own, cnpj)).toEqual([records[0]])
+      expect(await listIds(opened, 'consentimentos', own, otherCnpj)).toEqual([consents[1]])
+      expect(await listIds(opened, 'ciencias', own, '11222333000181')).toEqual([])
     })
 
     test('no operation changes an awareness record or a login state', async () => {
@@ -436,12 +436,12 @@ export function consentContract(name: string, open: Open): void {
     })
 
     test('operations 1 to 5 reach only the records of the named subject', async () => {
-      const ground = await open()
-      const { at, send, consentService } = ground
+      const opened = await open()
+      const { at, send, consentService } = opened
       const consent = consentService.addConsent({ cpf: own })
       const record = consentService.addAwareness({ cpf: own })
-      expect(await listIds(ground, 'consentimentos', cpf)).not.toContain(consent)
-      expect(await listIds(ground, 'ciencias', cpf)).not.toContain(record)
+      expect(await listIds(opened, 'consentimentos', cpf)).not.toContain(consent)
+      expect(await listIds(opened, 'ciencias', cpf)).not.toContain(record)
       const base = at.consentService
       expect((await send(writeReadConsent(base, cpf, consent))).status).toBe(404)
       expect((await send(writeReadAwareness(base, cpf, record))).status).toBe(404)
@@ -460,9 +460,9 @@ export function consentContract(name: string, open: Open): void {
     })
 
     test('the lists of a subject without records are empty', async () => {
-      const ground = await open()
-      expect(await listIds(ground, 'consentimentos', own)).toEqual([])
-      expect(await listIds(ground, 'ciencias', own)).toEqual([])
+      const opened = await open()
+      expect(await listIds(opened, 'consentimentos', own)).toEqual([])
+      expect(await listIds(opened, 'ciencias', own)).toEqual([])
     })
 
     test('only the client certificate identifies the caller: no token, header or body is sent', async () => {

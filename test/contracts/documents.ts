@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { operations } from '../openapi/described.ts'
-import type { Open } from './ground.ts'
+import type { Open } from './opened-services.ts'
 
 /** Checks that everything exchanged in the suite matches docs/openapi. Call it after the other contracts. */
 export function documentsContract(name: string, { watch }: Open): void {
@@ -8,7 +8,7 @@ export function documentsContract(name: string, { watch }: Open): void {
     const ids = operations.map(({ operation }) => operation.operationId)
 
     test('every answer and every notification of the suite matches the documents', () => {
-      expect(watch.wrongs).toEqual([])
+      expect(watch.violations).toEqual([])
     })
 
     test('the suite has a success and a failure of each operation, and notifications', () => {

@@ -18,7 +18,7 @@ import {
 } from '../../src/adapters/portal/wire.ts'
 import { createReceiver, type IncomingNotification } from '../../src/adapters/receiver/receiver.ts'
 import type { PortalPolicies } from '../../src/simulation/services/policies.ts'
-import { dayMs, exact, type Ground, type Open, portalHeaders, secondMs } from './ground.ts'
+import { dayMs, exact, type Open, type OpenedServices, portalHeaders, secondMs } from './opened-services.ts'
 
 const evento = 'dimp-situacao-import'
 const host = 'receptor.exemplo.br'
@@ -36,8 +36,8 @@ const endpointOf = (length: number) => `https://${host}/`.padEnd(length, 'x')
 export function portalContract(name: string, open: Open): void {
   describe(`the portal ${name}`, () => {
     const given = async (policies: PortalPolicies = {}) => {
-      const ground = await open({ portal: policies })
-      const { at, send } = ground
+      const opened = await open({ portal: policies })
+      const { at, send } = opened
       const url = `${at.portal}/portal/api/ext/webhook`
       const headers = { ...portalHeaders, 'content-type': 'application/json' }
       const post = (body: object) => send(new Request(url, { method: 'POST', headers, body: JSON.stringify(body) }))
@@ -52,15 +52,15 @@ export function portalContract(name: string, open: Open): void {
       const remove = (id: number) => send(writeDelete(at.portal, portalHeaders, id))
       const listed = async (query = '') => exact(list, await get(query))
       const failures = async (query = '') => exact(failureList, await get(`/falhas${query}`))
-      return { ...ground, url, post, put, get, subscribe, remove, listed, failures }
+      return { ...opened, url, post, put, get, subscribe, remove, listed, failures }
     }
 
     /** A subscription whose receiver records notifications, and answers with a status that can be set. */
     const givenReceiver = async (change: object = {}, policies: PortalPolicies = {}) => {
-      const ground = await given(policies)
+      const opened = await given(policies)
       const received: { method: string; path: string; headers: Record<string, string>; text: string }[] = []
       const answer = { status: 204 }
-      await ground.receive(host, async request => {
+      await opened.receive(host, async request => {
         received.push({
           method: request.method,
           path: new URL(request.url).pathname,
@@ -72,7 +72,7 @@ export function portalContract(name: string, open: Open): void {
         const status = answer.status === 302 && !isMoved ? 204 : answer.status
         return new Response(null, { status, headers: isMoved ? location : {} })
       })
-      return { ...ground, received, answer, id: await ground.subscribe(change) }
+      return { ...opened, received, answer, id: await opened.subscribe(change) }
     }
 
     test('Subscribe answers id, evento, endpoint, chaveSecreta and chaveAutenticacao, and no others', async () => {
@@ -349,7 +349,7 @@ export function portalContract(name: string, open: Open): void {
     })
 
     /** Subscribes as another user of the portal, to a path of the receiver. */
-    const subscribeAs = async ({ at, send }: Ground, headers: Record<string, string>, path: string) => {
+    const subscribeAs = async ({ at, send }: OpenedServices, headers: Record<string, string>, path: string) => {
       const response = await send(writeSubscribe(at.portal, headers, { ...wanted, endpoint: `https://${host}${path}` }))
       return readSubscribed(await response.text()) ?? 0
     }
@@ -362,11 +362,11 @@ export function portalContract(name: string, open: Open): void {
         { headers: third ?? {}, represents: [{ tipo: 'CNPJ', id: '00000000000191' }] as const },
         { headers: fourth ?? {}, represents: [{ tipo: 'ORGAO', id: '12ABC34501DE35' }] as const },
       ]
-      const ground = await givenReceiver({}, { represents: [matriz], users })
-      const { portal, received, id } = ground
-      const same = await subscribeAs(ground, second ?? {}, '/averba')
-      await subscribeAs(ground, third ?? {}, '/outra-empresa')
-      await subscribeAs(ground, fourth ?? {}, '/orgao')
+      const opened = await givenReceiver({}, { represents: [matriz], users })
+      const { portal, received, id } = opened
+      const same = await subscribeAs(opened, second ?? {}, '/averba')
+      await subscribeAs(opened, third ?? {}, '/outra-empresa')
+      await subscribeAs(opened, fourth ?? {}, '/orgao')
       // Both representatives have the same endpoint: it is notified once for each.
       expect((await portal.notify(notice)).map(each => each.subscription)).toEqual([id, same])
       expect(received.map(each => each.path)).toEqual(['/averba', '/averba'])
@@ -377,9 +377,9 @@ export function portalContract(name: string, open: Open): void {
       const second = { authorization: 'dois' }
       const person = { tipo: 'CPF', id: '25774435016' } as const
       const users = [{ headers: second, represents: [{ tipo: 'ORGAO', id: '26000' }] as const }]
-      const ground = await givenReceiver({}, { represents: [person], users })
-      const { portal, received, id } = ground
-      const other = await subscribeAs(ground, second, '/orgao')
+      const opened = await givenReceiver({}, { represents: [person], users })
+      const { portal, received, id } = opened
+      const other = await subscribeAs(opened, second, '/orgao')
       const to = async (destinatarioTipo: RecipientKind, destinatarioId: string) => {
         const delivered = await portal.notify({ ...notice, destinatarioTipo, destinatarioId })
         return delivered.map(each => each.subscription)
@@ -393,13 +393,13 @@ export function portalContract(name: string, open: Open): void {
 
     test('by default every user represents everyone', async () => {
       const second = { authorization: 'dois' }
-      const ground = await givenReceiver({}, { users: [{ headers: second }] })
-      const other = await subscribeAs(ground, second, '/outro-usuario')
+      const opened = await givenReceiver({}, { users: [{ headers: second }] })
+      const other = await subscribeAs(opened, second, '/outro-usuario')
       const ids = { CPF: '25774435016', CNPJ: '12ABC34501DE35', ORGAO: '26000' }
       for (const destinatarioTipo of recipientKinds) {
         const destinatarioId = ids[destinatarioTipo]
-        const delivered = await ground.portal.notify({ ...notice, destinatarioTipo, destinatarioId })
-        expect(delivered.map(each => each.subscription)).toEqual([ground.id, other])
+        const delivered = await opened.portal.notify({ ...notice, destinatarioTipo, destinatarioId })
+        expect(delivered.map(each => each.subscription)).toEqual([opened.id, other])
       }
     })
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readToken, writeRequestToken } from '../../src/adapters/token/protocol.ts'
 import { tokenResponseSchema } from '../../src/adapters/token/wire.ts'
-import { consumerKey, consumerSecret, exact, type Open, secondMs } from './ground.ts'
+import { consumerKey, consumerSecret, exact, type Open, secondMs } from './opened-services.ts'
 
 const hourMs = 3_600 * secondMs
 
@@ -9,11 +9,11 @@ const hourMs = 3_600 * secondMs
 export function tokenContract(name: string, open: Open): void {
   describe(`the token service ${name}`, () => {
     const given = async () => {
-      const ground = await open()
-      const { at, send } = ground
+      const opened = await open()
+      const { at, send } = opened
       const ask = (key: string = consumerKey, secret: string = consumerSecret) =>
         send(writeRequestToken(at.tokenService, key, secret))
-      return { ...ground, ask }
+      return { ...opened, ask }
     }
 
     test('a token is answered with access_token, token_type, scope and expires_in, and no others', async () => {

@@ -6,7 +6,7 @@ import { readResult, writeValidatePerson } from '../../src/adapters/validation/p
 import { claimsSchema, validationResponseSchema } from '../../src/adapters/validation/wire.ts'
 import type { ValidationPolicies } from '../../src/simulation/services/policies.ts'
 import type { Json } from '../../src/vocabulary/message.ts'
-import { consumerKey, consumerSecret, cpf, exact, type Open, secondMs, service } from './ground.ts'
+import { consumerKey, consumerSecret, cpf, exact, type Open, secondMs, service } from './opened-services.ts'
 
 /** Every field that a request may have (document 2, section 2). */
 const everyClaim = {
@@ -88,8 +88,8 @@ function leaves(value: object, prefix = ''): string[] {
 export function validationContract(name: string, open: Open): void {
   describe(`the validation service ${name}`, () => {
     const given = async (policies: ValidationPolicies = {}) => {
-      const ground = await open({ validationService: policies })
-      const { at, send, validationService } = ground
+      const opened = await open({ validationService: policies })
+      const { at, send, validationService } = opened
       validationService.addPerson(person, everyClaim)
       const response = await send(writeRequestToken(at.tokenService, consumerKey, consumerSecret))
       const { access_token } = tokenResponseSchema.parse(await response.json())
@@ -110,7 +110,7 @@ export function validationContract(name: string, open: Open): void {
             body: JSON.stringify(body),
           }),
         )
-      return { ...ground, validate, post, bearer: access_token }
+      return { ...opened, validate, post, bearer: access_token }
     }
 
     test('the operation is a POST of JSON to /<demo_service>/v2/validate/pf with a JSON answer', async () => {

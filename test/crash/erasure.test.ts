@@ -96,7 +96,7 @@ test('an erasure interrupted at any point has not begun, or is completed after a
     expect(await averba.subjects.receipt(erased)).toMatchObject({ epochsDestroyedAt: expect.any(String) })
     await averba.close()
   })
-  const seen = { untouched: 0, 'carried on': 0, complete: 0 }
+  const seen = { untouched: 0, interrupted: 0, complete: 0 }
   for (const { when, store: image } of images) {
     const { averba, clock } = await simulate({ averba: { store: image, backupRetentionDays: 1 } })
     const before = await averba.subjects.receipt(erased)
@@ -105,7 +105,7 @@ test('an erasure interrupted at any point has not begun, or is completed after a
       expect((await averba.consents.list({ subject: erased })).length, when).toBeGreaterThan(0)
       await averba.subjects.erase({ subject: erased }, erasureRequest)
     } else if (before.completed) seen.complete += 1
-    else seen['carried on'] += 1
+    else seen.interrupted += 1
     // The effects of the killed process are taken over when their lease has ended.
     await clock.advance(day + 60_000)
     await averba.settle()
@@ -132,6 +132,6 @@ test('an erasure interrupted at any point has not begun, or is completed after a
     expect(existsSync(`${image}.keys.new`), when).toBe(false)
   }
   expect(seen.untouched).toBeGreaterThan(0)
-  expect(seen['carried on']).toBeGreaterThan(5)
+  expect(seen.interrupted).toBeGreaterThan(5)
   expect(seen.complete).toBeGreaterThan(2)
 }, 120_000)

@@ -11,7 +11,7 @@ import type { Json, PendingEffect } from '../../src/vocabulary/message.ts'
 import type { Performers } from '../../src/vocabulary/performer.ts'
 import { noKeeper } from '../adapters/token/no-keeper.ts'
 import { describedBy, operations } from './described.ts'
-import { checkRequest } from './wrongs.ts'
+import { checkRequest } from './violations.ts'
 
 /** Checks what the clients send against the request side of the documents. */
 
@@ -97,11 +97,11 @@ function clientsOf(fetch: Fetch, secrets: object): Performers {
 
 test.each(given)('every request of the clients matches the documents (%#)', async one => {
   const sent = new Set<string>()
-  const wrongs: string[] = []
+  const violations: string[] = []
   const fetch: Fetch = async request => {
     const described = describedBy(request)
     sent.add(described?.operation.operationId ?? request.url)
-    wrongs.push(...(described ? await checkRequest(described, request) : [`${request.url} is no operation`]))
+    violations.push(...(described ? await checkRequest(described, request) : [`${request.url} is no operation`]))
     return new Response('', { status: 500 })
   }
   const pending: PendingEffect = {
@@ -109,6 +109,6 @@ test.each(given)('every request of the clients matches the documents (%#)', asyn
     ...{ dueAt: '2026-11-20T12:00:00.000Z', data: one.data },
   }
   for (const { perform } of Object.values(clientsOf(fetch, one.secrets))) await perform(pending, one.opened)
-  expect(wrongs).toEqual([])
+  expect(violations).toEqual([])
   expect([...sent].sort()).toEqual(operations.map(({ operation }) => operation.operationId).sort())
 })

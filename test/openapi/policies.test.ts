@@ -39,7 +39,7 @@ test('a 403 of operations 1 to 5 matches the document', async () => {
   ])
     expect((await consents(request)).status).toBe(403)
   expect(watch.answers.size).toBe(5)
-  expect(watch.wrongs).toEqual([])
+  expect(watch.violations).toEqual([])
 })
 
 test('a 409, and a 400 for a missing record, match the document', async () => {
@@ -50,7 +50,7 @@ test('a 409, and a 400 for a missing record, match the document', async () => {
   expect((await consents(writeChangeStatus(base, cpf, id, 'ATIVO'))).status).toBe(409)
   expect((await consents(writeChangeStatus(base, cpf, 'a', 'ATIVO'))).status).toBe(400)
   expect([...watch.answers.keys()]).toEqual(['changeStatus 409', 'changeStatus 400'])
-  expect(watch.wrongs).toEqual([])
+  expect(watch.violations).toEqual([])
 })
 
 test('an error of the token endpoint in XML matches the document', async () => {
@@ -58,5 +58,5 @@ test('an error of the token endpoint in XML matches the document', async () => {
   const response = await tokens(writeRequestToken('https://gateway.exemplo.br/token', 'outra', 'chave'))
   expect(response.headers.get('content-type')).toBe('application/xml')
   expect([...watch.answers.keys()]).toEqual(['requestToken 401'])
-  expect(watch.wrongs).toEqual([])
+  expect(watch.violations).toEqual([])
 })

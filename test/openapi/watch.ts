@@ -1,6 +1,6 @@
 import type { Fetch } from '../../src/vocabulary/fetch.ts'
 import { describedBy, notification } from './described.ts'
-import { checkRequest, checkResponse } from './wrongs.ts'
+import { checkRequest, checkResponse } from './violations.ts'
 
 /** Checks what a client and the services exchange against the documents, and counts it. */
 export class Watch {
@@ -11,7 +11,7 @@ export class Watch {
   /** The number of notifications to receivers. */
   notifications = 0
   /** Every mismatch with the documents, whether the test that caused it noticed or not. */
-  readonly wrongs: string[] = []
+  readonly violations: string[] = []
 
   /** Throws instead of an answer that does not match its document. */
   around(forward: Fetch): Fetch {
@@ -39,8 +39,8 @@ export class Watch {
     }
   }
 
-  #note(wrongs: readonly string[]): void {
-    this.wrongs.push(...wrongs)
-    if (wrongs.length > 0) throw new Error(`It does not match the document: ${wrongs.join('; ')}`)
+  #note(violations: readonly string[]): void {
+    this.violations.push(...violations)
+    if (violations.length > 0) throw new Error(`It does not match the document: ${violations.join('; ')}`)
   }
 }

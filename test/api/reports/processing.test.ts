@@ -179,7 +179,7 @@ test('data of a call lost in one period and answered in the next is shared only 
   await world.close()
 })
 
-test('nor is it shared again when an erasure ends the call in doubt', async () => {
+test('data of a call whose answer was lost is not shared again when an erasure ends the call', async () => {
   const world = await simulate()
   await world.faults.add({ kind: 'lose', service: 'validationService' })
   await validated(world)
@@ -191,7 +191,7 @@ test('nor is it shared again when an erasure ends the call in doubt', async () =
   await world.close()
 })
 
-test('an erasure shares the data of a call under way, and not of a deferred one', async () => {
+test('data of a call under way counts as shared when an erasure ends it, of a deferred call not', async () => {
   for (const isPutOff of [true, false]) {
     const [left, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const world = await simulate({
@@ -216,7 +216,7 @@ test('an erasure shares the data of a call under way, and not of a deferred one'
   }
 })
 
-test('an erasure shares the data of a call that the service had deferred by an answer', async () => {
+test('data of a call answered 429 counts as shared when an erasure ends it', async () => {
   const world = await simulate()
   await world.faults.add({ kind: 'status', service: 'validationService', status: 429 })
   const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })

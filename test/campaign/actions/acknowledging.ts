@@ -2,9 +2,9 @@ import type { Validation } from '../../../src/api/validations/validation.ts'
 import type { Averba } from '../../../src/averba/averba.ts'
 import type { ErrorCode } from '../../../src/vocabulary/errors.ts'
 import type { Outcome } from '../../../src/vocabulary/outcome.ts'
-import type { Box } from '../box.ts'
 import type { AskResult } from '../host.ts'
 import { peopleCount, personOf } from '../people.ts'
+import type { SimulatedHost } from '../simulated-host.ts'
 
 const nameByCpf = new Map(
   Array.from({ length: peopleCount }, (_, person) => personOf(person)).map(({ cpf, titular }) => [cpf, titular.nome]),
@@ -16,7 +16,7 @@ type Work<T> = (averba: Averba) => Promise<Outcome<T>>
 const verdicts = new Set(['NOT_CHARGED', 'CHARGED_WITHOUT_RESULT'])
 
 /** Reports the answer of a command to the checks when the caller gets it, as the engine may crash right after. */
-export function withAcknowledgement<T>(box: Box, commandId: string, work: Work<T>): Work<T> {
+export function withAcknowledgement<T>(box: SimulatedHost, commandId: string, work: Work<T>): Work<T> {
   return async averba => {
     const { engineProcess } = box
     const outcome = await work(averba)
@@ -30,7 +30,7 @@ export function withAcknowledgement<T>(box: Box, commandId: string, work: Work<T
 }
 
 /** Checks that a validation was answered for its own person and its own id. */
-function checkAnswer({ validations, book }: Box, commandId: string, value: unknown): void {
+function checkAnswer({ validations, book }: SimulatedHost, commandId: string, value: unknown): void {
   const input = validations.find(({ id }) => id === commandId)
   if (!input || typeof value !== 'object' || value === null || !('fields' in value)) return
   const { id, fields } = value as Validation // The result of `validate`.
@@ -42,7 +42,7 @@ function checkAnswer({ validations, book }: Box, commandId: string, value: unkno
 
 /** Sends a command to the engine, and reports its answer to the checks. */
 export function askWithAcknowledgement<T>(
-  box: Box,
+  box: SimulatedHost,
   commandId: string,
   work: Work<T>,
   expected: readonly ErrorCode[],

@@ -1,7 +1,7 @@
 import type { Averba } from '../../../src/averba/averba.ts'
-import type { Box } from '../box.ts'
 import { peopleCount, personOf } from '../people.ts'
 import type { Performers } from '../perform.ts'
+import type { SimulatedHost } from '../simulated-host.ts'
 import type { Step } from '../step.ts'
 import { askWithAcknowledgement, withAcknowledgement } from './acknowledging.ts'
 import { erase } from './keeping.ts'
@@ -77,12 +77,12 @@ export const perform: Performers<'beside' | 'pause' | 'upgrade'> = {
   },
 }
 
-async function resolveInconclusive(box: Box, id: number): Promise<void> {
+async function resolveInconclusive(box: SimulatedHost, id: number): Promise<void> {
   await performValidations.resolve(box, { do: 'resolve', isCharged: true, id: 2_000_000 + id, at: 0 })
 }
 
 function createWork(
-  box: Box,
+  box: SimulatedHost,
   { id, person, what }: Extract<Step, { do: 'pause' }>,
 ): (averba: Averba) => Promise<unknown> {
   const { cpf, titular } = personOf(person)

@@ -2,10 +2,10 @@ import type { ErasureReceipt } from '../../../src/api/reports/erasure-receipt.ts
 import { backupStore } from '../../../src/operations/backup.ts'
 import { restoreStore } from '../../../src/operations/restore.ts'
 import { AverbaError } from '../../../src/vocabulary/errors.ts'
-import type { Box } from '../box.ts'
 import type { Erased } from '../erased.ts'
 import { personOf } from '../people.ts'
 import type { Performers } from '../perform.ts'
+import type { SimulatedHost } from '../simulated-host.ts'
 import { perform as performOperations } from './operations.ts'
 
 const request = { requester: 'pedido-do-titular', legalBasis: 'LGPD art. 18, VI' }
@@ -116,7 +116,7 @@ interface ErasureRequest {
 }
 
 /** Erases a person, and keeps the destroyed bytes to search for them. */
-export async function erase(box: Box, { cpf, commandId, isBusy, keeps }: ErasureRequest): Promise<void> {
+export async function erase(box: SimulatedHost, { cpf, commandId, isBusy, keeps }: ErasureRequest): Promise<void> {
   const { book, host } = box
   const keep = keeps ? (['validation.result'] as const) : []
   const sealed = box.sealedParts.readNew(box.disk.path)
@@ -144,7 +144,7 @@ export async function erase(box: Box, { cpf, commandId, isBusy, keeps }: Erasure
 }
 
 /** Erases the parts that an earlier erasure kept. */
-async function eraseRest(box: Box, found: Erased, commandId: string): Promise<void> {
+async function eraseRest(box: SimulatedHost, found: Erased, commandId: string): Promise<void> {
   const { subject } = found
   const sealed = box.sealedParts.readNew(box.disk.path)
   const asked = await box.host.ask(averba => averba.subjects.erase({ subject }, { ...request, commandId }))

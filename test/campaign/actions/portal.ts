@@ -1,7 +1,7 @@
 import { credentials } from '../../../src/simulation/services/create-simulators.ts'
-import type { Box } from '../box.ts'
 import { companies, derivedEvento, eventos, personOf, receiverUrl, subscriptions } from '../people.ts'
 import type { Performers } from '../perform.ts'
+import type { SimulatedHost } from '../simulated-host.ts'
 
 const base = 'https://portal.exemplo.br/portal/api/ext/webhook'
 const headers = { ...credentials.portalHeaders, 'content-type': 'application/json' }
@@ -73,7 +73,7 @@ export const perform: Performers<'apply' | 'changeMind' | 'meddle' | 'notify' | 
 }
 
 /** Registers a subscription of ours as another client would, if others can know its secrets. */
-async function registerAsWeDo(box: Box, evento: number): Promise<void> {
+async function registerAsWeDo(box: SimulatedHost, evento: number): Promise<void> {
   const declared = subscriptions[evento]
   if (declared?.chaveSecreta === undefined) return
   const body = JSON.stringify({ ...declared, endpoint: receiverUrl })

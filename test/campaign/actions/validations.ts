@@ -1,9 +1,9 @@
 import type { ValidationInput } from '../../../src/api/validations/validations.ts'
 import type { ErrorCode } from '../../../src/vocabulary/errors.ts'
-import type { Box } from '../box.ts'
 import type { AskResult } from '../host.ts'
 import { peopleCount, personOf } from '../people.ts'
 import type { Performers } from '../perform.ts'
+import type { SimulatedHost } from '../simulated-host.ts'
 import { askWithAcknowledgement, withAcknowledgement } from './acknowledging.ts'
 
 const hourMs = 3_600_000
@@ -65,7 +65,7 @@ export const perform: Performers<'validate' | 'validateAgain' | 'payAgain' | 're
 }
 
 /** Requests a validation, and reports whether it was accepted. */
-async function validate(box: Box, input: ValidationInput): Promise<boolean> {
+async function validate(box: SimulatedHost, input: ValidationInput): Promise<boolean> {
   const ask = (codes: readonly ErrorCode[]) =>
     askWithAcknowledgement(box, input.id, averba => averba.validations.validate(input), codes)
   if (!input.again || box.paidAgain.has(input.id)) return isAccepted(await ask([]))

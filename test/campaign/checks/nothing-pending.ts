@@ -1,5 +1,5 @@
 import type { CreateCheck } from '../check.ts'
-import { dueEffects } from '../quiet.ts'
+import { dueEffects } from '../settle-down.ts'
 
 /** Longer than any deferral or schedule of a run. Only the destruction of keys waits longer, for their backups. */
 const aheadMaxMs = 3 * 86_400_000

@@ -1,5 +1,5 @@
-import { traceHeader } from '../box.ts'
 import type { CreateCheck } from '../check.ts'
+import { traceHeader } from '../simulated-host.ts'
 
 /** The service does each validation at most once, because it costs money. */
 export const paidOnce: CreateCheck = (_, report) => {

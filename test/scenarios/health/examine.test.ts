@@ -75,7 +75,7 @@ test('a parked notification is reported, and one that is handled again is not', 
   expect(await found()).toMatchObject({ ok: false, detail: expect.stringMatching(/^1 parked, 0 .*replay/) })
 })
 
-test('calls in doubt are reported and are no failure', async () => {
+test('calls with an unknown outcome are listed and fail no check', async () => {
   const options = given()
   const averba = await openAverba(options)
   await services.faults.add({ kind: 'lose', service: 'validationService', times: 1 })

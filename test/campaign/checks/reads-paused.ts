@@ -5,7 +5,7 @@ const minuteMs = 60_000
 const readingsMax = 60
 
 /** No resource is read repeatedly without a pause, whatever the answers are. */
-export const noStorm: CreateCheck = (box, report) => {
+export const readsPaused: CreateCheck = (box, report) => {
   const readings = new Map<string, number>()
   let minute = 0
   return {

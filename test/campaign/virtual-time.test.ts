@@ -1,9 +1,9 @@
 import { AsyncLocalStorage, createHook } from 'node:async_hooks'
 import { expect, test } from 'vitest'
-import { Book } from './book.ts'
-import { Box } from './box.ts'
 import { perform } from './perform.ts'
 import { createPlan } from './plan.ts'
+import { RunRecord } from './run-record.ts'
+import { SimulatedHost } from './simulated-host.ts'
 import type { Step } from './step.ts'
 
 /** The runtime's names of the asynchronous resources that the work waits for. */
@@ -31,7 +31,7 @@ async function asyncTypesOf(work: () => Promise<void>): Promise<ReadonlySet<stri
 }
 
 async function performSteps(seed: number, steps: readonly Step[]): Promise<void> {
-  const box = new Box(seed, new Book())
+  const box = new SimulatedHost(seed, new RunRecord())
   const start = box.clock.now()
   try {
     for (const step of steps) {

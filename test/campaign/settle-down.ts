@@ -1,6 +1,6 @@
-import type { Box } from './box.ts'
 import { peopleCount } from './people.ts'
 import { perform } from './perform.ts'
+import type { SimulatedHost } from './simulated-host.ts'
 import type { Deed } from './step.ts'
 
 const hourMs = 3_600_000
@@ -12,7 +12,7 @@ const roundsMax = 40
 const openStates = ['pending', 'started', 'deferred', 'unknown', 'parked'] as const
 
 /** Ends the faults, retries everything that is parked, runs pending effects, and reads everything once more. */
-export async function settleDown(box: Box): Promise<void> {
+export async function settleDown(box: SimulatedHost): Promise<void> {
   box.book.trace('quiet')
   box.services.faults.clear()
   box.points.disarm()
@@ -38,7 +38,9 @@ export async function settleDown(box: Box): Promise<void> {
 }
 
 /** The effects that are due and have not ended. */
-export async function dueEffects(box: Box): Promise<readonly { readonly id: string; readonly what: string }[]> {
+export async function dueEffects(
+  box: SimulatedHost,
+): Promise<readonly { readonly id: string; readonly what: string }[]> {
   const now = new Date(box.clock.now()).toISOString()
   const asked = await box.host.ask(averba => Promise.all(openStates.map(state => averba.effects.list({ state }))))
   if (!asked || !('value' in asked)) return [{ id: '-', what: 'the engine does not answer' }]
@@ -48,6 +50,6 @@ export async function dueEffects(box: Box): Promise<readonly { readonly id: stri
     .map(({ id, type, state, reason }) => ({ id, what: `${type} is ${state}: ${reason}` }))
 }
 
-async function performAll(box: Box, deeds: readonly Deed[]): Promise<void> {
+async function performAll(box: SimulatedHost, deeds: readonly Deed[]): Promise<void> {
   for (const [i, deed] of deeds.entries()) await perform(box, { ...deed, id: 1_000_000 + i, at: 0 })
 }

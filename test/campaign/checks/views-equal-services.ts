@@ -1,12 +1,12 @@
 import { credentials } from '../../../src/simulation/services/create-simulators.ts'
-import type { Box } from '../box.ts'
 import type { CreateCheck } from '../check.ts'
 import { personOf } from '../people.ts'
+import type { SimulatedHost } from '../simulated-host.ts'
 
 const listUrl = 'https://portal.exemplo.br/portal/api/ext/webhook'
 
 /** The engine's consents and subscriptions equal those of the services. */
-export const pictureEqualsTruth: CreateCheck = (box, report) => ({
+export const viewsEqualServices: CreateCheck = (box, report) => ({
   async end() {
     for (const { person, consents } of box.people.all()) {
       const { cpf } = personOf(person)
@@ -31,7 +31,9 @@ export const pictureEqualsTruth: CreateCheck = (box, report) => ({
   },
 })
 
-async function activeAtPortal(box: Box): Promise<readonly { id: number; evento: string; endpoint: string }[]> {
+async function activeAtPortal(
+  box: SimulatedHost,
+): Promise<readonly { id: number; evento: string; endpoint: string }[]> {
   const response = await box.services.portal.fetch(new Request(listUrl, { headers: credentials.portalHeaders }))
   return (await response.json()) as { id: number; evento: string; endpoint: string }[] // As the portal writes them.
 }

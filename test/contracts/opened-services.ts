@@ -18,7 +18,7 @@ import type { ServiceName } from '../../src/vocabulary/service-name.ts'
 import { Watch } from '../openapi/watch.ts'
 
 /** The four services, in process or over sockets. */
-export interface Ground extends Pick<Simulators, ServiceName> {
+export interface OpenedServices extends Pick<Simulators, ServiceName> {
   readonly clock: VirtualClock
   /** The address of each service; for the token service the full URL. */
   readonly at: Readonly<Record<ServiceName, string>>
@@ -30,9 +30,9 @@ export interface Ground extends Pick<Simulators, ServiceName> {
   receive(host: string, handle: (request: Request) => Response | Promise<Response>): Promise<void>
 }
 
-/** Opens a ground for the current test, which closes it at its end. Exchanges are checked against the documents. */
+/** Opens services for the current test, which closes them at its end. Exchanges are checked against the documents. */
 export interface Open {
-  (policies?: Policies): Promise<Ground>
+  (policies?: Policies): Promise<OpenedServices>
   /** The exchanges so far. */
   readonly watch: Watch
 }
@@ -49,14 +49,14 @@ const hosts = {
   portal: 'https://portal.exemplo.br',
 } as const
 
-function watched(open: (policies?: Policies) => Promise<Ground>): Open {
+function watched(open: (policies?: Policies) => Promise<OpenedServices>): Open {
   const watch = new Watch()
   const watchedOpen = async (policies?: Policies) => {
-    const ground = await open(policies)
-    const receive: Ground['receive'] = (host, handle) => ground.receive(host, watch.receiver(handle))
-    const { send, sendWithoutCertificate } = ground
+    const opened = await open(policies)
+    const receive: OpenedServices['receive'] = (host, handle) => opened.receive(host, watch.receiver(handle))
+    const { send, sendWithoutCertificate } = opened
     return {
-      ...ground,
+      ...opened,
       receive,
       send: watch.around(send),
       sendWithoutCertificate: watch.around(sendWithoutCertificate),

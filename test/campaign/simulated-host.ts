@@ -10,14 +10,14 @@ import { withinBudget } from '../../src/simulation/world/simulate.ts'
 import { AverbaError } from '../../src/vocabulary/errors.ts'
 import type { Fetch } from '../../src/vocabulary/fetch.ts'
 import type { Actor } from '../../src/vocabulary/message.ts'
-import type { Book } from './book.ts'
 import { type CrashPoint, CrashPoints } from './crash-points.ts'
 import { Disk } from './disk.ts'
+import { DiedError, EngineProcess, type ProcessDependencies } from './engine-process.ts'
 import type { Backup, Erased } from './erased.ts'
 import { Host } from './host.ts'
-import { DiedError, EngineProcess, type ProcessDependencies } from './life.ts'
 import { peopleCount, personOf, receiverUrl, secretFrom, subscriptions } from './people.ts'
 import { PeopleAtService } from './people-at-service.ts'
+import type { RunRecord } from './run-record.ts'
 import { SealedParts } from './sealed-parts.ts'
 import { TrackedClock, turnEventLoop } from './tracked-clock.ts'
 
@@ -40,12 +40,12 @@ const waitMaxMs = 30 * 60_000
 const deathsMax = 20
 
 /** The world of a run: the services, the clock, the disk, and an engine that can crash and be restarted. */
-export class Box {
+export class SimulatedHost {
   readonly clock = new TrackedClock()
   readonly services: Simulators
   readonly disk = new Disk()
   readonly points: CrashPoints
-  readonly book: Book
+  readonly book: RunRecord
   readonly host: Host
   readonly people: PeopleAtService
   /** The requested validations, oldest first. */
@@ -74,7 +74,7 @@ export class Box {
   readonly #options: AverbaOptions
   readonly #dependencies: ProcessDependencies
 
-  constructor(seed: number, book: Book) {
+  constructor(seed: number, book: RunRecord) {
     const { clock } = this
     const entropy = seededEntropy(seed)
     this.book = book

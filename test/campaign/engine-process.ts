@@ -5,8 +5,8 @@ import type { AverbaOptions } from '../../src/index.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
 import type { CrashPoint, CrashPoints } from './crash-points.ts'
 import type { Disk } from './disk.ts'
-import { type DatabaseWatcher, watchDatabases } from './mortal-database.ts'
 import type { TrackedClock } from './tracked-clock.ts'
+import { type DatabaseWatcher, watchDatabases } from './watched-database.ts'
 
 /** The engine crashed while it was doing this work. */
 export class DiedError extends Error {

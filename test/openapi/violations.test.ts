@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Described, describedBy, notification, operations } from './described.ts'
-import { checkRequest, checkResponse } from './wrongs.ts'
+import { checkRequest, checkResponse } from './violations.ts'
 
 /** Tests that the check finds mismatches. */
 
@@ -35,9 +35,10 @@ describe('a response', () => {
 
   test('with an extra nested field is wrong', async () => {
     const fault = { code: 1, message: '', description: '' }
-    const wrongs = (body: unknown) => checkResponse(operation('validatePerson'), Response.json(body, { status: 401 }))
-    expect(await wrongs({ fault })).toEqual([])
-    expect((await wrongs({ fault: { ...fault, type: '' } })).join()).toMatch(/^\S+, 401: .*"type"/)
+    const violations = (body: unknown) =>
+      checkResponse(operation('validatePerson'), Response.json(body, { status: 401 }))
+    expect(await violations({ fault })).toEqual([])
+    expect((await violations({ fault: { ...fault, type: '' } })).join()).toMatch(/^\S+, 401: .*"type"/)
   })
 
   test('with an undocumented status is wrong', async () => {
@@ -58,34 +59,34 @@ describe('a response', () => {
 })
 
 describe('a request', () => {
-  const wrongs = (url: string, init?: RequestInit) => {
+  const violations = (url: string, init?: RequestInit) => {
     const request = new Request(url, init)
     const described = describedBy(request)
     return described ? checkRequest(described, request) : ['it is of no operation']
   }
   const wanted = { evento: 'e', endpoint: 'https://a.exemplo.br/' }
   const post = (body: unknown, more: object = headers) =>
-    wrongs(webhook, { method: 'POST', headers: { ...more }, body: JSON.stringify(body) })
+    violations(webhook, { method: 'POST', headers: { ...more }, body: JSON.stringify(body) })
 
   test('that fits is not wrong', async () => {
-    expect(await wrongs(`${base}/consentimentos/1/a%2Fb/status/ATIVO`, { method: 'PUT' })).toEqual([])
-    expect(await wrongs(`${base}/ciencias/1?cnpj=2`)).toEqual([])
+    expect(await violations(`${base}/consentimentos/1/a%2Fb/status/ATIVO`, { method: 'PUT' })).toEqual([])
+    expect(await violations(`${base}/ciencias/1?cnpj=2`)).toEqual([])
     const { authorization } = headers
-    expect(await wrongs(`${webhook}/falhas?data=20112026`, { headers: { authorization } })).toEqual([])
-    expect(await wrongs(`${webhook}?exibirInativos=false`, { headers: { authorization } })).toEqual([])
+    expect(await violations(`${webhook}/falhas?data=20112026`, { headers: { authorization } })).toEqual([])
+    expect(await violations(`${webhook}?exibirInativos=false`, { headers: { authorization } })).toEqual([])
     expect(await post(wanted)).toEqual([])
   })
 
   test.each([
-    ['with an unknown parameter', () => wrongs(`${base}/autenticacao/1?cnpj=2`), /cnpj is not a param/],
+    ['with an unknown parameter', () => violations(`${base}/autenticacao/1?cnpj=2`), /cnpj is not a param/],
     [
       'with a value that is not listed',
-      () => wrongs(`${base}/consentimentos/1/a/status/EXPIRADO`, { method: 'PUT' }),
+      () => violations(`${base}/consentimentos/1/a/status/EXPIRADO`, { method: 'PUT' }),
       /status: .*allowed values/,
     ],
     [
       'with a header credential for the consent service',
-      () => wrongs(`${base}/autenticacao/1`, { headers: { authorization: 'Bearer x' } }),
+      () => violations(`${base}/autenticacao/1`, { headers: { authorization: 'Bearer x' } }),
       /credential/,
     ],
     ['without a credential', () => post(wanted, { 'content-type': 'application/json' }), /credential/],
@@ -93,19 +94,19 @@ describe('a request', () => {
     ['without a field', () => post({ evento: 'e' }), /required property 'endpoint'/],
     ['with a text that is too long', () => post({ ...wanted, evento: 'e'.repeat(41) }), /more than 40/],
     ['under another Content-Type', () => post(wanted, { ...headers, 'content-type': 'text/plain' }), /media/],
-    ['with a Content-Type and no body', () => wrongs(webhook, { headers }), /there is a body/],
-    ['with a day of another format', () => wrongs(`${webhook}/falhas?data=2026-11-20`, { headers }), /data: /],
+    ['with a Content-Type and no body', () => violations(webhook, { headers }), /there is a body/],
+    ['with a day of another format', () => violations(`${webhook}/falhas?data=2026-11-20`, { headers }), /data: /],
     [
       'with another grant_type',
       () =>
-        wrongs('https://gateway.exemplo.br/token', {
+        violations('https://gateway.exemplo.br/token', {
           method: 'POST',
           headers: { authorization: 'Basic eA==' },
           body: new URLSearchParams({ grant_type: 'password' }),
         }),
       /grant_type/,
     ],
-    ['of no operation', () => wrongs(`${webhook}/7`, { headers }), /no operation/],
+    ['of no operation', () => violations(`${webhook}/7`, { headers }), /no operation/],
   ])('%s is wrong', async (_, find, wrong) => {
     expect((await find()).join()).toMatch(wrong)
   })

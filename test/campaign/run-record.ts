@@ -1,5 +1,5 @@
-import type { Box } from './box.ts'
 import type { Check, CreateCheck, RunEvents, RunListeners } from './check.ts'
+import type { SimulatedHost } from './simulated-host.ts'
 
 /** A check that failed in a run, and how. */
 export interface CheckFailure {
@@ -11,7 +11,7 @@ export interface CheckFailure {
 const failuresMax = 20
 
 /** Records a run: passes its events to the checks, collects failures, and traces it if asked to. */
-export class Book {
+export class RunRecord {
   readonly failures: CheckFailure[] = []
   /** The names of the faults, crash points and transitions that were reached. */
   readonly reached = new Set<string>()
@@ -26,7 +26,7 @@ export class Book {
     this.#onLine = onLine
   }
 
-  addChecks(box: Box, checks: Readonly<Record<string, CreateCheck>>): void {
+  addChecks(box: SimulatedHost, checks: Readonly<Record<string, CreateCheck>>): void {
     for (const [name, make] of Object.entries(checks)) {
       this.#checks.set(
         name,

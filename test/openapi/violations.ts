@@ -29,12 +29,12 @@ export async function checkResponse(described: Described, response: Response): P
 export async function checkRequest(described: Described, request: Request): Promise<string[]> {
   const { document, operation } = described
   const text = await request.text()
-  const wrongs = [
+  const violations = [
     ...checkParameters(described, request),
     ...checkCredential(described, request),
     ...checkBody(document, operation.requestBody?.content, request.headers, text),
   ]
-  return wrongs.map(wrong => `${operation.operationId}: ${wrong}`)
+  return violations.map(wrong => `${operation.operationId}: ${wrong}`)
 }
 
 function checkParameters(described: Described, request: Request): string[] {
@@ -42,14 +42,14 @@ function checkParameters(described: Described, request: Request): string[] {
   const { parameters = [] } = operation
   const known = parameters.filter(each => each.in === 'query').map(each => each.name)
   const unknown = [...new URL(request.url).searchParams.keys()].filter(name => !known.includes(name))
-  const wrongs = parameters.flatMap(parameter => {
+  const violations = parameters.flatMap(parameter => {
     const value = valueOf(parameter, described, request)
     if (value === undefined) return parameter.required ? [`${parameter.name} is missing`] : []
     return checkValue(document, parameter.schema, parseParameter(value, parameter.schema)).map(
       wrong => `${parameter.name}: ${wrong}`,
     )
   })
-  return [...unknown.map(name => `${name} is not a parameter`), ...wrongs]
+  return [...unknown.map(name => `${name} is not a parameter`), ...violations]
 }
 
 /** Converts a parameter, which is sent as text, to the type of its schema. */
