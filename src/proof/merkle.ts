@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 
-// These functions serve the store, with Node's hashes over rows that it keeps. `compact-tree.ts` serves verifiers, which
-// run without Node too, and keeps no rows.
+// These functions serve the store, with Node's hashes over rows that it keeps. `compact-tree.ts` serves verifiers,
+// which run without Node too, and keeps no rows.
 
 /** The size of a hash in bytes. */
 export const hashBytes = 32

@@ -25,7 +25,7 @@
  * - `ROLLED_BACK`: the log is behind its high-water mark, or differs from it: it was truncated, restored or replaced.
  * - `PART_DESTROYED`: the personal data was destroyed, by retention or by an erasure.
  * - `VIEW_STOPPED`: a view has stopped and may be outdated; it is not read until it runs again.
- * - `ENDLESS`: a simulated clock has run for too long without coming to rest; the error names the timer that ran most often.
+ * - `ENDLESS`: a simulated clock ran for too long and never came to rest; the error names the busiest timer.
  * - `NOTHING_DUE`: a simulated clock waits for a condition that stays false, and no timer is left.
  */
 export type ErrorCode =

@@ -260,7 +260,10 @@ export class SharedSession implements PortalAuthenticator {
   }
 }
 
-/** Not in the contract; see docs/unspecified.md: an ended session is answered 401, or 403 without a new second token. */
+/**
+ * Not in the contract; see docs/unspecified.md: an ended session is answered 401, or 403 without a new second
+ * token.
+ */
 function isSessionRejected({ status, headers }: HttpAnswer): boolean {
   return status === 401 || (status === 403 && !headers.has('x-csrf-token'))
 }
