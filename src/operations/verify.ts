@@ -64,10 +64,7 @@ function checkGivenMark(mark: string | undefined): void {
 }
 
 /** What to verify, the file of a store or the folder of a bundle, and what is known about it from elsewhere. */
-export type VerifyLogOptions = { readonly store: string } & Omit<
-  VerifyStoreOptions,
-  'views' | 'entropy' | 'claimedKinds'
->
+export type VerifyLogOptions = { readonly store: string } & Omit<VerifyStoreOptions, 'views' | 'entropy' | 'indexKinds'>
 
 function checkKeyLine(line: string): void {
   if (parseVerifierKey(line.trim())) return
