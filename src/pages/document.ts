@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Html, html, trustedHtml } from './html.ts'
-import type { Labels } from './labels.ts'
-import type { Language } from './language.ts'
+import type { Labels, Language } from './language.ts'
 
 /** The parts of a page. */
 export interface DocumentParts {

@@ -1,7 +1,7 @@
 import { formatBrasilia } from '../vocabulary/brasilia.ts'
 import type { Instant } from '../vocabulary/message.ts'
 import { type Html, html } from './html.ts'
-import type { Labels } from './labels.ts'
+import type { Labels } from './language.ts'
 
 /** Formats an instant in Brasilia time, `20/11/2026 09:00:00`. */
 export function formatInBrasilia(at: Instant): string {

@@ -1,3 +1,6 @@
+import { englishLabels } from './english-labels.ts'
+import { portugueseLabels } from './portuguese-labels.ts'
+
 /** The languages of reports. */
 export type Language = 'pt-BR' | 'en'
 
@@ -5,4 +8,12 @@ export type Language = 'pt-BR' | 'en'
 export interface PageOptions {
   readonly format?: 'json' | 'html'
   readonly language?: Language
+}
+
+/** The texts of the HTML pages. */
+export type Labels = typeof portugueseLabels
+
+/** Returns the texts of the HTML pages in a language. */
+export function labelsOf(language: Language): Labels {
+  return language === 'en' ? englishLabels : portugueseLabels
 }

@@ -1,7 +1,7 @@
 import { showTable, writeDocument } from './document.ts'
 import { html } from './html.ts'
 import { showInstant } from './instants.ts'
-import { labelsOf } from './labels.ts'
+import { labelsOf } from './language.ts'
 import type { ProcessingOperation, ProcessingReport } from './processing-report.ts'
 import { showLog } from './subject-page.ts'
 

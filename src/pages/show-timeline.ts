@@ -1,6 +1,6 @@
 import { escapeExactly, type Html, html } from './html.ts'
 import { showInstant } from './instants.ts'
-import type { Labels } from './labels.ts'
+import type { Labels } from './language.ts'
 import type { TimelineEntry } from './subject-report.ts'
 
 /** More routine entries in a row than this are folded. */

@@ -1,7 +1,7 @@
 import { showTable, writeDocument } from './document.ts'
 import { type Html, html } from './html.ts'
 import { showInstant } from './instants.ts'
-import { type Labels, labelsOf } from './labels.ts'
+import { type Labels, labelsOf } from './language.ts'
 import { showTimeline } from './show-timeline.ts'
 import type { ActorCount, ReportedCall, ReportedErasure, ReportedLog, SubjectReport } from './subject-report.ts'
 

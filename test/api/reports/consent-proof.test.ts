@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type AverbaError, type ConsentReport, checkPageProof, type PageProof, valueOf } from '../../../src/index.ts'
-import { labelsOf } from '../../../src/pages/labels.ts'
+import { labelsOf } from '../../../src/pages/language.ts'
 import { showTimeline } from '../../../src/pages/show-timeline.ts'
 import { createVerifierKey, writeVerifierKey } from '../../../src/proof/note.ts'
 import { simulate } from '../../../src/simulation/index.ts'
