@@ -37,13 +37,19 @@ const missingVariable = /^The environment variable (\w+) is not set$/
 function loadErrorHint(cause: unknown, path: string): string {
   if (cause instanceof Error && missingVariable.test(cause.message))
     return 'Set what is missing, or delete the services that you do not use from the configuration'
+  if (isModuleMissing(cause)) return 'Install averba, and what else it imports, in its folder: npm install averba'
   const module = cause instanceof SyntaxError ? 'Its package.json has to say "type": "module". ' : ''
   return `${module}To see where and why, run it alone: node "${path}"`
+}
+
+function isModuleMissing(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND'
 }
 
 /** Quotes no message of another error, since it may contain a secret. The name of a variable is not secret. */
 function loadErrorReason(cause: unknown, path: string): string {
   if (!(cause instanceof Error)) return 'it throws something that is not an Error'
+  if (isModuleMissing(cause)) return 'a package or file that it imports is missing'
   const [, missing] = missingVariable.exec(cause.message) ?? []
   if (missing === undefined) return `it throws ${cause.name}${isFileError(cause) ? ` ${cause.code}` : ''}`
   // The configuration fails at the first missing variable: name the other missing ones too.

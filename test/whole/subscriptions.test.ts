@@ -202,6 +202,12 @@ test.each([
     /^MISCONFIGURED: .*it throws SyntaxError\nIts package.json has to say "type": "module". To see /,
   ],
   [
+    'imports a missing package',
+    'package.config.ts',
+    "import 'no-such-package'",
+    /^MISCONFIGURED: Cannot load ".*": a package or file that it imports is missing\nInstall averba/,
+  ],
+  [
     'fails with a secret in its message',
     'failing.config.ts',
     `throw new TypeError('${secret}')`,
