@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { valueOf } from 'averba'
 import { decides, samples, scenario, shows } from 'averba/simulation'
 
-test('a consent that nobody has seen is not approved', () => {
+test('a consent that was never read is not approved', () => {
   decides({
     machine: 'consent',
     when: { type: 'consent.approve', data: {} },

@@ -34,7 +34,7 @@ test('every figure that the page about speed names is one of the benchmarks', ()
 /** Runs a script of a page as its reader would, in a folder of its own. */
 async function run(script: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'averba-docs-'))
-  // The package finds itself by its name from inside its own folder only.
+  // Only files inside the package can import it by its name.
   const scripts = join(root, '.averba')
   mkdirSync(scripts, { recursive: true })
   const file = join(scripts, `${basename(folder)}.mts`)

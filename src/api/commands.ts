@@ -205,7 +205,7 @@ export class Commands {
     return event
   }
 
-  /** Opens the problem sealed with the event; there is none when a reading resolved an unknown outcome. */
+  /** Opens the problem sealed with the event. A reading that resolved an unknown outcome has no problem. */
   async #openProblem(event: RecordedEvent): Promise<Problem> {
     const problem = await this.#store.open(`${event.id}/problem`)
     if (problem === undefined) return { status: 0, code: 'NOT_DONE', title: 'A reading showed that it was not done' }

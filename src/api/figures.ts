@@ -22,7 +22,7 @@ export interface Figures {
   readonly readings: {
     /** The newest reading of any subject's consents. Both are also null while the view of data subjects is stopped. */
     readonly newestAt: Instant | null
-    /** The oldest last reading, or enrolment where there is none, of the subjects that are read on a schedule. */
+    /** The oldest last reading, or enrolment before the first reading, of the subjects that are read on a schedule. */
     readonly oldestAt: Instant | null
   }
 }

@@ -43,7 +43,7 @@ export const englishLabels: typeof portugueseLabels = {
   count: 'Records',
   actors: 'Who acted',
   actor: 'Who',
-  noActor: 'nobody of this organisation: an external fact',
+  noActor: 'not by this organisation: an external fact',
   actorKinds: { subject: 'data subject', person: 'person', system: 'system' },
   told: 'With whom it was shared',
   toldNote: 'Calls to services, with the data that each call opens and its outcome.',

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../vocabulary/message.ts'
+import { streamOf } from '../vocabulary/names.ts'
 import { leafHash } from './merkle.ts'
 
 /** A destroyed part in a receipt: its position and name, the hash of its sealed bytes, and its event's leaf. */
@@ -85,7 +86,7 @@ export function checkErasureReceipt(receipt: CheckedReceipt): string[] {
     ['the parts are not those that the erasure recorded', [list, destroyed.list], [recorded, recorded]],
     ['it has another number of parts', destroyed.parts.length, erased.data.parts],
     ['the erasure is that of another subject', receipt.subject, erased.data.subject],
-    ['the erasure is on the stream of another subject', `subject-${receipt.subject}`, erased.stream],
+    ['the erasure is on the stream of another subject', streamOf('subject', receipt.subject), erased.stream],
     ['the request names another requester', receipt.requester, requested.data.requester],
     ['the request names another legal basis', receipt.legalBasis, requested.data.legalBasis],
     ['other kinds were kept', receipt.keeps, erased.data.keeps],

@@ -13,7 +13,7 @@ export interface FailureRow {
   read_at: Instant
   /** The part with the portal's record, without its content. */
   record: PartAddress
-  /** The part with its content; null when there is none, or it went straight into the inbox. */
+  /** The part with its content; null without content, or when it was put into the inbox at once. */
   content: PartAddress | null
   /** The notification with this content, and whether it was stored before or recovered from the record. */
   notification: string | null

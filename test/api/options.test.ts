@@ -56,7 +56,7 @@ describe('opening the log reports what is missing in the options', () => {
       'a query in an address that paths are added to',
       { portal: { baseUrl: 'https://a.exemplo.br/?x=', authenticate: async () => ({}) } },
     ],
-    ['a certificate that is none', { consentService: { baseUrl: 'https://a.exemplo.br', certificate } }],
+    ['a malformed certificate', { consentService: { baseUrl: 'https://a.exemplo.br', certificate } }],
     ['a count of proxies', { receiver: { publicUrl: 'https://a.exemplo.br', trustedProxies: -1 } }],
     ['a kind of records that has no parts', { recordKeys: ['token'] }],
     ['kinds of records that are no list', { recordKeys: 'validation' }],

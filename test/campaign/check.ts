@@ -75,4 +75,4 @@ export interface Check extends RunListeners {
 export type RunListeners = { readonly [H in keyof RunEvents]?: (...what: RunEvents[H]) => void }
 
 /** Creates a check for one run. It calls `report` for each failure. */
-export type CreateCheck = (box: SimulatedHost, report: (failure: string) => void) => Check
+export type CreateCheck = (simulated: SimulatedHost, report: (failure: string) => void) => Check

@@ -6,7 +6,7 @@ import { inTheInbox } from './checks/in-the-inbox.ts'
 import { noLeak } from './checks/no-leak.ts'
 import { noUseAfterTheEnd } from './checks/no-use-after-the-end.ts'
 import { nothingLost } from './checks/nothing-lost.ts'
-import { nothingOwed } from './checks/nothing-pending.ts'
+import { nothingPending } from './checks/nothing-pending.ts'
 import { oneToken } from './checks/one-token.ts'
 import { orderlyLog } from './checks/orderly-log.ts'
 import { paidOnce } from './checks/paid-once.ts'
@@ -28,7 +28,7 @@ export const checks: Readonly<Record<string, CreateCheck>> = {
   'reads-paused': readsPaused,
   'no-use-after-the-end': noUseAfterTheEnd,
   'nothing-lost': nothingLost,
-  'nothing-pending': nothingOwed,
+  'nothing-pending': nothingPending,
   'one-token': oneToken,
   'orderly-log': orderlyLog,
   'paid-once': paidOnce,

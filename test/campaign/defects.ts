@@ -33,7 +33,7 @@ for (const { name, check, seeds } of defects.filter(each => values.only === unde
 }
 if (!isGood) process.exitCode = 1
 
-/** The first seed whose run fails the check; `undefined` when there is none. */
+/** The first seed whose run fails the check; `undefined` when every run passes. */
 function findIn(name: string, check: string, seeds: number): number | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'averba-defect-'))
   try {

@@ -20,27 +20,27 @@ export type AskResult<T> = { readonly value: T } | { readonly code: ErrorCode } 
 
 /** The application that embeds the engine: it calls it, has followers and handlers, and restarts it after a crash. */
 export class Host {
-  readonly #box: SimulatedHost
+  readonly #simulated: SimulatedHost
   /** How many of the next calls of the follower and of the handlers fail. */
   failing = { follower: 0, handler: 0 }
 
-  constructor(box: SimulatedHost) {
-    this.#box = box
+  constructor(simulated: SimulatedHost) {
+    this.#simulated = simulated
   }
 
   /** Calls the engine. Repeats the call, with the same command id, when the engine crashes. */
   async ask<T>(work: (averba: Averba) => Promise<T>, expected: readonly ErrorCode[] = []): Promise<AskResult<T>> {
-    const box = this.#box
+    const simulated = this.#simulated
     for (let repeats = 0; repeats < attemptsMax; repeats++) {
-      await box.open()
-      const wasFull = box.disk.isFull
+      await simulated.open()
+      const wasFull = simulated.disk.isFull
       try {
-        const done = await box.runOnEngine(() => work(box.averba))
-        if (done || box.isAlive) return done
+        const done = await simulated.runOnEngine(() => work(simulated.averba))
+        if (done || simulated.isAlive) return done
       } catch (error) {
         return { code: this.#expect(error, expected, wasFull) }
       }
-      await box.advanceUntil(box.clock.now() + downMs)
+      await simulated.advanceUntil(simulated.clock.now() + downMs)
     }
     return undefined
   }
@@ -48,12 +48,12 @@ export class Host {
   /** Registers the follower and the handlers in a new process. */
   register(engineProcess: EngineProcess): void {
     const { averba } = engineProcess
-    const { book } = this.#box
+    const { runRecord } = this.#simulated
     averba.log.follow('livro', followedTypes, event =>
       engineProcess.betweenCrashPoints('follower.before', 'follower.after', async () => {
-        book.notify('followed', 'livro', event, false)
+        runRecord.notify('followed', 'livro', event, false)
         this.#fail('follower')
-        book.notify('followed', 'livro', event, true)
+        runRecord.notify('followed', 'livro', event, true)
       }),
     )
     for (const evento of eventos) {
@@ -62,7 +62,7 @@ export class Host {
           this.#fail('handler')
           // Null when its recipient was erased.
           const body = notification.body as { numero: string } | null // The body that a run sends.
-          if (body) book.notify('handled', body.numero)
+          if (body) runRecord.notify('handled', body.numero)
         }),
       )
     }
@@ -71,22 +71,22 @@ export class Host {
   #fail(who: 'follower' | 'handler'): void {
     if (this.failing[who] === 0) return
     this.failing[who] -= 1
-    this.#box.book.markReached(`${who} failed`)
+    this.#simulated.runRecord.markReached(`${who} failed`)
     throw new RangeError('The host cannot do this now')
   }
 
   /** Returns the code of an expected error. A call that failed on a full disk may end when the disk has space again. */
   #expect(error: unknown, expected: readonly ErrorCode[], wasFull: boolean): ErrorCode {
-    const box = this.#box
-    const { book, disk } = box
-    book.notify('failed', error)
+    const simulated = this.#simulated
+    const { runRecord, disk } = simulated
+    runRecord.notify('failed', error)
     if (!(error instanceof AverbaError)) throw error
     const { code } = error
     if ((wasFull || disk.isFull) && code === 'STORE_UNSAFE') return code
     // An erased person who is enrolled again is a new subject, so the same input is another command.
-    const isOfErased = box.erased.size > 0 && erasureCodes.has(code)
+    const isOfErased = simulated.erased.size > 0 && erasureCodes.has(code)
     if (!expected.includes(code) && !isOfErased) throw error
-    book.trace(`  ${book.currentStep}: ${code}`)
+    runRecord.trace(`  ${runRecord.currentStep}: ${code}`)
     return code
   }
 }

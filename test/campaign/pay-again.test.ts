@@ -5,14 +5,14 @@ import { SimulatedHost } from './simulated-host.ts'
 import type { Deed } from './step.ts'
 
 function createBox() {
-  const book = new RunRecord()
-  const box = new SimulatedHost(1, book)
-  onTestFinished(() => box.dispose())
+  const runRecord = new RunRecord()
+  const simulated = new SimulatedHost(1, runRecord)
+  onTestFinished(() => simulated.dispose())
   let id = 0
   const all = async (...deeds: Deed[]) => {
-    for (const deed of deeds) await perform(box, { ...deed, id: ++id, at: 0 })
+    for (const deed of deeds) await perform(simulated, { ...deed, id: ++id, at: 0 })
   }
-  return { book, box, all }
+  return { runRecord, simulated, all }
 }
 
 const pays: Deed[] = [
@@ -23,27 +23,27 @@ const pays: Deed[] = [
 const again: Deed = { do: 'validateAgain', which: 1, isOther: false }
 
 test('a repeated payment may be requested again after a restore lost both validations', async () => {
-  const { book, box, all } = createBox()
+  const { runRecord, simulated, all } = createBox()
   await all({ do: 'backUp' }, ...pays)
-  const { id = '', again: paid } = box.validations[1] ?? {}
-  expect(paid).toEqual({ of: box.validations[0]?.id, reason: expect.any(String) })
-  expect(box.paidAgain.has(id)).toBe(true)
+  const { id = '', again: paid } = simulated.validations[1] ?? {}
+  expect(paid).toEqual({ of: simulated.validations[0]?.id, reason: expect.any(String) })
+  expect(simulated.paidAgain.has(id)).toBe(true)
   await all(again, { do: 'restore' })
-  expect(box.paidAgain.has(id)).toBe(false)
+  expect(simulated.paidAgain.has(id)).toBe(false)
   await all(again)
-  expect(box.paidAgain.has(id)).toBe(false)
-  expect(book.failures).toEqual([])
-  await box.close()
+  expect(simulated.paidAgain.has(id)).toBe(false)
+  expect(runRecord.failures).toEqual([])
+  await simulated.close()
 })
 
 test('NOT_FOUND for a repeated payment is an error when it was accepted and not lost', async () => {
-  const { box, all } = createBox()
+  const { simulated, all } = createBox()
   await all(...pays)
-  const [first] = box.validations
+  const [first] = simulated.validations
   const input = { cpf: '', claims: {}, ...first, id: 'never', again: { of: 'nobody', reason: 'CANARIO' } }
-  box.validations.push(input)
+  simulated.validations.push(input)
   await all({ ...again, which: 2 })
-  box.paidAgain.set(input.id, 1)
+  simulated.paidAgain.set(input.id, 1)
   await expect(all({ ...again, which: 2 })).rejects.toMatchObject({ code: 'NOT_FOUND' })
-  await box.close()
+  await simulated.close()
 })

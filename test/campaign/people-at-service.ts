@@ -20,7 +20,7 @@ export class PeopleAtService {
     this.#consents[person]?.push(this.#service.addConsent(consent))
   }
 
-  /** One of a person's consents, -1 for the newest; `undefined` when there is none. */
+  /** One of a person's consents, -1 for the newest; `undefined` without one. */
   consentOf(person: number, which: number): ConsentAddress | undefined {
     const own = this.#consents[person] ?? []
     const id = own.at(which % own.length)

@@ -10,7 +10,7 @@ import type { Deed, Step } from './step.ts'
 
 /** Does one kind of deed. */
 export type Perform<K extends Deed['do'] = Deed['do']> = (
-  box: SimulatedHost,
+  simulated: SimulatedHost,
   step: Extract<Step, { do: K }>,
 ) => Promise<unknown>
 
@@ -27,7 +27,7 @@ const performers: Performers<Deed['do']> = {
 }
 
 /** Performs a step. */
-export async function perform(box: SimulatedHost, step: Step): Promise<void> {
-  box.book.currentStep = `${step.do} ${step.id}`
-  await (performers[step.do] as Perform)(box, step) // The table has each performer under its deed.
+export async function perform(simulated: SimulatedHost, step: Step): Promise<void> {
+  simulated.runRecord.currentStep = `${step.do} ${step.id}`
+  await (performers[step.do] as Perform)(simulated, step) // The table has each performer under its deed.
 }

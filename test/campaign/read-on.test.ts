@@ -7,36 +7,36 @@ import { SimulatedHost } from './simulated-host.ts'
 import type { Deed } from './step.ts'
 
 test('a restored log is read from the backup on, and must be unchanged up to there', async () => {
-  const book = new RunRecord()
-  const box = new SimulatedHost(1, book)
-  onTestFinished(() => box.dispose())
+  const runRecord = new RunRecord()
+  const simulated = new SimulatedHost(1, runRecord)
+  onTestFinished(() => simulated.dispose())
   const recorded: number[] = []
-  book.addChecks(box, { recorder: () => ({ recorded: ({ position }) => void recorded.push(position) }) })
-  const reader = new LogReader(box)
+  runRecord.addChecks(simulated, { recorder: () => ({ recorded: ({ position }) => void recorded.push(position) }) })
+  const reader = new LogReader(simulated)
   const all = async (...deeds: Deed[]) => {
-    for (const [id, deed] of deeds.entries()) await perform(box, { ...deed, id: recorded.length + id, at: 0 })
+    for (const [id, deed] of deeds.entries()) await perform(simulated, { ...deed, id: recorded.length + id, at: 0 })
   }
   const enrol = (person: number): Deed => ({ do: 'enrol', person, everyHours: 0 })
 
   await all(enrol(0), { do: 'backUp' }, enrol(1))
   reader.read()
   const before = recorded.length
-  const end = box.backup?.position ?? 0
+  const end = simulated.backup?.position ?? 0
   expect(before).toBeGreaterThan(end)
   await all({ do: 'restore' })
   reader.read()
-  expect(book.failures).toEqual([])
+  expect(runRecord.failures).toEqual([])
   expect(recorded[before]).toBe(end + 1)
   expect(reader.events).toBe(recorded.length)
 
   await all({ do: 'restore' })
-  await box.close()
-  const database = new Sqlite(box.disk.path)
+  await simulated.close()
+  const database = new Sqlite(simulated.disk.path)
   database.exec(
     'drop trigger event_no_update; update event set header = replace(header, \'"at":"2026\', \'"at":"2025\') where position = 2',
   )
   database.close()
   reader.read()
   const what = `up to ${end} a restored log differs from the original`
-  expect(book.failures).toEqual([{ check: 'same-beginning', what }])
+  expect(runRecord.failures).toEqual([{ check: 'same-beginning', what }])
 })

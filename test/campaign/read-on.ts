@@ -5,7 +5,7 @@ import type { SimulatedHost } from './simulated-host.ts'
 
 /** Reads the log from the file, without the engine, and reports each event once to the checks. */
 export class LogReader {
-  readonly #box: SimulatedHost
+  readonly #simulated: SimulatedHost
   /** Over the log up to the position. */
   #digest = createHash('sha256')
   /** Over the log up to the end of the newest backup. */
@@ -16,8 +16,8 @@ export class LogReader {
   #events = 0
   #rollbacks = 0
 
-  constructor(box: SimulatedHost) {
-    this.#box = box
+  constructor(simulated: SimulatedHost) {
+    this.#simulated = simulated
   }
 
   /** The number of recorded events, including those that a restore lost. */
@@ -27,7 +27,7 @@ export class LogReader {
 
   /** Reports new events. After a restore, checks that the log up to the backup is unchanged, and continues from there. */
   read(): void {
-    const database = new Sqlite(this.#box.disk.path, { readonly: true })
+    const database = new Sqlite(this.#simulated.disk.path, { readonly: true })
     try {
       this.#goBack(database)
       this.#readOn(database)
@@ -37,18 +37,18 @@ export class LogReader {
   }
 
   #goBack(database: Database): void {
-    const { backup, book, rollbacks } = this.#box
+    const { backup, runRecord, rollbacks } = this.#simulated
     if (this.#rollbacks === rollbacks) return
     this.#rollbacks = rollbacks
     this.#lost.update(this.#digest.digest())
     this.#position = backup?.position ?? 0
     this.#digest = this.#atBackup.copy()
     if (!hashUntil(database, this.#position).equals(this.#atBackup.copy().digest()))
-      book.fail('same-beginning', `up to ${this.#position} a restored log differs from the original`)
+      runRecord.fail('same-beginning', `up to ${this.#position} a restored log differs from the original`)
   }
 
   #readOn(database: Database): void {
-    const { backup, book } = this.#box
+    const { backup, runRecord } = this.#simulated
     if (backup?.position === this.#position) this.#atBackup = this.#digest.copy()
     const select = database.prepare('select header from event where position > ? order by position').pluck()
     for (const header of select.iterate(this.#position) as IterableIterator<string>) {
@@ -58,9 +58,9 @@ export class LogReader {
       this.#events += 1
       if (backup?.position === this.#position) this.#atBackup = this.#digest.copy()
       if (event.position !== this.#position)
-        book.fail('dense-positions', `event ${this.#position} has the position ${event.position}`)
-      book.notify('header', header)
-      book.notify('recorded', event)
+        runRecord.fail('dense-positions', `event ${this.#position} has the position ${event.position}`)
+      runRecord.notify('header', header)
+      runRecord.notify('recorded', event)
     }
   }
 

@@ -26,11 +26,11 @@ export class RunRecord {
     this.#onLine = onLine
   }
 
-  addChecks(box: SimulatedHost, checks: Readonly<Record<string, CreateCheck>>): void {
+  addChecks(simulated: SimulatedHost, checks: Readonly<Record<string, CreateCheck>>): void {
     for (const [name, make] of Object.entries(checks)) {
       this.#checks.set(
         name,
-        make(box, what => this.fail(name, what)),
+        make(simulated, what => this.fail(name, what)),
       )
     }
   }

@@ -27,38 +27,38 @@ export async function runSteps(
   steps: readonly Step[],
   onLine?: (line: string) => void,
 ): Promise<RunResult> {
-  const book = new RunRecord(onLine)
-  const box = new SimulatedHost(seed, book)
-  book.addChecks(box, checks)
-  const start = box.clock.now()
-  const reader = new LogReader(box)
+  const runRecord = new RunRecord(onLine)
+  const simulated = new SimulatedHost(seed, runRecord)
+  runRecord.addChecks(simulated, checks)
+  const start = simulated.clock.now()
+  const reader = new LogReader(simulated)
   let step: Step | undefined
   try {
     let readAt = start
     for (step of steps) {
-      await box.advanceUntil(Math.max(start + step.at, box.clock.now()))
-      book.trace(`${new Date(box.clock.now()).toISOString()} ${JSON.stringify(step)}`)
+      await simulated.advanceUntil(Math.max(start + step.at, simulated.clock.now()))
+      runRecord.trace(`${new Date(simulated.clock.now()).toISOString()} ${JSON.stringify(step)}`)
       // Reads the events that the restore will lose.
       if (step.do === 'restore') reader.read()
-      await perform(box, step)
+      await perform(simulated, step)
       if (step.do === 'restore') reader.read()
-      if (box.clock.now() - readAt < readEveryMs) continue
-      readAt = box.clock.now()
+      if (simulated.clock.now() - readAt < readEveryMs) continue
+      readAt = simulated.clock.now()
       reader.read()
     }
     step = undefined
-    await settleDown(box)
+    await settleDown(simulated)
     reader.read()
-    await book.runFinalChecks()
+    await runRecord.runFinalChecks()
   } catch (error) {
-    book.fail('unexpected-error', `${step ? `at ${JSON.stringify(step)}: ` : ''}${formatError(error)}`)
+    runRecord.fail('unexpected-error', `${step ? `at ${JSON.stringify(step)}: ` : ''}${formatError(error)}`)
   }
-  box.dispose()
+  simulated.dispose()
   return {
     seed,
-    failures: book.failures,
+    failures: runRecord.failures,
     events: reader.events,
-    reached: [...book.reached],
+    reached: [...runRecord.reached],
     digest: reader.digest(),
   }
 }

@@ -12,24 +12,25 @@ const roundsMax = 40
 const openStates = ['pending', 'started', 'deferred', 'unknown', 'parked'] as const
 
 /** Ends the faults, retries everything that is parked, runs pending effects, and reads everything once more. */
-export async function settleDown(box: SimulatedHost): Promise<void> {
-  box.book.trace('quiet')
-  box.services.faults.clear()
-  box.points.disarm()
-  box.disk.empty()
-  box.jumpMs = 0
-  box.host.failing = { follower: 0, handler: 0 }
-  await box.open()
+export async function settleDown(simulated: SimulatedHost): Promise<void> {
+  simulated.runRecord.trace('quiet')
+  simulated.services.faults.clear()
+  simulated.points.disarm()
+  simulated.disk.empty()
+  simulated.jumpMs = 0
+  simulated.host.failing = { follower: 0, handler: 0 }
+  await simulated.open()
   // A token request that was pending before a restore stays unknown until a token is needed again.
-  if (box.rollbacks > 0) await performAll(box, [{ do: 'validate', person: 0, isTrue: true, count: 1, hours: 0 }])
+  if (simulated.rollbacks > 0)
+    await performAll(simulated, [{ do: 'validate', person: 0, isTrue: true, count: 1, hours: 0 }])
   for (let round = 0; round < roundsMax; round++) {
-    await performAll(box, [{ do: 'operate' }, { do: 'settle' }])
+    await performAll(simulated, [{ do: 'operate' }, { do: 'settle' }])
     const waitMs = waitsMs[round]
-    if (waitMs === undefined && (await dueEffects(box)).length === 0) break
-    await box.advanceUntil(box.clock.now() + (waitMs ?? hourMs))
+    if (waitMs === undefined && (await dueEffects(simulated)).length === 0) break
+    await simulated.advanceUntil(simulated.clock.now() + (waitMs ?? hourMs))
   }
   const people = Array.from({ length: peopleCount }, (_, person): Deed => ({ do: 'sync', person }))
-  await performAll(box, [
+  await performAll(simulated, [
     { do: 'resolve', isCharged: false },
     ...people,
     { do: 'apply', deletions: true },
@@ -39,10 +40,10 @@ export async function settleDown(box: SimulatedHost): Promise<void> {
 
 /** The effects that are due and have not ended. */
 export async function dueEffects(
-  box: SimulatedHost,
+  simulated: SimulatedHost,
 ): Promise<readonly { readonly id: string; readonly what: string }[]> {
-  const now = new Date(box.clock.now()).toISOString()
-  const asked = await box.host.ask(averba => Promise.all(openStates.map(state => averba.effects.list({ state }))))
+  const now = new Date(simulated.clock.now()).toISOString()
+  const asked = await simulated.host.ask(averba => Promise.all(openStates.map(state => averba.effects.list({ state }))))
   if (!asked || !('value' in asked)) return [{ id: '-', what: 'the engine does not answer' }]
   return asked.value
     .flat()
@@ -50,6 +51,6 @@ export async function dueEffects(
     .map(({ id, type, state, reason }) => ({ id, what: `${type} is ${state}: ${reason}` }))
 }
 
-async function performAll(box: SimulatedHost, deeds: readonly Deed[]): Promise<void> {
-  for (const [i, deed] of deeds.entries()) await perform(box, { ...deed, id: 1_000_000 + i, at: 0 })
+async function performAll(simulated: SimulatedHost, deeds: readonly Deed[]): Promise<void> {
+  for (const [i, deed] of deeds.entries()) await perform(simulated, { ...deed, id: 1_000_000 + i, at: 0 })
 }

@@ -6,7 +6,7 @@ import type { AverbaOptions } from '../../src/index.ts'
 import type { Entropy } from '../../src/runtime/entropy.ts'
 import { createSimulators, credentials, type Simulators } from '../../src/simulation/services/create-simulators.ts'
 import { seededEntropy } from '../../src/simulation/world/seeded-entropy.ts'
-import { withinBudget } from '../../src/simulation/world/simulate.ts'
+import { hosts, withinBudget } from '../../src/simulation/world/simulate.ts'
 import { AverbaError } from '../../src/vocabulary/errors.ts'
 import type { Fetch } from '../../src/vocabulary/fetch.ts'
 import type { Actor } from '../../src/vocabulary/message.ts'
@@ -21,12 +21,6 @@ import type { RunRecord } from './run-record.ts'
 import { SealedParts } from './sealed-parts.ts'
 import { TrackedClock, turnEventLoop } from './tracked-clock.ts'
 
-const hosts = {
-  consentService: 'consentimento.exemplo.br',
-  tokenService: 'gateway.exemplo.br',
-  validationService: 'validacao.exemplo.br',
-  portal: 'portal.exemplo.br',
-} as const
 const portalAddress = '161.148.0.1'
 
 /** The header that carries our id of a validation to the gateway. */
@@ -45,7 +39,7 @@ export class SimulatedHost {
   readonly services: Simulators
   readonly disk = new Disk()
   readonly points: CrashPoints
-  readonly book: RunRecord
+  readonly runRecord: RunRecord
   readonly host: Host
   readonly people: PeopleAtService
   /** The requested validations, oldest first. */
@@ -74,19 +68,19 @@ export class SimulatedHost {
   readonly #options: AverbaOptions
   readonly #dependencies: ProcessDependencies
 
-  constructor(seed: number, book: RunRecord) {
+  constructor(seed: number, runRecord: RunRecord) {
     const { clock } = this
     const entropy = seededEntropy(seed)
-    this.book = book
+    this.runRecord = runRecord
     this.entropy = entropy
     this.host = new Host(this)
-    this.points = new CrashPoints(point => this.book.markReached(`crash ${point}`))
+    this.points = new CrashPoints(point => this.runRecord.markReached(`crash ${point}`))
     this.services = createSimulators({
       clock,
       entropy,
       deliver: request => this.#deliver(request),
-      onFault: ({ kind }) => book.markReached(`fault ${kind}`),
-      onServed: (...what) => book.notify('served', ...what),
+      onFault: ({ kind }) => runRecord.markReached(`fault ${kind}`),
+      onServed: (...what) => runRecord.notify('served', ...what),
     })
     for (let person = 0; person < peopleCount; person++) {
       const { cpf, titular } = personOf(person)
@@ -98,7 +92,7 @@ export class SimulatedHost {
       store: this.disk.path,
       entropy,
       fetch: this.#fetch(),
-      logger: line => this.book.logLines.push(line),
+      logger: line => this.runRecord.logLines.push(line),
       consentService: {
         baseUrl: `https://${hosts.consentService}`,
         certificate: { cert: '', key: '' }, // Not used without a socket.
@@ -122,7 +116,7 @@ export class SimulatedHost {
       disk: this.disk,
       jumpMs,
       version: () => this.version,
-      onExchanged: (...what) => book.notify('exchanged', ...what),
+      onExchanged: (...what) => runRecord.notify('exchanged', ...what),
     }
   }
 
@@ -147,7 +141,7 @@ export class SimulatedHost {
         })
       } catch (error) {
         if (!(error instanceof DiedError)) throw error
-        this.book.notify('died')
+        this.runRecord.notify('died')
         continue
       }
       this.host.register(this.#engineProcess)
@@ -165,7 +159,7 @@ export class SimulatedHost {
     const former = this.engineProcess
     this.#engineProcess = undefined
     await this.open()
-    this.book.markReached('two engines')
+    this.runRecord.markReached('two engines')
     return former
   }
 
@@ -175,8 +169,8 @@ export class SimulatedHost {
     for (const each of done?.value ?? []) {
       if (each.status === 'fulfilled') continue
       const { reason } = each
-      if (reason instanceof DiedError) this.book.notify('died')
-      else this.book.notify('failed', reason)
+      if (reason instanceof DiedError) this.runRecord.notify('died')
+      else this.runRecord.notify('failed', reason)
       if (!(reason instanceof DiedError || reason instanceof AverbaError)) throw reason
     }
   }
@@ -207,7 +201,7 @@ export class SimulatedHost {
       return undefined
     })
     if (!engineProcess.isDead) return done
-    this.book.notify('died')
+    this.runRecord.notify('died')
     return undefined
   }
 
@@ -300,7 +294,7 @@ export class SimulatedHost {
       engineProcess.averba.receiver.fetch(request, { remoteAddress: portalAddress }),
     )
     const response = await engineProcess.whileAlive(arrived)
-    this.book.notify('received', request, response)
+    this.runRecord.notify('received', request, response)
     return response
   }
 }

@@ -31,16 +31,16 @@ async function asyncTypesOf(work: () => Promise<void>): Promise<ReadonlySet<stri
 }
 
 async function performSteps(seed: number, steps: readonly Step[]): Promise<void> {
-  const box = new SimulatedHost(seed, new RunRecord())
-  const start = box.clock.now()
+  const simulated = new SimulatedHost(seed, new RunRecord())
+  const start = simulated.clock.now()
   try {
     for (const step of steps) {
-      await box.advanceUntil(Math.max(start + step.at, box.clock.now()))
-      await perform(box, step)
+      await simulated.advanceUntil(Math.max(start + step.at, simulated.clock.now()))
+      await perform(simulated, step)
     }
-    await box.close()
+    await simulated.close()
   } finally {
-    box.dispose()
+    simulated.dispose()
   }
 }
 

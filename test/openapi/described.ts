@@ -42,7 +42,7 @@ export const notification = ((): Described => {
   return { document, operation, method: 'POST', path: /^/ }
 })()
 
-/** The operation of a request; `undefined` when there is none. */
+/** The operation of a request; `undefined` when the document has no such operation. */
 export function describedBy(request: Request): Described | undefined {
   const { pathname } = new URL(request.url)
   const matches = operations.filter(each => each.method === request.method && each.path.test(pathname))

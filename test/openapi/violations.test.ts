@@ -51,7 +51,7 @@ describe('a response', () => {
     expect(await json(state, type)).toEqual(['readLogin, 200: the media type is "application/problem+json"'])
   })
 
-  test('with a body where there is none is wrong', async () => {
+  test('with a body, where the document has none, is wrong', async () => {
     const remove = operation('deleteSubscription')
     expect(await checkResponse(remove, new Response(null))).toEqual([])
     expect(await checkResponse(remove, Response.json({}))).toEqual(['deleteSubscription, 200: there is a body'])

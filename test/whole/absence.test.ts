@@ -14,7 +14,7 @@ interface Place {
   readonly name: string
 }
 
-/** What the program in a bundle's README says. */
+/** The output of the program in a bundle's README. */
 async function sayOf(dir: string): Promise<string> {
   const [, program = ''] = /```python\n([\s\S]*?)```/.exec(readFileSync(join(dir, 'README'), 'utf8')) ?? []
   const file = join(mkdtempSync(join(tmpdir(), 'averba-absence-')), 'verify.py')
@@ -23,7 +23,7 @@ async function sayOf(dir: string): Promise<string> {
   return ended.stdout
 }
 
-/** The parts that are there. */
+/** The parts in the store. */
 function placesIn(store: string): Place[] {
   const database = new Sqlite(store, { readonly: true })
   const places = database.prepare('select position, name from part order by 1, 2').all() as Place[] // As selected.
@@ -84,7 +84,7 @@ test('an erased owner has its original key exactly when parts were kept', async 
   expect(await looked(`${none} where ${kept}`)).toMatch(
     /^keys: parts of "subject-\w+" were kept, but the key is destroyed/,
   )
-  // The part that it was made with is gone.
+  // The part that it was made with was deleted.
   expect(await looked(`update owner_key set commitment = zeroblob(32) where ${kept}`)).toMatch(
     /^keys: the key of "subject-\w+" is not the one that was made at \d+/,
   )

@@ -29,7 +29,7 @@ interface Ended {
   readonly stderr: string
 }
 
-/** Runs a program to its end, whatever that is. */
+/** Runs a program, and returns its output and exit code. */
 async function run(file: string, args: string[], cwd = root): Promise<Ended> {
   try {
     return { code: 0, ...(await promisify(execFile)(file, args, { cwd })) }
@@ -61,7 +61,7 @@ async function exportOther(): Promise<string> {
   return dir
 }
 
-/** A bundle whose file was changed. */
+/** A bundle with a changed file. */
 function changed(file: string, change: (text: string) => string): string {
   const dir = join(newFolder(), 'bundle')
   cpSync(bundle, dir, { recursive: true })
@@ -84,7 +84,7 @@ function programOf(dir: string): string {
   return file
 }
 
-/** What an owner without the keyring can do to a bundle, with the program of its README and with averba. */
+/** Changes that an owner without the keyring can make to a bundle: both verifiers have to find them. */
 const wrongs: [string, string, (text: string) => string][] = [
   ['an event edited', 'leaves.ndjson', text => text.replace('"bodyBytes":', '"bodyBytes":1')],
   ['an event dropped', 'leaves.ndjson', text => lines(text, all => all.toSpliced(100, 1))],
@@ -148,7 +148,7 @@ describe('a bundle', () => {
     expect(good.stdout).toContain(`${parts} parts, ${erasedParts} erased`)
     const said = (await averba('verify', dir)).stdout
     expect(said).toContain(`${parts} present, ${erasedParts} erased`)
-    // What nobody erased is still missed.
+    // A missing part that was not erased is still reported.
     const file = join(dir, 'parts.ndjson')
     writeFileSync(
       file,
@@ -189,7 +189,7 @@ describe('a bundle', () => {
     const dir = join(newFolder(), 'bundle')
     const { stdout } = await run('bash', ['-c', command, process.execPath, script, store, dir])
     expect(stdout.trim()).toBe('STORE_UNSAFE')
-    // Nothing of it stands in the way of the next one.
+    // A failed export leaves nothing that prevents the next one.
     expect(readdirSync(dir)).toEqual([])
     expect((await averba('export', store, '--dir', dir)).code).toBe(0)
   })
@@ -218,7 +218,7 @@ describe('a bundle', () => {
         return snapshot.run(steps)
       },
     }
-    const exporting = exportLog(late as unknown as Snapshot, dir) // It needs no more of one.
+    const exporting = exportLog(late as unknown as Snapshot, dir) // The export reads nothing else of a snapshot.
     await expect(exporting).rejects.toMatchObject({
       code: 'STORE_UNSAFE',
       message: expect.stringContaining('EEXIST'),
@@ -311,7 +311,7 @@ test('one record is disclosed with its file and the key of the log, and only its
   const given = ['--actor', 'auditoria-3', '--purpose', 'auditoria 2026-17']
   const events = async () => JSON.parse((await averba('doctor', store, '--json')).stdout).position
   const before = await events()
-  // What nobody can be given is not disclosed, and not recorded as such.
+  // A disclosure that cannot be written is not recorded.
   const nowhere = await averba('prove', store, `${stream}/${version}`, '--disclose', '--out', newFolder(), ...given)
   expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining('INVALID_INPUT') })
   expect(await events()).toBe(before)
@@ -325,7 +325,7 @@ test('one record is disclosed with its file and the key of the log, and only its
   const { isProven, opened } = JSON.parse((await averba('verify', file, '--key', key, '--json')).stdout)
   expect(isProven).toBe(true)
   expect(opened).toMatchObject([{ name: 'claims', value: { nome: 'X' } }])
-  // What would not be looked at is not taken.
+  // Options that would have no effect are refused.
   const held = await averba('verify', file, '--key', key, '--mark', 'nosuch')
   expect(held).toMatchObject({
     code: 1,
@@ -335,7 +335,7 @@ test('one record is disclosed with its file and the key of the log, and only its
   writeFileSync(lines, `${key}\r\n`)
   expect((await averba('verify', file, '--key', lines)).code).toBe(0)
   expect((await averba('verify', file, '--key', newFolder())).code).toBe(1)
-  // Without the key of the log nobody tells whose it is.
+  // Without the key of the log, its owner is unknown.
   expect((await averba('verify', file)).code).toBe(1)
 
   const disclosed = JSON.parse(readFileSync(file, 'utf8'))

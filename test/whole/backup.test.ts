@@ -39,7 +39,7 @@ async function bodiesOf(engine: Averba): Promise<number[]> {
   return bodies.sort((a, b) => a - b)
 }
 
-/** Appends from a number on until told to stop, and says which were acknowledged. */
+/** Appends numbers until it is stopped, and prints which were acknowledged. */
 function putUnderLoad(engine: Averba, from: number) {
   const acknowledged: number[] = []
   let isStopped = false
@@ -60,7 +60,7 @@ test('a backup made under load and restored elsewhere has everything acknowledge
   const engine = await openAverba({ store, receiver })
   const all: number[] = []
 
-  // Once from inside the process, once by the operator's command in another one.
+  // One backup is made inside the process, one by the command in another process.
   for (const make of [
     (to: string) => backupStore({ store, to }),
     async (to: string) => JSON.parse((await averba('backup', store, to, '--json')).stdout),
@@ -136,7 +136,7 @@ test('a lost log is reported, opening it creates no file, and an empty file allo
     hint: expect.stringContaining('Restore a backup'),
   })
   expect(readdirSync(folder).sort()).toEqual(left)
-  // What is left of a log that stood in its journal alone: a file of averba without a table.
+  // The rest of a log that was in its journal only: a file of averba without a table.
   const stub = new Sqlite(store)
   stub.pragma('journal_mode = wal')
   stub.pragma('application_id = 0x61766572')
@@ -147,7 +147,7 @@ test('a lost log is reported, opening it creates no file, and an empty file allo
   await restoreStore({ backup, store })
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
   for (const end of ['', '-wal', '-shm']) rmSync(`${store}${end}`, { force: true })
-  // One table is somebody's.
+  // A file with a table belongs to another program.
   const other = new Sqlite(store)
   other.exec('create table mine (a)')
   other.close()
@@ -163,7 +163,7 @@ test('a restore requires the right keyring, and takes the one beside the store o
   await expect(restoreStore({ backup, store: other })).rejects.toMatchObject({ code: 'KEYS_MISSING' })
   const keys = `${stranger}.keys`
   const hint = expect.stringMatching(/^It needs the keyring keys_\w+ with the epochs 1$/)
-  // The same seed gives the same keyring: this one is told apart by its id alone.
+  // The same seed gives the same keyring: only the id differs.
   writeFileSync(keys, readFileSync(keys, 'utf8').replace('keys_', 'keys_0'))
   await expect(restoreStore({ backup, store: other, keys })).rejects.toMatchObject({
     code: 'KEYS_MISMATCH',
@@ -188,7 +188,7 @@ test('a restore refuses a keyring beside the store that lacks an epoch, even wit
     'epoch 2',
     systemEntropy,
   ).toString('base64')
-  // The same keyring by its id, which was restored too old or too new.
+  // A keyring with the same id that was restored from too early or too late.
   writeFileSync(`${other}.keys`, JSON.stringify({ ...file, epochs: { 2: second } }))
   await expect(restoreStore({ backup, store: other, keys: `${store}.keys` })).rejects.toMatchObject({
     code: 'KEYS_MISMATCH',
@@ -244,7 +244,7 @@ test('a restore refuses a backup exactly when diagnoseStore finds a fault, on an
     if (refusing === undefined) continue
     refused += 1
     expect(refusing.message).toContain(`"${backup}"`)
-    // The copy had a name for a moment that tells nobody anything.
+    // The temporary name of the copy would not help the reader.
     expect(refusing.message).not.toContain(elsewhere)
   }
   expect(refused).toBeGreaterThan(10)

@@ -1,6 +1,6 @@
 /**
  * One scenario for every runtime: a consent and a token over mutual TLS on a SQLite file, and the log read
- * back. Prints what happened as one JSON object.
+ * back. Prints the results as one JSON object.
  */
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'

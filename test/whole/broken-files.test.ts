@@ -99,7 +99,7 @@ test('a backup without room on the disk leaves no file behind', async () => {
 })
 
 describe('a file or folder that this user may not write', () => {
-  /** Loads everything first, and then becomes a user whom modes bind: root may write everywhere. */
+  /** Loads everything first, then becomes an unprivileged user: root may write everywhere. */
   const asNobody = (store: string) =>
     inChild(`
       const { openAverba } = await import(${index})
@@ -169,7 +169,7 @@ test('a notification during a lock is answered 503, and is stored once after the
   const evento = 'e'
   const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
   const headers = { 'event-type': evento, 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
-  // What the portal keeps of it, once it has given up.
+  // The portal's failure record, after its last attempt.
   const failure = () => {
     const data = formatBrasilia(systemClock.now())
     return Response.json([{ id: 7, data, descricao: 'HTTP 503', evento, conteudo: '{"numero":"26BR1"}' }])
@@ -225,7 +225,7 @@ describe('what is no log is said, and left as it is', () => {
   })
 })
 
-/** Opens what is left of a log: either it says what is wrong with a code, or it is right in itself. */
+/** Opens a damaged log: it fails with a code, or it is consistent. */
 async function lookAt(store: string): Promise<{ code: string; events: number }> {
   try {
     const averba = await openAverba({ store })
@@ -270,7 +270,7 @@ test('diagnoseStore reports a cut-off file whenever opening it does', async () =
     await expect(openAverba({ store })).rejects.toMatchObject({ code: 'CORRUPT' })
     await expect(diagnoseStore({ store })).rejects.toMatchObject({ code: 'CORRUPT' })
   }
-  // Whatever stands on the last page.
+  // With any content of the last page.
   const small = newPath()
   await (await openAverba({ store: small })).close()
   truncateSync(small, statSync(small).size - 100)

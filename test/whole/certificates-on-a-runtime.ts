@@ -1,6 +1,6 @@
 /**
- * What every runtime must make of certificates: each form presented over TLS, each thing that is wrong in its own
- * words, and a rotation. Prints what happened as one JSON object.
+ * How every runtime has to treat certificates: each form is presented over TLS, each mistake is reported in its own
+ * words, and one is rotated. Prints the results as one JSON object.
  */
 import { createPrivateKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -28,7 +28,7 @@ const encrypted = {
 
 const server = await authority.issueServer(['localhost'])
 
-/** The name by which a server that trusts `clientCa` knows who comes. */
+/** The client name that a server reads when it trusts `clientCa`. */
 async function presented(certificate: Certificate, clientCa: string): Promise<string | undefined> {
   let peer: Peer | undefined
   const running = await serveHttps(
@@ -45,7 +45,7 @@ async function presented(certificate: Certificate, clientCa: string): Promise<st
   return peer?.clientName
 }
 
-/** A file that signed itself is its own authority. */
+/** A self-signed certificate is its own authority. */
 async function presentedPfx(name: string): Promise<string | undefined> {
   const certificate = { pfx: recorded(name), passphrase }
   return presented(certificate, (await loadCertificate(certificate, now)).cert)
@@ -62,13 +62,13 @@ async function daysTold(certificate: Certificate): Promise<number[]> {
   const told: number[] = []
   const onExpiring = (daysLeft: number) => void told.push(daysLeft)
   const socket = openSocket({ clock: systemClock, ca: authority.ca, certificate, onExpiring })
-  // Nobody listens there: a certificate is looked at before the connection.
+  // No server listens there: the certificate is checked before the connection.
   await socket.fetch(new Request('https://localhost:1/')).catch(() => undefined)
   await socket.close()
   return told
 }
 
-/** The names that a server sees before and after a rotation, without a restart. */
+/** The client names that a server reads before and after a rotation, without a restart. */
 async function rotated(): Promise<(string | undefined)[]> {
   const names: (string | undefined)[] = []
   const running = await serveHttps(

@@ -17,7 +17,7 @@ afterEach(() => {
   child = undefined
 })
 
-/** Starts `averba dev`, in an empty folder unless one is given, and waits until it says how to go on. */
+/** Starts `averba dev`, in an empty folder unless one is given, and waits for its instructions. */
 async function start({ args = [] as string[], cwd = mkdtempSync(join(tmpdir(), 'averba-dev-')) } = {}) {
   const running = spawn(process.execPath, [main, 'dev', ...args], { cwd })
   child = running

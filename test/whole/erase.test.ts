@@ -7,7 +7,7 @@ import { makeSampleStore } from '../store/sample-store.ts'
 
 const main = resolve(import.meta.dirname, '../../src/cli/main.ts')
 
-/** Runs the command as a person would, with something on standard input. */
+/** Runs the command with a text on standard input. */
 function averba(input: string, ...given: string[]): Promise<{ code: number | null; out: string; err: string }> {
   const child = spawn(process.execPath, [main, ...given])
   let [out, err] = ['', '']

@@ -10,14 +10,14 @@ import { startServices } from '../../src/simulation/index.ts'
 const root = resolve(import.meta.dirname, '../..')
 const main = join(root, 'src/cli/main.ts')
 const run = promisify(execFile)
-// The package finds itself by its name from inside its own folder only.
+// Only files inside the package can import it by its name.
 mkdirSync(join(root, '.averba'), { recursive: true })
 const folder = mkdtempSync(join(root, '.averba', 'init-'))
 const file = join(folder, 'averba.config.ts')
 
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Runs `averba init` as a user does, in a folder. */
+/** Runs `averba init` in a folder. */
 const init = (cwd: string, ...args: string[]) => run(process.execPath, [main, 'init', ...args], { cwd })
 
 async function variablesOf(cwd: string): Promise<string[]> {
@@ -96,7 +96,7 @@ describe('a strict compiler takes it', () => {
     const config = { extends: join(root, 'tsconfig.json'), compilerOptions: strict, include: [], files }
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
     const { stdout } = await run(join(root, 'node_modules/.bin/tsc'), ['-p', folder]).catch(error => error)
-    // The sources of averba, which a host has as declarations only, keep to options of their own.
+    // A host has only the declarations of averba: its sources compile with their own options.
     expect(stdout.split('\n').filter((line: string) => line !== '' && !line.startsWith('src/'))).toEqual([])
   })
 })
@@ -146,7 +146,7 @@ test('averba works with the written configuration when its variables are set', a
   expect(JSON.parse(result)).toEqual({ read: 4, state: 'answered', made: ['settled'] })
   // The logger of the configuration wrote this one.
   expect(JSON.parse(keyring)).toMatchObject({ path: expect.stringContaining('averba.sqlite.keys') })
-  // The configuration ends at the first that is missing, and doctor names all of them.
+  // Loading fails at the first missing variable, and doctor names all of them.
   const doctor = (env: Record<string, string>) =>
     run(process.execPath, ['--conditions=averba-source', main, 'doctor'], {
       cwd: folder,

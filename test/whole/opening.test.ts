@@ -42,7 +42,7 @@ test('the command line starts without loading undici, prom-client and better-sql
     cwd: root,
   })
   const loaded: string[] = JSON.parse(stdout)
-  // What it does load is seen.
+  // The test notices what is loaded.
   expect(loaded).toContain('xstate')
   for (const slow of ['undici', 'prom-client', 'better-sqlite3']) expect(loaded).not.toContain(slow)
 })

@@ -44,7 +44,7 @@ test('all fourteen operations and a notification work over real TLS', async () =
   expect(await averba.subscriptions.failures()).toHaveLength(1)
   await averba.close()
 
-  // Other secrets, and then no declaration at all: the fourth and the fifth operation of the portal.
+  // Other secrets, then no declaration: operations 4 and 5 of the portal.
   const changed = await openAverba({ ...common, receiver, subscriptions: [{ evento, chaveSecreta: 'dois' }] })
   const change = await changed.subscriptions.plan()
   expect(change.changes).toMatchObject([{ action: 'change' }])

@@ -20,7 +20,7 @@ test('everything that the pages of the package link to is in the package', async
     const links = [...text.matchAll(/\]\((?!\w+:)([^)#\s]+)[^)]*\)/g)].map(([, target = '']) => {
       return posix.join(posix.dirname(page), target)
     })
-    // `src/*.ts` names many: its folder has to be there.
+    // For `src/*.ts` the folder has to exist.
     const names = [...text.matchAll(/`((?:src|docs|examples)\/[^`\s<]+)`/g)].map(([, name = '']) => name)
     return [...links, ...names.map(name => name.replace(/\/\*.*$/, ''))].map(to => ({ page, to }))
   })
@@ -51,7 +51,7 @@ test('the installed package runs its commands and the code of the README, and it
 
   await run('npx', ['--no-install', 'averba', 'init'], { cwd: folder })
 
-  // The types stand on their own, under a host's strict compiler that looks into every declaration and knows no page.
+  // The types compile without the pages, with a strict compiler that checks every declaration.
   const compilerOptions = {
     ...{
       module: 'nodenext',
@@ -72,12 +72,12 @@ test('the installed package runs its commands and the code of the README, and it
   expect(ofPages.length).toBeGreaterThan(15)
   const files = ['first-steps.ts', 'averba.config.ts', ...ofPages]
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
-  // What does not compile is printed, and would be left out of the error.
+  // tsc prints its errors to stdout, which a rejected promise would hide.
   const compiled = await run(join(root, 'node_modules/.bin/tsc'), ['-p', '.'], { cwd: folder }).catch(error => error)
   expect(compiled.stdout).toBe('')
 })
 
-/** The code in the pages as its readers would have it: what is not run there is compiled as well. */
+/** Writes the code blocks of the pages to files, also those that are not run. */
 function writeCodeOfPages(folder: string): string[] {
   const docs = readdirSync(join(root, 'docs')).filter(name => name.endsWith('.md'))
   return docs.flatMap(page => {

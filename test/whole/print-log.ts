@@ -1,4 +1,4 @@
-/** Walks through many calls, and prints what the log is: for each run to be held against the others. */
+/** Makes many calls, and prints the log, so that runs can be compared. */
 import { hash } from 'node:crypto'
 import { walkThroughManyCalls } from '../simulation/world/many-calls.ts'
 

@@ -1,4 +1,4 @@
-/** A receiver behind Deno.serve and node:http on a SQLite file, with a handler. Prints what happened as one JSON object. */
+/** A receiver behind Deno.serve and node:http on a SQLite file, with a handler. Prints the results as one JSON object. */
 import { mkdtempSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openAverba } from '../../src/index.ts'
 
-/** What is used of Deno: its types are not those of Node. */
+/** The used part of Deno's API, whose types Node does not have. */
 interface Deno {
   serve(
     options: { hostname: string; port: number; onListen: () => void },
@@ -31,7 +31,7 @@ async function post(port: number, secret = 'certa', body = '{"numero":"26BR1"}')
   return answer.status
 }
 
-/** What a host makes of a request: some forget the body. */
+/** How a host copies a request: some drop the body. */
 const hosts: Record<string, (request: Request) => Request> = {
   right: request => request,
   forgetful: ({ url, method, headers }) => new Request(url, { method, headers }),
@@ -46,7 +46,7 @@ host = 'forgetful'
 const forgotten = await post(server.addr.port, 'certa', '{"numero":"26BR2"}')
 await server.shutdown()
 
-/** What stands in front of the listener, and lets the body flow or reads of it. */
+/** Middleware in front of the listener, which leaves the body alone or reads from it. */
 const middlewares: Record<string, (incoming: IncomingMessage) => Promise<unknown> | undefined> = {
   log: incoming => void incoming.on('data', () => undefined),
   drain: incoming => void incoming.resume(),

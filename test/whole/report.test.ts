@@ -9,7 +9,7 @@ import { createReportedWorld, type ReportedWorld } from '../api/reports/reported
 
 const root = resolve(import.meta.dirname, '../..')
 const command = ['--conditions=averba-source', join(root, 'src/cli/main.ts')]
-// The package finds itself by its name from inside its own folder only.
+// Only files inside the package can import it by its name.
 mkdirSync(join(root, '.averba'), { recursive: true })
 const folder = mkdtempSync(join(root, '.averba', 'report-'))
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Runs `averba report` as a user does, with something on its standard input. */
+/** Runs `averba report` with a text on standard input. */
 function report(input: string, ...args: string[]): Promise<{ code: number | null; out: string; error: string }> {
   return new Promise(done => {
     const child = spawn(process.execPath, [...command, 'report', ...args], { cwd: folder })

@@ -37,7 +37,7 @@ const open = () => openAverba({ store, keys: rootKey, receiver, schedules: false
 
 let store = ''
 let backup = ''
-/** A log under a root key that is held elsewhere, its mark, and a backup that is behind the mark. */
+/** A log with a root key outside the keyring, its mark, and a backup that is behind the mark. */
 beforeEach(async () => {
   store = newPath()
   backup = join(dirname(store), 'backup')
@@ -64,7 +64,7 @@ test('a log whose root key is held elsewhere verifies without the key', async ()
   expect(alone).toMatchObject({ level: 'held', faults: [] })
   const known = await verifyLog({ store, rootKey })
   expect(known).toMatchObject({ level: 'held', faults: [] })
-  // What the key speaks for is known only where there is one.
+  // Without the root key, one thing more is unproven: whose key signs the log.
   expect(alone.unproven.length).toBe(known.unproven.length + 1)
   expect(alone.unproven).toContainEqual(ofKey)
   await expect(verifyLog({ store, rootKey: another })).rejects.toMatchObject({ code: 'KEYS_MISMATCH' })

@@ -4,20 +4,20 @@ import { createInterface } from 'node:readline'
 
 const root = resolve(import.meta.dirname, '../..')
 
-/** A command of averba as a process, and what it says. */
+/** A command of averba in a process, and its output. */
 export interface RunningCommand {
   readonly child: ChildProcess
-  /** Every line that it wrote to its standard output, in order. */
+  /** The lines of its standard output, in order. */
   readonly lines: readonly string[]
-  /** All that it wrote to its standard error. */
+  /** Its standard error. */
   readonly said: () => string
-  /** The first line that holds a text, now or later. Rejects when the command ends without one. */
+  /** Resolves with the first line that contains a text. Rejects when the command ends without one. */
   line(text: string): Promise<string>
-  /** How it ended: its exit code. */
+  /** Its exit code. */
   readonly ended: Promise<number | null>
 }
 
-/** Starts a command of averba as a user does, in a folder. Killed by whoever started it. */
+/** Starts a command of averba in a folder. The caller kills it. */
 export function startCommand(cwd: string, args: readonly string[], env: Record<string, string> = {}): RunningCommand {
   const child = spawn(process.execPath, ['--conditions=averba-source', join(root, 'src/cli/main.ts'), ...args], {
     cwd,

@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest'
 import type { SimulationAddresses } from '../../src/cli/commands/simulate.ts'
 import { type RunningCommand, startCommand } from './run-averba.ts'
 
-// The package finds itself by its name from inside its own folder only.
+// Only files inside the package can import it by its name.
 const scratch = resolve(import.meta.dirname, '../../.averba')
 mkdirSync(scratch, { recursive: true })
 const folders: string[] = []
@@ -32,7 +32,7 @@ async function startServices(cwd: string): Promise<SimulationAddresses> {
   return JSON.parse(await start(cwd, ['simulate', '--json']).line('{'))
 }
 
-/** What a host writes by hand: every service of a simulation, a receiver, and a handler. */
+/** A handwritten configuration: every service of a simulation, a receiver, and a handler. */
 function configure(folder: string, at: SimulationAddresses, more = ''): void {
   const { consentService, tokenService, validationService, portal } = at
   writeFileSync(
@@ -92,7 +92,7 @@ test('averba run reads consents, receives and handles notifications, and stops o
   expect(await get('/nothing')).toMatchObject({ status: 404 })
   expect((await fetch(`${origin}/readyz`, { method: 'POST' })).status).toBe(405)
 
-  // Its first reading is pending since the person was enrolled, and goes without anybody asking.
+  // The first reading is pending since the enrolment, and is sent automatically.
   await run.line('synced ')
 
   const to = `127.0.0.1:${await portOf(run, 'receiving')}`
@@ -131,7 +131,7 @@ test('averba run reads consents, receives and handles notifications, and stops o
   expect(run.said()).toBe('')
 })
 
-/** A log of its own, with a path, a secret and a handler of its own. */
+/** Another log, with its own path, secret and handler. */
 function configureTenant(folder: string, at: SimulationAddresses, name: string, path = `/${name}`): void {
   writeFileSync(
     join(folder, `${name}.config.ts`),

@@ -44,7 +44,7 @@ beforeAll(async () => {
 
 test('the same seed gives the same log byte for byte, on Node and on Deno', () => {
   for (const other of others) {
-    // The first that differs says where they part.
+    // The first line that differs shows where the runs diverge.
     expect(other.events).toEqual(first.events)
     expect(other).toEqual(first)
   }
@@ -61,7 +61,7 @@ test('the log has many events, types and failures', () => {
 
 test('another seed gives another log', () => {
   expect(ofAnotherSeed.digest).not.toBe(first.digest)
-  // Chances differ too, not names alone.
+  // Random decisions differ too, not only names.
   const typesOf = ({ events }: Printed) => events.map(event => event.split(' ')[1])
   expect(typesOf(ofAnotherSeed)).not.toEqual(typesOf(first))
 })

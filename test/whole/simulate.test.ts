@@ -15,7 +15,7 @@ import { systemClock } from '../../src/runtime/clock.ts'
 const root = resolve(import.meta.dirname, '../..')
 const main = join(root, 'src/cli/main.ts')
 const run = promisify(execFile)
-// The package finds itself by its name from inside its own folder only.
+// Only files inside the package can import it by its name.
 mkdirSync(join(root, '.averba'), { recursive: true })
 let running: { child: ChildProcess; socket: HttpSocket } | undefined
 
@@ -145,7 +145,7 @@ test('faults are set by option or control server, certificate faults too, and ar
   const answered = await get(list)
   expect(answered.status).toBe(200)
   expect(Date.parse(answered.body[0].dataHora)).toBeLessThan(systemClock.now() - 3_500_000)
-  // The connection is open already: the fault ends it, and the next one meets the certificate.
+  // The connection is open already: the fault ends it, and the next one gets the certificate.
   expect(await control('/faults', { kind: 'expiredCertificate' })).toMatchObject({ status: 200 })
   await expect(get(list)).rejects.toMatchObject({
     name: 'UnsentError',
@@ -242,7 +242,7 @@ test('a --deliver-from address of another machine is refused', () => {
   expect([status, stderr]).toEqual([1, expect.stringMatching(/^INVALID_INPUT: .*161\.148\.0\.1.*\nUse an address/)])
 })
 
-/** A server that is still there would answer. */
+/** Reports whether a server still answers. */
 const isServing = (baseUrl: string) =>
   fetch(`${baseUrl}/requests`).then(
     () => true,

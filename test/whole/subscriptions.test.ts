@@ -8,7 +8,7 @@ import { startServices } from '../../src/simulation/index.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const main = join(root, 'src/cli/main.ts')
-// The package finds itself by its name from inside its own folder only.
+// Only files inside the package can import it by its name.
 mkdirSync(join(root, '.averba'), { recursive: true })
 const folder = mkdtempSync(join(root, '.averba', 'subscriptions-'))
 const secret = 'um-segredo-que-nao-se-mostra'
@@ -28,7 +28,7 @@ interface Ended {
   readonly error: string
 }
 
-/** Runs a command as a user does, in the folder of the configuration. */
+/** Runs a command in the folder of the configuration. */
 function averba(...args: string[]): Promise<Ended> {
   return new Promise(done => {
     const given = ['--conditions=averba-source', main, ...args]
@@ -80,7 +80,7 @@ test('plan, apply and failures work from a configuration to the declared subscri
   )
   const hash = planned.out.split(' ').at(-1) ?? ''
 
-  // Somebody else comes in between: this very plan is no longer it.
+  // Another program changes something meanwhile: the plan is outdated.
   await subscribeElsewhere('alheio')
   expect(await averba('apply', '--hash', hash)).toMatchObject({
     code: 1,
@@ -94,7 +94,7 @@ test('plan, apply and failures work from a configuration to the declared subscri
   expect(applied.out).toMatch(/^plan [0-9a-f]{64}\nsettled: create um .*\nsettled: create dois /)
   expect(await averba('plan')).toMatchObject({ code: 0, out: expect.stringMatching(/Nothing to do\.$/) })
 
-  // What is declared no more is deleted with leave only.
+  // An undeclared subscription is deleted only with permission.
   configure(['um', 'alheio'])
   const fewer = await averba('plan')
   expect(fewer.out).toMatch(/taken alheio .*\ndelete dois /)
@@ -104,7 +104,7 @@ test('plan, apply and failures work from a configuration to the declared subscri
     out: expect.stringMatching(/\nsettled: delete dois \S+$/),
   })
 
-  // A taken event is nothing to do, unless it is to be taken over.
+  // A subscription of another program is left alone, unless takeOver is given.
   expect(await averba('plan')).toMatchObject({ code: 0, out: expect.stringContaining('taken alheio') })
   expect(await averba('plan', '--take-over')).toMatchObject({ code: 2 })
   const taken = await averba('apply', '--take-over', '--json')
@@ -114,7 +114,7 @@ test('plan, apply and failures work from a configuration to the declared subscri
   })
   expect(await averba('plan', '--take-over')).toMatchObject({ code: 0 })
 
-  // Nothing listens at the endpoint: the delivery fails, and its content comes into the inbox.
+  // No server listens at the endpoint: the delivery fails, and its content is recovered into the inbox.
   const notice = { evento: 'um', destinatarioTipo: 'CNPJ', destinatarioId: services.samples.cnpj } as const
   expect(await services.portal.notify({ ...notice, body: { numero: '26BR1' } })).toMatchObject([{ isDelivered: false }])
   const read = await averba('failures')
@@ -125,7 +125,7 @@ test('plan, apply and failures work from a configuration to the declared subscri
   expect(read.out).not.toContain('26BR1')
   const recovered = JSON.parse((await averba('failures', '--recover', '--json')).out)
   expect(recovered.failures).toMatchObject([{ recovery: 'recovered', conteudo: '{"numero":"26BR1"}' }])
-  // Brasilia is three hours behind: a day ago by UTC is a day of hers that has begun.
+  // Brasilia is three hours behind UTC: a day ago by UTC is a day there that has begun.
   const yesterday = new Date(Date.now() - 27 * 3_600_000).toISOString().slice(0, 10)
   expect(await averba('failures', '--day', yesterday)).toMatchObject({ out: 'No delivery failed.' })
   expect(await averba('failures', '--day', '2020-01-01')).toMatchObject({
@@ -144,7 +144,7 @@ test('an event that the portal declines gives exit code 1, and the other events 
   expect(out).toMatch(/declined: create tres .* \(422; --json prints the portal's own words\)\nsettled: create quatro /)
 })
 
-/** A portal in whose texts stands what a terminal would obey, and what turns text around or cannot be seen. */
+/** A portal whose texts have terminal escapes, direction marks and invisible characters. */
 async function startHostilePortal(hostile: string): Promise<string> {
   const failure = {
     id: 1,
@@ -177,7 +177,7 @@ test('control characters in texts of the portal are printed as codes, and start 
   configure(['um'], 'hostile.config.ts', portal)
   for (const args of [['plan'], ['apply'], ['failures']]) {
     const { out, error } = await averba(...args, '--config', 'hostile.config.ts')
-    // Of a decline the portal's own words are left to --json.
+    // The portal's own words of a decline are shown with --json only.
     expect(out.includes(shown), args[0]).toBe(args[0] !== 'apply')
     expect(out + error, args[0]).not.toMatch(/[^\P{C}\n]|[\u2028]|^settled/mu)
     const { out: json } = await averba(...args, '--json', '--config', 'hostile.config.ts')

@@ -1,4 +1,4 @@
-/** Verifies a folder and prints the level. Run by Deno with leave to read that folder, and nothing else. */
+/** Verifies a folder and prints the level. Deno runs it with read access to that folder only. */
 import { verifyBundle } from '../../src/verify.ts'
 
 declare const Deno: { args: string[]; readFileSync(path: string): Uint8Array }

@@ -94,7 +94,7 @@ export function writeFailures(base: string, headers: Record<string, string>, day
   return portalRequest('GET', url, headers)
 }
 
-/** Reads the portal's id of a subscription that was created or changed; `undefined` when there is none. */
+/** Reads the portal's id of a subscription that was created or changed; `undefined` when the answer has no id. */
 export function readSubscribed(text: string): number | undefined {
   const parsed = assinaturaSchema.pick({ id: true }).safeParse(parseJson(text))
   return parsed.success ? parsed.data.id : undefined

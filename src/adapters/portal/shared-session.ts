@@ -27,7 +27,7 @@ export interface LoginShare extends SharedText {
 }
 
 interface Session {
-  /** The token, sent back unchanged; empty when there is none. */
+  /** The token, sent back unchanged; empty without a session. */
   readonly authorization: string
   /** The second token: every answer brings a new one. */
   readonly csrf: string

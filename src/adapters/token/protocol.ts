@@ -34,7 +34,7 @@ const tokenSchema = z.object({
   expires_in: z.coerce.number().int().nonnegative().max(31_536_000).nullish().catch(null),
 })
 
-/** Reads a token; `undefined` when there is none. */
+/** Reads a token; `undefined` when the answer has no token. */
 export function readToken(text: string): Bearer | undefined {
   try {
     const { access_token, expires_in } = tokenSchema.parse(JSON.parse(text))

@@ -4,7 +4,7 @@ import { storableCode } from '../../vocabulary/problem.ts'
 import type { Exchange, HttpAnswer } from '../http/exchange.ts'
 import { readProblem } from '../http/problem.ts'
 
-/** A token to call with, or why there is none now. */
+/** A token to call with, or why no token can be had now. */
 export type TokenAnswer =
   | { readonly status: 'held'; readonly value: string }
   | {
@@ -20,7 +20,7 @@ export type TokenUnavailable = Exclude<TokenAnswer, { status: 'held' }>
 
 /** Where tokens come from. */
 export interface TokenSource {
-  /** The token in use. Requests one when there is none. */
+  /** The token in use. Requests one when no token is in use. */
   current(): TokenAnswer | Promise<TokenAnswer>
   /** A token other than one that got a 401. `code` is the reason in that answer, if any. */
   renew(rejected: string, code: string | undefined): Promise<TokenAnswer>

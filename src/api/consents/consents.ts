@@ -163,7 +163,7 @@ export function createConsents(context: ApiContext): Consents {
     )
   }
 
-  /** The deferred or parked change of a consent, which was not sent yet; `undefined` when there is none or several. */
+  /** The deferred or parked change of a consent, which was not sent yet; `undefined` unless there is exactly one. */
   async function findUnsentChange(stream: string): Promise<PendingEffect | undefined> {
     const open = await store.effects({ stream, states: ['pending', 'started', 'deferred', 'parked', 'unknown'] })
     const [change, other] = open.filter(({ type }) => type === 'consentService.changeStatus')

@@ -3,7 +3,7 @@ import type { Instant } from '../../vocabulary/message.ts'
 
 /** How close a subscription is to its automatic deletion, by its recorded events. */
 export interface HealthState {
-  /** The first known error since the last success; null while there is none. */
+  /** The first known error since the last success; null without an error. */
   readonly failingSince: Instant | null
   readonly lastFailureAt: Instant | null
   readonly lastSuccessAt: Instant | null

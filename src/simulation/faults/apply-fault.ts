@@ -134,7 +134,7 @@ function isBodiless({ status }: Response): boolean {
 
 const wrongSecret = 'segredo-nunca-combinado'
 
-/** Copies a request and replaces its secrets with a wrong one; adds one if there is none. */
+/** Copies a request and replaces its secrets with a wrong one; adds one if the request has no secret. */
 function withWrongSecrets(request: Request): Request {
   const headers = new Headers(request.headers)
   headers.set('secret', wrongSecret)

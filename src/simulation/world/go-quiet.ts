@@ -49,7 +49,7 @@ export async function goQuiet(world: World): Promise<QuietWorld> {
   }
 }
 
-/** The time of the next effect or handler retry; `undefined` when there is none until the limit. */
+/** The time of the next effect or handler retry; `undefined` when nothing is due until the limit. */
 async function nextDueAt({ averba, clock }: World, until: Instant): Promise<Instant | undefined> {
   const calls = (await averba.due(until)).filter(each => each.what === 'call').map(each => each.at)
   // `settle` has called each due handler that is registered. Waiting does not help the others.

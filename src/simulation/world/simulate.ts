@@ -65,7 +65,8 @@ export interface WorldOptions {
   readonly crashAt?: (point: CrashPoint) => boolean
 }
 
-const hosts = {
+/** The host names of the services in a simulated world. */
+export const hosts = {
   consentService: 'consentimento.exemplo.br',
   tokenService: 'gateway.exemplo.br',
   validationService: 'validacao.exemplo.br',

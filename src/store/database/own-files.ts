@@ -82,7 +82,7 @@ function readFolderChange(folder: string): { folderId: string; atMs: number } {
   }
 }
 
-/** Identifies the file at a path: empty when there is none, `undefined` when this process may not read it. */
+/** Identifies the file at a path: empty when it is missing, `undefined` when this process may not read it. */
 export function readFileId(path: string): string | undefined {
   try {
     const found = statSync(path, { throwIfNoEntry: false })

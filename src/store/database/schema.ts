@@ -39,7 +39,7 @@ export interface Schema {
     is_erased: 0 | 1
   }
   /**
-   * The outcome of a command id. `digest` is keyed, so that nobody can test guesses of the input against it, and empty
+   * The outcome of a command id. `digest` is keyed, so that guesses of the input cannot be tested against it, and empty
    * after an erasure. `stream` is set only for a command without events, whose stream no header names.
    */
   receipt: {

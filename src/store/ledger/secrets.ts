@@ -32,7 +32,7 @@ export class Secrets {
   }
 
   /**
-   * Finds a secret by name; `undefined` when there is none, or the key that sealed it was destroyed.
+   * Finds a secret by name; `undefined` when it is missing, or the key that sealed it was destroyed.
    *
    * @throws {AverbaError} `KEYS_MISSING`, `KEYS_MISMATCH` when its epoch is newer and the keyring cannot be read
    */

@@ -16,36 +16,37 @@ type Work<T> = (averba: Averba) => Promise<Outcome<T>>
 const verdicts = new Set(['NOT_CHARGED', 'CHARGED_WITHOUT_RESULT'])
 
 /** Reports the answer of a command to the checks when the caller gets it, as the engine may crash right after. */
-export function withAcknowledgement<T>(box: SimulatedHost, commandId: string, work: Work<T>): Work<T> {
+export function withAcknowledgement<T>(simulated: SimulatedHost, commandId: string, work: Work<T>): Work<T> {
   return async averba => {
-    const { engineProcess } = box
+    const { engineProcess } = simulated
     const outcome = await work(averba)
     const { position, status } = outcome
-    const again = () => work(box.averba)
+    const again = () => work(simulated.averba)
     const isVerdict = outcome.status === 'declined' && verdicts.has(outcome.problem.code ?? '')
-    if (!engineProcess.isDead) box.book.notify('acknowledged', { commandId, position, status, isVerdict, again })
-    if (outcome.status === 'settled') checkAnswer(box, commandId, outcome.value)
+    if (!engineProcess.isDead)
+      simulated.runRecord.notify('acknowledged', { commandId, position, status, isVerdict, again })
+    if (outcome.status === 'settled') checkAnswer(simulated, commandId, outcome.value)
     return outcome
   }
 }
 
 /** Checks that a validation was answered for its own person and its own id. */
-function checkAnswer({ validations, book }: SimulatedHost, commandId: string, value: unknown): void {
+function checkAnswer({ validations, runRecord }: SimulatedHost, commandId: string, value: unknown): void {
   const input = validations.find(({ id }) => id === commandId)
   if (!input || typeof value !== 'object' || value === null || !('fields' in value)) return
   const { id, fields } = value as Validation // The result of `validate`.
   const isTrue = nameByCpf.get(input.cpf) === input.claims.nome
-  if (id !== commandId) book.fail('nothing-lost', `${commandId} got the answer of ${id}`)
+  if (id !== commandId) runRecord.fail('nothing-lost', `${commandId} got the answer of ${id}`)
   if ((fields.nome?.result === 'match') !== isTrue)
-    book.fail('nothing-lost', `${commandId} was answered ${fields.nome?.result}, but its claim is ${isTrue}`)
+    runRecord.fail('nothing-lost', `${commandId} was answered ${fields.nome?.result}, but its claim is ${isTrue}`)
 }
 
 /** Sends a command to the engine, and reports its answer to the checks. */
 export function askWithAcknowledgement<T>(
-  box: SimulatedHost,
+  simulated: SimulatedHost,
   commandId: string,
   work: Work<T>,
   expected: readonly ErrorCode[],
 ): Promise<AskResult<Outcome<T>>> {
-  return box.host.ask(withAcknowledgement(box, commandId, work), expected)
+  return simulated.host.ask(withAcknowledgement(simulated, commandId, work), expected)
 }

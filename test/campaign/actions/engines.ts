@@ -12,32 +12,32 @@ const minuteMs = 60_000
 
 /** Deeds with several engines on one store, and with engines of another version. */
 export const perform: Performers<'beside' | 'pause' | 'upgrade'> = {
-  async beside(box, { id, person, count, seconds }) {
-    await box.open()
+  async beside(simulated, { id, person, count, seconds }) {
+    await simulated.open()
     const inputs = Array.from({ length: count }, (_, i) => {
       const { cpf, titular } = personOf((person + i) % peopleCount)
       return { id: `beside-${id}-${i}`, cpf, claims: { nome: titular.nome } }
     })
-    box.validations.push(...inputs)
-    const former = await box.openAnother()
+    simulated.validations.push(...inputs)
+    const former = await simulated.openAnother()
     const work = (averba: Averba) =>
       whileRunning(averba, async () => {
         await Promise.all(inputs.map(input => averba.validations.validate(input)))
-        await box.clock.sleep(seconds * 1_000)
+        await simulated.clock.sleep(seconds * 1_000)
       })
-    const { engineProcess } = box
-    await box.waitForAll([former, engineProcess].map(each => each.whileAlive(work(each.averba))))
-    await box.closeFormer(former)
+    const { engineProcess } = simulated
+    await simulated.waitForAll([former, engineProcess].map(each => each.whileAlive(work(each.averba))))
+    await simulated.closeFormer(former)
     for (const input of inputs) {
-      await askWithAcknowledgement(box, input.id, averba => averba.validations.validate(input), [])
+      await askWithAcknowledgement(simulated, input.id, averba => averba.validations.validate(input), [])
     }
   },
-  async pause(box, step) {
-    await box.open()
-    const { engineProcess, clock } = box
-    const work = createWork(box, step)
+  async pause(simulated, step) {
+    await simulated.open()
+    const { engineProcess, clock } = simulated
+    const work = createWork(simulated, step)
     if (step.isDeclined && step.what === 'validate')
-      await box.services.faults.add({ kind: 'status', status: 422, service: 'validationService', times: 1 })
+      await simulated.services.faults.add({ kind: 'status', status: 422, service: 'validationService', times: 1 })
     engineProcess.pauseAtAnswer()
     const working = engineProcess.whileAlive(work(engineProcess.averba))
     let isEnded = false
@@ -45,52 +45,52 @@ export const perform: Performers<'beside' | 'pause' | 'upgrade'> = {
       isEnded = true
     })
     // The engine pauses with an unread answer, unless it had no request to send.
-    await box.advanceWhile(() => !isEnded && !engineProcess.isPaused && !engineProcess.isDead)
+    await simulated.advanceWhile(() => !isEnded && !engineProcess.isPaused && !engineProcess.isDead)
     if (!engineProcess.isPaused) {
       engineProcess.resume()
-      return box.waitForAll([working])
+      return simulated.waitForAll([working])
     }
-    box.book.markReached('engine paused')
-    const former = await box.openAnother()
-    await box.advanceUntil(clock.now() + step.minutes * minuteMs)
-    if (step.erases && !box.disk.isFull) {
+    simulated.runRecord.markReached('engine paused')
+    const former = await simulated.openAnother()
+    await simulated.advanceUntil(clock.now() + step.minutes * minuteMs)
+    if (step.erases && !simulated.disk.isFull) {
       const { cpf } = personOf(step.person)
-      await erase(box, { cpf, commandId: `erase-paused-${step.id}`, isBusy: false, keeps: false })
+      await erase(simulated, { cpf, commandId: `erase-paused-${step.id}`, isBusy: false, keeps: false })
     }
-    await box.host.ask(work, ['OUTCOME', 'STALE_PLAN', 'PLAN_DELETES', 'NOT_FOUND'])
+    await simulated.host.ask(work, ['OUTCOME', 'STALE_PLAN', 'PLAN_DELETES', 'NOT_FOUND'])
     // A person resolves the validations before the answer is read.
-    if (step.minutes > 2) await resolveInconclusive(box, step.id)
+    if (step.minutes > 2) await resolveInconclusive(simulated, step.id)
     former.resume()
-    await box.waitForAll([working])
-    await box.closeFormer(former)
+    await simulated.waitForAll([working])
+    await simulated.closeFormer(former)
   },
-  async upgrade(box, { machine, view }) {
+  async upgrade(simulated, { machine, view }) {
     // Opening writes the new tables, which fails on a full disk.
-    if (box.disk.isFull) return
-    const { machines, views } = box.version
+    if (simulated.disk.isFull) return
+    const { machines, views } = simulated.version
     const raised = <T extends { readonly version: number }>(all: readonly T[], which: number): T[] =>
       all.map((each, i) => (i === which % all.length ? { ...each, version: each.version + 1 } : each))
-    box.version = { machines: raised(machines, machine), views: raised(views, view) }
-    await box.close()
-    await box.open()
-    box.book.markReached('engine upgraded')
+    simulated.version = { machines: raised(machines, machine), views: raised(views, view) }
+    await simulated.close()
+    await simulated.open()
+    simulated.runRecord.markReached('engine upgraded')
   },
 }
 
-async function resolveInconclusive(box: SimulatedHost, id: number): Promise<void> {
-  await performValidations.resolve(box, { do: 'resolve', isCharged: true, id: 2_000_000 + id, at: 0 })
+async function resolveInconclusive(simulated: SimulatedHost, id: number): Promise<void> {
+  await performValidations.resolve(simulated, { do: 'resolve', isCharged: true, id: 2_000_000 + id, at: 0 })
 }
 
 function createWork(
-  box: SimulatedHost,
+  simulated: SimulatedHost,
   { id, person, what }: Extract<Step, { do: 'pause' }>,
 ): (averba: Averba) => Promise<unknown> {
   const { cpf, titular } = personOf(person)
   switch (what) {
     case 'validate': {
       const input = { id: `paused-${id}`, cpf, claims: { nome: titular.nome } }
-      box.validations.push(input)
-      return withAcknowledgement(box, input.id, averba => averba.validations.validate(input))
+      simulated.validations.push(input)
+      return withAcknowledgement(simulated, input.id, averba => averba.validations.validate(input))
     }
     case 'sync':
       return averba => averba.consents.sync({ cpf })

@@ -14,20 +14,20 @@ const actor = { kind: 'person', ref: 'atendente' } as const
 /** Deeds about erasure, personal data, backup and restore. */
 export const perform: Performers<'erase' | 'eraseRest' | 'reveal' | 'handleAgain' | 'logInNow' | 'backUp' | 'restore'> =
   {
-    async erase(box, { id, person, isBusy, keeps }) {
+    async erase(simulated, { id, person, isBusy, keeps }) {
       // On a full disk an erasure may not be answered, so its result would be unknown.
-      if (box.disk.isFull) return
+      if (simulated.disk.isFull) return
       const { cpf } = personOf(person)
-      await erase(box, { cpf, commandId: `erase-${id}`, isBusy, keeps })
+      await erase(simulated, { cpf, commandId: `erase-${id}`, isBusy, keeps })
     },
-    async eraseRest(box, { id }) {
-      if (box.disk.isFull) return
-      const found = [...box.erased.values()].find(each => each.keeps)
-      if (found) await eraseRest(box, found, `erase-rest-${id}`)
+    async eraseRest(simulated, { id }) {
+      if (simulated.disk.isFull) return
+      const found = [...simulated.erased.values()].find(each => each.keeps)
+      if (found) await eraseRest(simulated, found, `erase-rest-${id}`)
     },
-    async reveal(box, { person }) {
+    async reveal(simulated, { person }) {
       const { cpf } = personOf(person)
-      await box.host.ask(
+      await simulated.host.ask(
         async averba => {
           const [found] = await averba.consents.list({ cpf })
           if (!found) return
@@ -37,13 +37,13 @@ export const perform: Performers<'erase' | 'eraseRest' | 'reveal' | 'handleAgain
         ['NOT_FOUND', 'OUTCOME', 'INVALID_INPUT'],
       )
     },
-    async logInNow(box, { person }) {
+    async logInNow(simulated, { person }) {
       const { cpf } = personOf(person)
-      box.services.consentService.logIn(cpf, box.clock.now() + 3_600_000)
-      await box.host.ask(averba => averba.logins.state({ cpf }), ['NOT_FOUND', 'OUTCOME'])
+      simulated.services.consentService.logIn(cpf, simulated.clock.now() + 3_600_000)
+      await simulated.host.ask(averba => averba.logins.state({ cpf }), ['NOT_FOUND', 'OUTCOME'])
     },
-    async handleAgain(box, { which }) {
-      await box.host.ask(
+    async handleAgain(simulated, { which }) {
+      await simulated.host.ask(
         async averba => {
           const rows = averba.views.selectFrom('notifications').select('notification')
           const found = await rows
@@ -56,21 +56,21 @@ export const perform: Performers<'erase' | 'eraseRest' | 'reveal' | 'handleAgain
         ['REFUSED', 'NOT_FOUND'],
       )
     },
-    async backUp(box) {
-      await box.open()
+    async backUp(simulated) {
+      await simulated.open()
       // A copy takes real time, so the work of a newly opened engine is done first.
-      await box.advanceUntil(box.clock.now())
-      box.disk.removeBackup()
-      const { position } = await backupStore({ store: box.disk.path, to: box.disk.backup })
-      box.backup = { position, at: box.clock.now(), erased: new Map(box.erased) }
-      box.book.markReached('backup made')
+      await simulated.advanceUntil(simulated.clock.now())
+      simulated.disk.removeBackup()
+      const { position } = await backupStore({ store: simulated.disk.path, to: simulated.disk.backup })
+      simulated.backup = { position, at: simulated.clock.now(), erased: new Map(simulated.erased) }
+      simulated.runRecord.markReached('backup made')
     },
-    async restore(box, step) {
-      const { backup, clock, disk, entropy } = box
+    async restore(simulated, step) {
+      const { backup, clock, disk, entropy } = simulated
       if (!backup || disk.isFull) return
-      await box.close()
+      await simulated.close()
       // The copy takes real time here too.
-      await box.advanceUntil(clock.now())
+      await simulated.advanceUntil(clock.now())
       disk.moveLog('', '.lost')
       try {
         const keys = { store: disk.path, backup: disk.backup, acceptRollback: true } as const
@@ -78,33 +78,34 @@ export const perform: Performers<'erase' | 'eraseRest' | 'reveal' | 'handleAgain
       } catch (error) {
         // The erasure destroyed keys that this backup needs.
         if (!(error instanceof AverbaError && error.code === 'KEYS_MISMATCH')) throw error
-        box.book.markReached('backup without its keys')
-        box.backup = undefined
+        simulated.runRecord.markReached('backup without its keys')
+        simulated.backup = undefined
         return disk.moveLog('.lost', '')
       }
       disk.moveLog('.lost', undefined)
-      box.book.markReached('backup restored')
-      box.rollbacks += 1
-      box.sealedParts.reset()
-      for (const [id, position] of box.paidAgain) if (position > backup.position) box.paidAgain.delete(id)
-      box.book.notify('rolledBack', backup)
-      const since = [...box.erased].filter(([subject]) => !backup.erased.has(subject))
+      simulated.runRecord.markReached('backup restored')
+      simulated.rollbacks += 1
+      simulated.sealedParts.reset()
+      for (const [id, position] of simulated.paidAgain) if (position > backup.position) simulated.paidAgain.delete(id)
+      simulated.runRecord.notify('rolledBack', backup)
+      const since = [...simulated.erased].filter(([subject]) => !backup.erased.has(subject))
       const rests = [...backup.erased.values()].filter(
-        ({ subject, keeps }) => keeps && box.erased.get(subject)?.keeps === false,
+        ({ subject, keeps }) => keeps && simulated.erased.get(subject)?.keeps === false,
       )
-      box.erased.clear()
-      for (const [subject, each] of backup.erased) box.erased.set(subject, each)
-      for (const each of rests) await eraseRest(box, each, `erase-rest-again-${box.rollbacks}-${each.subject}`)
+      simulated.erased.clear()
+      for (const [subject, each] of backup.erased) simulated.erased.set(subject, each)
+      for (const each of rests)
+        await eraseRest(simulated, each, `erase-rest-again-${simulated.rollbacks}-${each.subject}`)
       for (const [subject, { cpf }] of since) {
-        await erase(box, {
+        await erase(simulated, {
           cpf,
-          commandId: `erase-again-${box.rollbacks}-${subject}`,
+          commandId: `erase-again-${simulated.rollbacks}-${subject}`,
           isBusy: false,
           keeps: false,
         })
       }
       // The host lets the engine catch up at once, as the portal keeps failure records for only thirty days.
-      await performOperations.settle(box, { ...step, do: 'settle' })
+      await performOperations.settle(simulated, { ...step, do: 'settle' })
     },
   }
 
@@ -116,13 +117,16 @@ interface ErasureRequest {
 }
 
 /** Erases a person, and keeps the destroyed bytes to search for them. */
-export async function erase(box: SimulatedHost, { cpf, commandId, isBusy, keeps }: ErasureRequest): Promise<void> {
-  const { book, host } = box
+export async function erase(
+  simulated: SimulatedHost,
+  { cpf, commandId, isBusy, keeps }: ErasureRequest,
+): Promise<void> {
+  const { runRecord, host } = simulated
   const keep = keeps ? (['validation.result'] as const) : []
-  const sealed = box.sealedParts.readNew(box.disk.path)
+  const sealed = simulated.sealedParts.readNew(simulated.disk.path)
   if (isBusy) {
     const input = { id: `busy-${commandId}`, cpf, claims: { nome: 'CANARIO RECLAMADO' } }
-    box.validations.push(input)
+    simulated.validations.push(input)
     // The other two are answered during the erasure or after it.
     await host.ask(averba =>
       Promise.allSettled([
@@ -133,25 +137,25 @@ export async function erase(box: SimulatedHost, { cpf, commandId, isBusy, keeps 
     )
   }
   const asked = await host.ask(averba => averba.subjects.erase({ cpf }, { ...request, keep, commandId }), ['NOT_FOUND'])
-  if (!asked) return book.fail('erased-for-good', 'an erasure is not answered')
+  if (!asked) return runRecord.fail('erased-for-good', 'an erasure is not answered')
   if (!('value' in asked)) return
   const { subject } = asked.value
-  box.erased.set(subject, { cpf, subject, keeps, pieces: destroyedPieces(asked.value, sealed) })
-  book.markReached('person erased')
-  book.notify('erased', cpf)
+  simulated.erased.set(subject, { cpf, subject, keeps, pieces: destroyedPieces(asked.value, sealed) })
+  runRecord.markReached('person erased')
+  runRecord.notify('erased', cpf)
   const refused = await host.ask(averba => averba.consents.sync({ subject }), ['SUBJECT_ERASED'])
-  if (refused && !('code' in refused)) book.fail('erased-for-good', 'a command for an erased person was accepted')
+  if (refused && !('code' in refused)) runRecord.fail('erased-for-good', 'a command for an erased person was accepted')
 }
 
 /** Erases the parts that an earlier erasure kept. */
-async function eraseRest(box: SimulatedHost, found: Erased, commandId: string): Promise<void> {
+async function eraseRest(simulated: SimulatedHost, found: Erased, commandId: string): Promise<void> {
   const { subject } = found
-  const sealed = box.sealedParts.readNew(box.disk.path)
-  const asked = await box.host.ask(averba => averba.subjects.erase({ subject }, { ...request, commandId }))
+  const sealed = simulated.sealedParts.readNew(simulated.disk.path)
+  const asked = await simulated.host.ask(averba => averba.subjects.erase({ subject }, { ...request, commandId }))
   if (!asked || !('value' in asked)) return
   const pieces = [...found.pieces, ...destroyedPieces(asked.value, sealed)]
-  box.erased.set(subject, { ...found, keeps: false, pieces })
-  box.book.markReached('rest erased')
+  simulated.erased.set(subject, { ...found, keeps: false, pieces })
+  simulated.runRecord.markReached('rest erased')
 }
 
 function destroyedPieces({ destroyed }: ErasureReceipt, sealed: ReadonlyMap<string, Buffer>): Buffer[] {

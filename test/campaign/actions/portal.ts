@@ -8,33 +8,33 @@ const headers = { ...credentials.portalHeaders, 'content-type': 'application/jso
 
 /** Deeds about subscriptions, at the host and at the portal, and about notifications. */
 export const perform: Performers<'apply' | 'changeMind' | 'meddle' | 'notify' | 'rotate'> = {
-  async apply(box, { deletions }) {
-    const planned = await box.host.ask(averba => averba.subscriptions.plan(), ['OUTCOME'])
+  async apply(simulated, { deletions }) {
+    const planned = await simulated.host.ask(averba => averba.subscriptions.plan(), ['OUTCOME'])
     if (!planned || !('value' in planned)) return
     // After a restore our own newer subscriptions are unknown to us, so they may be taken over.
-    const options = { deletions: deletions ? 'allow' : 'refuse', takeOver: box.rollbacks > 0 } as const
-    await box.host.ask(
+    const options = { deletions: deletions ? 'allow' : 'refuse', takeOver: simulated.rollbacks > 0 } as const
+    await simulated.host.ask(
       averba => averba.subscriptions.apply(planned.value, options),
       ['OUTCOME', 'STALE_PLAN', 'PLAN_DELETES'],
     )
   },
-  async changeMind(box, { evento, fault, isTaken }) {
+  async changeMind(simulated, { evento, fault, isTaken }) {
     for (const wanted of [subscriptions.filter((_, i) => i !== evento), subscriptions]) {
-      if (isTaken && wanted === subscriptions) await registerAsWeDo(box, evento)
-      box.declaredSubscriptions = wanted
-      await box.close()
-      await box.open()
-      if (fault) await box.services.faults.add(fault)
-      const planned = await box.host.ask(averba => averba.subscriptions.plan(), ['OUTCOME'])
+      if (isTaken && wanted === subscriptions) await registerAsWeDo(simulated, evento)
+      simulated.declaredSubscriptions = wanted
+      await simulated.close()
+      await simulated.open()
+      if (fault) await simulated.services.faults.add(fault)
+      const planned = await simulated.host.ask(averba => averba.subscriptions.plan(), ['OUTCOME'])
       if (!planned || !('value' in planned)) continue
-      await box.host.ask(
+      await simulated.host.ask(
         averba => averba.subscriptions.apply(planned.value, { deletions: 'allow' }),
         ['OUTCOME', 'STALE_PLAN'],
       )
     }
   },
-  async meddle(box, { evento, how }) {
-    const listed = await box.services.portal.fetch(new Request(base, { headers }))
+  async meddle(simulated, { evento, how }) {
+    const listed = await simulated.services.portal.fetch(new Request(base, { headers }))
     const all = (await listed.json()) as { id: number; evento: string; endpoint: string }[] // The simulator's answer.
     const found = all.find(each => each.evento === eventos[evento])
     if (!found) return
@@ -42,12 +42,12 @@ export const perform: Performers<'apply' | 'changeMind' | 'meddle' | 'notify' | 
     const change = { id, evento: found.evento, endpoint, chaveSecreta: 'canario-de-outro' }
     const body = JSON.stringify(how === 'change' ? change : { id })
     const method = how === 'change' ? 'PUT' : 'DELETE'
-    await box.services.portal.fetch(new Request(`${base}/${id}`, { method, headers, body }))
+    await simulated.services.portal.fetch(new Request(`${base}/${id}`, { method, headers, body }))
   },
-  async rotate(box) {
-    await box.host.ask(averba => averba.subscriptions.rotate(derivedEvento), ['REFUSED', 'OUTCOME', 'NOT_FOUND'])
+  async rotate(simulated) {
+    await simulated.host.ask(averba => averba.subscriptions.rotate(derivedEvento), ['REFUSED', 'OUTCOME', 'NOT_FOUND'])
   },
-  async notify(box, { id, evento: which, to, count, copies }) {
+  async notify(simulated, { id, evento: which, to, count, copies }) {
     const evento = eventos[which] ?? ''
     const isCompany = to < companies.length
     const recipient = isCompany
@@ -55,9 +55,9 @@ export const perform: Performers<'apply' | 'changeMind' | 'meddle' | 'notify' | 
       : ({ destinatarioTipo: 'CPF', destinatarioId: personOf(to).cpf } as const)
     const send = async (numero: string) => {
       const body = { numero, texto: 'CANARIO CORPO' }
-      const delivered = await box.services.portal.notify({ evento, ...recipient, body })
+      const delivered = await simulated.services.portal.notify({ evento, ...recipient, body })
       const succeeded = delivered.filter(each => each.isDelivered).length
-      box.book.notify('sent', {
+      simulated.runRecord.notify('sent', {
         number: numero,
         evento,
         cpf: isCompany ? undefined : recipient.destinatarioId,
@@ -67,15 +67,15 @@ export const perform: Performers<'apply' | 'changeMind' | 'meddle' | 'notify' | 
     }
     const numbers = Array.from({ length: count }, (_, i) => `${id}-${i}`)
     const all = numbers.flatMap(number => Array.from({ length: copies + 1 }, () => number))
-    await box.open()
-    await box.waitFor(() => Promise.all(all.map(send)))
+    await simulated.open()
+    await simulated.waitFor(() => Promise.all(all.map(send)))
   },
 }
 
 /** Registers a subscription of ours as another client would, if others can know its secrets. */
-async function registerAsWeDo(box: SimulatedHost, evento: number): Promise<void> {
+async function registerAsWeDo(simulated: SimulatedHost, evento: number): Promise<void> {
   const declared = subscriptions[evento]
   if (declared?.chaveSecreta === undefined) return
   const body = JSON.stringify({ ...declared, endpoint: receiverUrl })
-  await box.services.portal.fetch(new Request(base, { method: 'POST', headers, body }))
+  await simulated.services.portal.fetch(new Request(base, { method: 'POST', headers, body }))
 }

@@ -10,20 +10,22 @@ const hourMs = 3_600_000
 
 /** Deeds about validations, which cost money. */
 export const perform: Performers<'validate' | 'validateAgain' | 'payAgain' | 'resolve' | 'endToken'> = {
-  async validate(box, { id, person, isTrue, count, hours }) {
+  async validate(simulated, { id, person, isTrue, count, hours }) {
     const inputs = Array.from({ length: count }, (_, i) => {
       const { cpf, titular } = personOf((person + i) % peopleCount)
       const claims = { nome: isTrue ? titular.nome : 'CANARIO RECLAMADO' }
       return { id: `validation-${id}-${i}`, cpf, claims, ...(hours > 0 && { reuseWithinMs: hours * hourMs }) }
     })
-    box.validations.push(...inputs)
+    simulated.validations.push(...inputs)
     // First concurrently, as from many requests of a server; then one by one, in case the engine crashed.
-    const works = inputs.map(input => withAcknowledgement(box, input.id, averba => averba.validations.validate(input)))
-    await box.host.ask(averba => Promise.allSettled(works.map(work => work(averba))))
-    for (const work of works) await box.host.ask(work)
+    const works = inputs.map(input =>
+      withAcknowledgement(simulated, input.id, averba => averba.validations.validate(input)),
+    )
+    await simulated.host.ask(averba => Promise.allSettled(works.map(work => work(averba))))
+    for (const work of works) await simulated.host.ask(work)
   },
-  async payAgain(box, { id, which }) {
-    const input = box.validations[which % box.validations.length]
+  async payAgain(simulated, { id, which }) {
+    const input = simulated.validations[which % simulated.validations.length]
     if (!input) return
     const again = {
       id: `again-${id}`,
@@ -31,24 +33,24 @@ export const perform: Performers<'validate' | 'validateAgain' | 'payAgain' | 're
       claims: input.claims,
       again: { of: input.id, reason: 'CANARIO' },
     }
-    if (await validate(box, again)) box.validations.push(again)
+    if (await validate(simulated, again)) simulated.validations.push(again)
   },
-  async validateAgain(box, { which, isOther }) {
-    const input = box.validations[which % box.validations.length]
+  async validateAgain(simulated, { which, isOther }) {
+    const input = simulated.validations[which % simulated.validations.length]
     if (!input) return
-    const isKnown = await box.host.ask(averba => averba.validations.get(input.id))
+    const isKnown = await simulated.host.ask(averba => averba.validations.get(input.id))
     if (!isOther || !(isKnown && 'value' in isKnown && isKnown.value)) {
-      await validate(box, input)
+      await validate(simulated, input)
       return
     }
     const other = { ...input, claims: { nome: 'CANARIO OUTRO' } }
-    const asked = await box.host.ask(averba => averba.validations.validate(other), ['COMMAND_REUSED'])
-    if (asked && 'value' in asked) box.book.fail('one-input', `${input.id} was accepted with other claims`)
+    const asked = await simulated.host.ask(averba => averba.validations.validate(other), ['COMMAND_REUSED'])
+    if (asked && 'value' in asked) simulated.runRecord.fail('one-input', `${input.id} was accepted with other claims`)
   },
-  async resolve(box, { id, isCharged }) {
+  async resolve(simulated, { id, isCharged }) {
     const codes = ['REFUSED', 'NOT_FOUND'] as const
     // Includes those whose answer the host never got because the engine crashed.
-    const open = await box.host.ask(async averba => {
+    const open = await simulated.host.ask(async averba => {
       const ids: string[] = []
       for await (const each of averba.validations.list({ state: 'inconclusive' })) if (!each.resolved) ids.push(each.id)
       return ids
@@ -56,24 +58,24 @@ export const perform: Performers<'validate' | 'validateAgain' | 'payAgain' | 're
     for (const each of open && 'value' in open ? open.value : []) {
       const verdict = { charged: isCharged, note: 'CANARIO NOTA' }
       const ask = { commandId: `resolve-${id}-${each}` }
-      await box.host.ask(averba => averba.validations.resolve(each, verdict, ask), codes)
+      await simulated.host.ask(averba => averba.validations.resolve(each, verdict, ask), codes)
     }
   },
-  async endToken(box) {
-    box.services.tokenService.expire()
+  async endToken(simulated) {
+    simulated.services.tokenService.expire()
   },
 }
 
 /** Requests a validation, and reports whether it was accepted. */
-async function validate(box: SimulatedHost, input: ValidationInput): Promise<boolean> {
+async function validate(simulated: SimulatedHost, input: ValidationInput): Promise<boolean> {
   const ask = (codes: readonly ErrorCode[]) =>
-    askWithAcknowledgement(box, input.id, averba => averba.validations.validate(input), codes)
-  if (!input.again || box.paidAgain.has(input.id)) return isAccepted(await ask([]))
+    askWithAcknowledgement(simulated, input.id, averba => averba.validations.validate(input), codes)
+  if (!input.again || simulated.paidAgain.has(input.id)) return isAccepted(await ask([]))
   // New to the log. The validation that it repeats may be lost with a restore, answered, or already repeated.
   const codes = ['NOT_FOUND', 'REFUSED'] as const
   // A person who was erased and enrolled again is a new subject.
-  const asked = await ask([...codes, ...(box.erased.size > 0 ? (['INVALID_INPUT'] as const) : [])])
-  if (isAccepted(asked)) box.paidAgain.set(input.id, asked.value.position)
+  const asked = await ask([...codes, ...(simulated.erased.size > 0 ? (['INVALID_INPUT'] as const) : [])])
+  if (isAccepted(asked)) simulated.paidAgain.set(input.id, asked.value.position)
   return isAccepted(asked)
 }
 

@@ -5,7 +5,7 @@ import type { CreateCheck } from '../check.ts'
 const listUrl = 'https://portal.exemplo.br/portal/api/ext/webhook?exibirInativos=true'
 
 /** Every subscription of ours that was deleted at the portal has an event about the deletion. */
-export const deletionsAnnounced: CreateCheck = (box, report) => {
+export const deletionsAnnounced: CreateCheck = (simulated, report) => {
   const events: RecordedEvent[] = []
   return {
     rolledBack(to) {
@@ -17,7 +17,7 @@ export const deletionsAnnounced: CreateCheck = (box, report) => {
     async end() {
       const streams = registeredStreams(events)
       const request = new Request(listUrl, { headers: credentials.portalHeaders })
-      const response = await box.services.portal.fetch(request)
+      const response = await simulated.services.portal.fetch(request)
       const all = (await response.json()) as { id: number; dataExclusao: string | null }[] // As the portal writes them.
       for (const { id, dataExclusao } of all) {
         if (dataExclusao !== null && streams.has(id)) report(`the subscription ${id} is deleted, but there is no event`)

@@ -13,7 +13,7 @@ import { peopleCount, personOf } from '../people.ts'
  * The file has no byte of an erased person's parts, and no CPF at all. Every receipt of an erasure is complete and valid,
  * every rollback is announced, and the log verifies.
  */
-export const erasedForGood: CreateCheck = (box, report) => {
+export const erasedForGood: CreateCheck = (simulated, report) => {
   let resumed: number[] = []
   return {
     rolledBack(to) {
@@ -23,18 +23,18 @@ export const erasedForGood: CreateCheck = (box, report) => {
       if (type === 'log.resumed') resumed.push(position)
     },
     async end() {
-      if (resumed.length < Math.min(1, box.rollbacks))
+      if (resumed.length < Math.min(1, simulated.rollbacks))
         report('the log continues from a backup, but has no event about it')
-      for (const { subject } of box.erased.values()) {
-        const asked = await box.host.ask(averba => averba.subjects.receipt(subject))
+      for (const { subject } of simulated.erased.values()) {
+        const asked = await simulated.host.ask(averba => averba.subjects.receipt(subject))
         const receipt = asked && 'value' in asked ? asked.value : undefined
         if (!receipt?.completed) report(`the erasure of ${subject} was not completed`)
         else if (receipt.completed.found > 0) report(`the erasure of ${subject} left parts in the file`)
         for (const fault of receipt ? checkErasureReceipt(receipt) : []) report(`a receipt is invalid: ${fault}`)
       }
-      await box.close()
-      const bytes = fileBytes(box.disk.path)
-      const erased = [...box.erased.values()]
+      await simulated.close()
+      const bytes = fileBytes(simulated.disk.path)
+      const erased = [...simulated.erased.values()]
       const left = new Set<string>()
       createPieceFinder(erased.flatMap(({ pieces }) => pieces))(bytes, left)
       for (const { subject, pieces } of erased) {
@@ -44,12 +44,12 @@ export const erasedForGood: CreateCheck = (box, report) => {
       for (let person = 0; person < peopleCount; person++) {
         if (bytes.includes(personOf(person).cpf)) report(`the CPF of person ${person} is in the file`)
       }
-      const snapshot = await Snapshot.open(box.disk.path)
+      const snapshot = await Snapshot.open(simulated.disk.path)
       try {
         const whole = erased.filter(({ keeps }) => !keeps).map(({ subject }) => `subject-${subject}`)
         for (const place of remainingParts(snapshot, new Set(whole))) report(`${place}, who was erased, still exists`)
         // Another check compares the views.
-        const { faults } = await verifyStore(snapshot, { views: [], entropy: box.entropy })
+        const { faults } = await verifyStore(snapshot, { views: [], entropy: simulated.entropy })
         for (const { check, examples } of faults) report(`the log does not verify: ${check}: ${examples[0]}`)
       } finally {
         snapshot.close()

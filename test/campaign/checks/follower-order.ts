@@ -2,7 +2,7 @@ import type { CreateCheck } from '../check.ts'
 import { followedTypes } from '../host.ts'
 
 /** A follower is called for every event of its types, in order. */
-export const followerOrder: CreateCheck = (box, report) => {
+export const followerOrder: CreateCheck = (simulated, report) => {
   const done = new Map<string, Set<number>>()
   const types = new Map([['livro', new Set<string>(followedTypes)]])
   const last = new Map<string, number>()
@@ -31,7 +31,7 @@ export const followerOrder: CreateCheck = (box, report) => {
         const missed = recorded.filter(each => wanted.has(each.type) && !own?.has(each.position))
         for (const { position, type } of missed) report(`${name} was never called for ${type} at ${position}`)
       }
-      if (recorded.length === 0) box.book.fail('campaign', 'the log was never read')
+      if (recorded.length === 0) simulated.runRecord.fail('campaign', 'the log was never read')
     },
   }
 }

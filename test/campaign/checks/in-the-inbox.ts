@@ -7,7 +7,7 @@ const retentionMs = 23 * 86_400_000
  * Every delivered notification is in the inbox, every failed one was recovered, each failure record at most once, and the
  * handlers were called for all of them.
  */
-export const inTheInbox: CreateCheck = (box, report) => {
+export const inTheInbox: CreateCheck = (simulated, report) => {
   const delivered = new Map<string, { readonly at: number; readonly cpf: string | undefined }>()
   const failed = new Map<string, { readonly at: number; readonly cpf: string | undefined }>()
   const handled = new Set<string>()
@@ -15,8 +15,8 @@ export const inTheInbox: CreateCheck = (box, report) => {
   const recovered = new Map<string, number>()
   return {
     sent({ number, cpf, delivered: taken, failed: lost }) {
-      if (taken > 0) delivered.set(number, { at: box.clock.now(), cpf })
-      if (lost > 0) failed.set(number, { at: box.clock.now(), cpf })
+      if (taken > 0) delivered.set(number, { at: simulated.clock.now(), cpf })
+      if (lost > 0) failed.set(number, { at: simulated.clock.now(), cpf })
     },
     erased(cpf) {
       for (const [number, each] of delivered) if (each.cpf === cpf) delivered.delete(number)
@@ -26,7 +26,7 @@ export const inTheInbox: CreateCheck = (box, report) => {
       // The portal does not repeat what was delivered since the backup.
       for (const [number, { at }] of delivered) if (at >= to.at) delivered.delete(number)
       // The restored log may lack recovered notifications whose failure records no longer exist.
-      const keptSince = box.clock.now() - retentionMs
+      const keptSince = simulated.clock.now() - retentionMs
       for (const [number, { at }] of failed) if (at < keptSince) failed.delete(number)
       for (const [record, position] of recovered) if (position > to.position) recovered.delete(record)
     },
@@ -39,7 +39,7 @@ export const inTheInbox: CreateCheck = (box, report) => {
     },
     async end() {
       const inbox = new Set<string>()
-      const asked = await box.host.ask(async averba => {
+      const asked = await simulated.host.ask(async averba => {
         for await (const { body } of averba.notifications.list()) if (body !== null) inbox.add(numberOf(body))
       })
       if (!asked) report('the inbox cannot be read')

@@ -21,7 +21,7 @@ function cpfFormats(cpf: string): string[] {
 const issuedToken = /"access_token":"([^"]+)"/
 
 /** No header, error, log line, effect or row of a view has a secret or personal data. */
-export const noLeak: CreateCheck = (box, report) => {
+export const noLeak: CreateCheck = (simulated, report) => {
   // Secrets that are created in the run: tokens and derived secrets.
   const created = new Set<string>()
   const look = (where: string, text: string) => {
@@ -41,8 +41,8 @@ export const noLeak: CreateCheck = (box, report) => {
     header: text => look('a header', text),
     failed: error => look('an error', inspect(error, { depth: 5, showHidden: true })),
     async end() {
-      look('the log lines', inspect(box.book.logLines, { depth: null, maxArrayLength: null }))
-      const asked = await box.host.ask(async averba => {
+      look('the log lines', inspect(simulated.runRecord.logLines, { depth: null, maxArrayLength: null }))
+      const asked = await simulated.host.ask(async averba => {
         const views = [
           'consents',
           'subjects',

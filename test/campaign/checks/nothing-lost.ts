@@ -7,7 +7,7 @@ const repeatedCount = 15
 const openStatuses = new Set(['pending', 'deferred', 'unknown'])
 
 /** Every acknowledged command is in the log at its position, and repeating it gives the same answer. */
-export const nothingLost: CreateCheck = (box, report) => {
+export const nothingLost: CreateCheck = (simulated, report) => {
   const acknowledged = new Map<string, AcknowledgedCommand>()
   const commandAt = new Map<number, string | undefined>()
   return {
@@ -34,10 +34,10 @@ export const nothingLost: CreateCheck = (box, report) => {
       const all = [...acknowledged.values()]
       const stride = Math.max(1, Math.floor(all.length / repeatedCount))
       // The CPF of an erased person is unknown, or belongs to a new subject.
-      const erasureErrors = box.erased.size > 0 ? (['NOT_FOUND', 'INVALID_INPUT'] as const) : []
+      const erasureErrors = simulated.erased.size > 0 ? (['NOT_FOUND', 'INVALID_INPUT'] as const) : []
       const chosen = new Set([...all.slice(-repeatedCount), ...all.filter((_, i) => i % stride === 0)])
       for (const each of chosen) {
-        const asked = await box.host.ask(each.again, erasureErrors)
+        const asked = await simulated.host.ask(each.again, erasureErrors)
         if (asked && 'value' in asked) compare(each, asked.value)
       }
     },

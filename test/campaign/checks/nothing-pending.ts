@@ -9,10 +9,10 @@ const unfinishedStates = ['pending', 'started', 'deferred', 'unknown', 'parked']
  * At the end no effect is due or waits for a person, no effect is deferred for too long, each schedule has its next
  * reading, and no follower waits for a retry.
  */
-export const nothingOwed: CreateCheck = (box, report) => ({
+export const nothingPending: CreateCheck = (simulated, report) => ({
   async end() {
-    for (const { id, what } of await dueEffects(box)) report(`${id}: ${what}`)
-    const open = await box.host.ask(async averba => {
+    for (const { id, what } of await dueEffects(simulated)) report(`${id}: ${what}`)
+    const open = await simulated.host.ask(async averba => {
       const lists = await Promise.all(unfinishedStates.map(state => averba.effects.list({ state })))
       const { views } = averba
       const scheduled = await views
@@ -23,7 +23,7 @@ export const nothingOwed: CreateCheck = (box, report) => ({
       return { effects: lists.flat(), scheduled }
     })
     const { effects = [], scheduled = [] } = open && 'value' in open ? open.value : {}
-    const far = new Date(box.clock.now() + aheadMaxMs).toISOString()
+    const far = new Date(simulated.clock.now() + aheadMaxMs).toISOString()
     for (const { id, type, dueAt, state } of effects)
       if (dueAt > far && !type.startsWith('keys.')) report(`${id}: ${type} is ${state} until ${dueAt}`)
     for (const { subject } of scheduled) {
@@ -33,7 +33,7 @@ export const nothingOwed: CreateCheck = (box, report) => ({
       })
       if (!isPending) report(`the schedule of ${subject} has no pending reading`)
     }
-    const asked = await box.host.ask(averba => averba.log.followers())
+    const asked = await simulated.host.ask(averba => averba.log.followers())
     for (const { name, isParked, dueAt } of asked && 'value' in asked ? asked.value : []) {
       if (isParked || dueAt !== null) report(`the follower ${name} still waits for a retry`)
     }

@@ -5,10 +5,10 @@ import type { CreateCheck } from '../check.ts'
 const wrongClockMs = 3_600_000
 
 /**
- * A token is requested at most once for each reason: there is none, an operation rejected it, the answer was lost, or the
+ * A token is requested at most once for each reason: no token exists, an operation rejected it, the answer was lost, or the
  * keys that sealed it were destroyed.
  */
-export const oneToken: CreateCheck = (box, report) => {
+export const oneToken: CreateCheck = (simulated, report) => {
   /** Whether there is an unused reason for a request. */
   let isWanted = true
   let given = ''
@@ -23,7 +23,7 @@ export const oneToken: CreateCheck = (box, report) => {
   return {
     served(service, request, response) {
       if (service === 'tokenService' && response.status === 200 && !abandoned.has(request)) {
-        const now = box.clock.now()
+        const now = simulated.clock.now()
         if (!isWanted) doubtful.push({ from: givenAt - wrongClockMs, to: now + wrongClockMs })
         givenAt = now
         isUsed = false
@@ -39,7 +39,7 @@ export const oneToken: CreateCheck = (box, report) => {
       if (response === undefined) abandoned.add(request)
       const token = await readToken(response)
       // If the gateway issues the same token again, the engine waits for its end and asks again. A full disk cannot store it.
-      isWanted = token === undefined || token === given || box.disk.isFull
+      isWanted = token === undefined || token === given || simulated.disk.isFull
       if (token !== undefined) given = token
     },
     rolledBack() {
@@ -51,7 +51,7 @@ export const oneToken: CreateCheck = (box, report) => {
       if (!isUsed) isWanted = true
     },
     recorded({ type, at }) {
-      if (type.startsWith('token.')) box.book.markReached(type)
+      if (type.startsWith('token.')) simulated.runRecord.markReached(type)
       // Destroying older keys destroys a token that they sealed.
       if (type === 'subject.epochsDestroyed') keysEnded.push(fromInstant(at))
     },

@@ -5,13 +5,13 @@ const minuteMs = 60_000
 const readingsMax = 60
 
 /** No resource is read repeatedly without a pause, whatever the answers are. */
-export const readsPaused: CreateCheck = (box, report) => {
+export const readsPaused: CreateCheck = (simulated, report) => {
   const readings = new Map<string, number>()
   let minute = 0
   return {
     served(service, { method, url }) {
       if (method !== 'GET') return
-      const now = Math.floor(box.clock.now() / minuteMs)
+      const now = Math.floor(simulated.clock.now() / minuteMs)
       if (now !== minute) readings.clear()
       minute = now
       const { pathname, search } = new URL(url)

@@ -2,7 +2,7 @@ import type { CreateCheck } from '../check.ts'
 import { subscriptions } from '../people.ts'
 
 /** The receiver accepts notifications with the right secrets and refuses the others. */
-export const secretsCompared: CreateCheck = (box, report) => ({
+export const secretsCompared: CreateCheck = (simulated, report) => ({
   received({ headers }, { status }) {
     const declared = subscriptions.find(each => each.evento === headers.get('event-type'))
     if (declared?.chaveSecreta === undefined) return // A derived secret is unknown here.
@@ -12,6 +12,6 @@ export const secretsCompared: CreateCheck = (box, report) => ({
     if (isRight && (status === 401 || status === 403))
       report(`a delivery with the right secrets was answered ${status}`)
     if (!isRight && status < 300) report('a delivery with wrong secrets was accepted')
-    if (!isRight) box.book.markReached('wrong secrets refused')
+    if (!isRight) simulated.runRecord.markReached('wrong secrets refused')
   },
 })

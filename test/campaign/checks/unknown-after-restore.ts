@@ -12,12 +12,12 @@ const externalEffects = [
 ]
 
 /** Effects that were pending in a backup become unknown after its restore, because they may have been done since. */
-export const unknownAfterRestore: CreateCheck = (box, report) => {
+export const unknownAfterRestore: CreateCheck = (simulated, report) => {
   let pending = new Set<string>()
   return {
     rolledBack() {
-      pending = pendingEffects(box.disk.path)
-      if (pending.size > 0) box.book.markReached('pending before a restore')
+      pending = pendingEffects(simulated.disk.path)
+      if (pending.size > 0) simulated.runRecord.markReached('pending before a restore')
     },
     recorded({ settles, position }) {
       if (!settles || !pending.has(settles.effect) || settles.as === 'unknown') return

@@ -6,7 +6,7 @@ import type { ReadConsent } from '../people-at-service.ts'
 const skewMaxMs = 240_000
 
 /** No consent was used while it was not effective according to the service's history, if a reading could have told. */
-export const usedWhileEffective: CreateCheck = (box, report) => {
+export const usedWhileEffective: CreateCheck = (simulated, report) => {
   const uses: (ConsentUse & { readonly knownSince: number })[] = []
   const readAt = new Map<string, number>()
   return {
@@ -14,14 +14,14 @@ export const usedWhileEffective: CreateCheck = (box, report) => {
     read: (cpf, since) => void readAt.set(cpf, since),
     used(used) {
       // With a wrong clock it is unclear what could have been known.
-      if (box.wrongClocks.engine) return
+      if (simulated.wrongClocks.engine) return
       const asOf = used.ageMaxMs === undefined ? Number.NEGATIVE_INFINITY : used.began - used.ageMaxMs
       uses.push({ ...used, knownSince: Math.max(asOf, readAt.get(used.cpf) ?? Number.NEGATIVE_INFINITY) })
     },
     async end() {
       for (const use of uses) {
-        const record = await box.people.read(use)
-        const slackMs = box.wrongClocks.services ? skewMaxMs : 0
+        const record = await simulated.people.read(use)
+        const slackMs = simulated.wrongClocks.services ? skewMaxMs : 0
         // The expiry is known from the first reading.
         if (fromInstant(record.dataExpiracao) <= use.began - slackMs)
           report(`a consent was used at ${new Date(use.at).toISOString()}, but had expired before`)

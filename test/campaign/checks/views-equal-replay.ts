@@ -8,11 +8,11 @@ import type { CreateCheck } from '../check.ts'
  * The rows of each view equal a replay of the log, and every view is up to date. This reads the file without the engine;
  * the deed `rebuild` checks the engine's own rebuilds.
  */
-export const viewsEqualReplay: CreateCheck = (box, report) => ({
+export const viewsEqualReplay: CreateCheck = (simulated, report) => ({
   async end() {
-    const { views } = box.version
-    await box.close()
-    const snapshot = await Snapshot.open(box.disk.path)
+    const { views } = simulated.version
+    await simulated.close()
+    const snapshot = await Snapshot.open(simulated.disk.path)
     try {
       const faults = new Faults()
       await checkViews(snapshot, views, {}, faults, async () => true)

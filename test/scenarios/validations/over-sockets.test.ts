@@ -113,7 +113,7 @@ test('notifications lost without a receiver are recovered once and handled', asy
     const notice = { evento, destinatarioTipo: 'CNPJ', destinatarioId: cnpj, body: { numero } } as const
     return (await services.portal.notify(notice)).map(each => each.isDelivered)
   }
-  services.connect('receptor.exemplo.br', 9) // Nobody listens there.
+  services.connect('receptor.exemplo.br', 9) // No server listens there.
   expect(await notify(1)).toEqual([false])
   const receivers = { '/averba': averba.receiver }
   const certificate = services.receiver
