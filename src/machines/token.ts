@@ -5,8 +5,8 @@ import { defineMachine } from './definition/define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './definition/machine.ts'
 
 /**
- * Why a token is requested: the first one is needed, no process has it any more, an operation rejected it, the gateway returned
- * the rejected one again and it has expired since, or the credentials have changed.
+ * Why a token is requested: the first one is needed, no process has it any more, an operation rejected it, the gateway
+ * returned the rejected one again and it has expired since, or the credentials have changed.
  */
 export type TokenNeed = 'absent' | 'lost' | 'rejected' | 'repeated' | 'changed'
 

@@ -3,8 +3,8 @@ import { first, type Steps } from '../database/connection.ts'
 import { parseHeader } from './header.ts'
 
 /**
- * Finds the position of the last event recorded before an instant; 0 without such an event. Uses a binary search, because
- * times never decrease along the log.
+ * Finds the position of the last event recorded before an instant; 0 without such an event. Uses a binary search,
+ * because times never decrease along the log.
  */
 export function* positionBefore(instant: Instant): Steps<number> {
   let [low, high] = [0, yield* endOfLog()]
